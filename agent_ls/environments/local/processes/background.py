@@ -20,10 +20,10 @@ from agent_ls.environments.local.terminals.shown import InteractiveInput
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child
 
 MAX_RUNNING = 20
-"""Default maximum of processes that run at once: enough for a project's servers, but it stops a runaway loop."""
+"""Default maximum of processes that run at once. It stops a model that starts processes without end."""
 
 WHOLE_ENDED = 20
-"""The full output is stored for this many of the last ended processes; for older ones only ENDED_KEPT_CHARS."""
+"""The full output of the last 20 ended processes is stored; of older ended processes, only ENDED_KEPT_CHARS."""
 
 ENDED_KEPT_CHARS = 64 * 1024
 
@@ -31,7 +31,7 @@ LAST_WORDS_SECONDS = 0.3
 """Time to wait for the rest of the output of an ended process if another process still holds it open."""
 
 INPUT_SECONDS = 10
-"""Time within which a background process must read its input. A pipe holds 64 KiB that are not read yet."""
+"""Time limit for writing input to a background process. A pipe holds 64 KiB that the process has not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class BackgroundProcesses:
         self._backgrounds: dict[str, _Background] = {}
 
     async def settle(self) -> None:
-        """Wait for the end of all processes after they were signalled to end."""
+        """Wait for the end of all processes. The caller has sent them a signal to end."""
         for background in self._backgrounds.values():
             await _settled(background)
 
@@ -75,7 +75,7 @@ class BackgroundProcesses:
         """Start a process.
 
         Raises:
-            ProcessLimitError, and the errors of starting a command.
+            ProcessLimitError, and the errors of `Children.prepared` and of starting a process.
         """
         self._demand_room()
         self._starting += 1
@@ -119,8 +119,9 @@ class BackgroundProcesses:
         return [background.info() for background in self._backgrounds.values()]
 
     async def read(self, process_id: str, offset: int) -> tuple[str, int]:
-        """Return output from `offset` on. If the process has ended, first wait briefly for output still in
-        its pipe.
+        """Return output from `offset` on, and the offset to continue from.
+
+        If the process has ended, first wait briefly for the rest of its output.
         """
         background = self._background(process_id)
         if background.has_ended and background.reader and background.reader.is_alive():
@@ -170,7 +171,7 @@ class BackgroundProcesses:
 
 
 async def _settled(background: _Background) -> None:
-    """Wait until the exit code is known and the output is complete, or the time for that is over."""
+    """Wait until the exit code is known and the output is complete, for KILL_WAIT_SECONDS each."""
     background.input.close()
     with anyio.move_on_after(KILL_WAIT_SECONDS):
         await background.child.process.wait()

@@ -1,6 +1,6 @@
 """Start child processes on this machine, track them, and end them.
 
-foreground.py and background.py decide what to start, and read the output.
+foreground.py and background.py decide which commands to start, and read the output.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Children:
 
     @property
     def mark(self) -> str:
-        """Value in the environment of all processes that are started here."""
+        """Value in the environment of all processes that this object starts."""
         return self._id
 
     @property
@@ -69,11 +69,11 @@ class Children:
 
     @property
     def have_been(self) -> bool:
-        """Whether anything was ever started."""
+        """Whether any process was ever started."""
         return self._started > 0
 
     async def end_all(self) -> None:
-        """End all processes ever started here that still run, including those that commands left behind."""
+        """End all processes that were started and still run, including processes that commands left running."""
         await self._trees.end_all(self._running)
         self._running.clear()
 
@@ -84,12 +84,12 @@ class Children:
     # --- starting
 
     async def terminal(self, options: CommandOptions) -> RelayLink | None:
-        """Return the terminal for a call's command; None: the command runs with pipes."""
+        """Return a terminal for the command of a call; None if the command must run with pipes."""
         call_id = options.attribution.call_id
         return await self._relays.take(call_id) if self._relays and call_id else None
 
     async def prepared(self, command: str, folder: str, options: CommandOptions) -> CommandLaunch:
-        """Return the program and environment to start: the same for pipes and for a terminal."""
+        """Return the program and the environment variables to start, for pipes as well as for a terminal."""
         await to_thread.run_sync(_demand_folder, folder, options.working_dir, abandon_on_cancel=True)
         self._started += 1
         mark = f"{self._id}.{self._started};"
@@ -105,7 +105,7 @@ class Children:
     async def by_pipes(
         self, launch: CommandLaunch, stdout: Pipe, stderr: Pipe, stdin: Pipe | None = None
     ) -> Child:
-        """Start a shell that writes to the pipes and may read from `stdin`; then close this process's ends."""
+        """Start a process with these pipes, then close the ends of the pipes that the process uses."""
         try:
             with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody ends
                 process = await self._trees.start(
@@ -142,18 +142,18 @@ class Children:
     # --- ending
 
     async def end(self, child: Child) -> list[str]:
-        """End the child and its descendants; return a sentence for the result if some could not be ended."""
+        """End the child and its descendants. Return a sentence if some could not be ended, else nothing."""
         stayed = await self._trees.end(child)
         if stayed:
             return [f"These processes could not be ended: {numbers(stayed)}."]
         with anyio.move_on_after(KILL_WAIT_SECONDS) as patience:
             await child.process.wait()
         if patience.cancelled_caught and isinstance(child.process, RelayedProcess):
-            child.process.link.close()  # the relay has not reported how its command ended, and never will
+            child.process.link.close()  # the relay did not report the end of the command in time
         return []
 
     async def left_behind(self, child: Child) -> list[int]:
-        """Return the processes that the command left running, and reap orphans that ended."""
+        """Return the pids of processes that the command left running. Reap orphans that have ended."""
         return await self._trees.left_behind(child)
 
     async def end_tree(self, child: Child) -> None:

@@ -1,8 +1,8 @@
-"""Start and end children of asyncio without taking their exit status from the code that waits for it.
+"""Start and end child processes of asyncio without collecting the exit status, which asyncio has to collect.
 
-`Process.kill` and `terminate` poll first. For a child that has just ended, that collects the exit status
-before asyncio's child watcher does, which then prints a warning on stderr. Closing a process that has not
-ended has the same effect.
+`Process.kill` and `Process.terminate` poll the child first. If the child has just ended, this collects its
+exit status. asyncio's child watcher then finds no exit status, and prints a warning on stderr. Closing a
+process that has not ended has the same effect.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ async def running(
     folder: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Process]:
-    """Run a program in `folder` with pipes for its output; leaving the block ends it."""
+    """Run a program in `folder` with pipes for its output. The end of the `with` block kills the program."""
     with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody ends
         process = await anyio.open_process(argv, stdin=subprocess.DEVNULL, cwd=folder, env=environ)
     async with process:
@@ -38,10 +38,10 @@ async def run_program(
     folder: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program to its end and return its output. When cancelled, it is killed.
+    """Run a program to its end and return its output. Cancellation kills the program.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the program cannot be started.
     """
     output: dict[str, bytes] = {}
 
@@ -69,7 +69,7 @@ def terminate(process: Process) -> None:
 
 
 async def killed(process: Process) -> None:
-    """Kill the process if it still runs, and wait for its end even when cancelled."""
+    """Kill the process if it still runs, and wait for its end. Cancellation does not stop the wait."""
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError):

@@ -28,7 +28,7 @@ from agent_ls.environments.local.trees.base import Child
 TERMINATE_GRACE_MS = 2_000  # between SIGTERM and SIGKILL
 
 NEVER_TOLD = -9
-"""Exit code of a process that could not be ended, equal to that of a killed process."""
+"""Exit code for a process that could not be ended: the code of a process killed by SIGKILL."""
 
 DRAIN_SECONDS = 0.3
 """Time to wait for output after a command's end if another process still holds the output open."""
@@ -61,7 +61,7 @@ class LocalProcesses:
         await self._children.initialize()
 
     async def cleanup(self) -> None:
-        """End all processes ever started here that still run, including those that commands left behind."""
+        """End all processes that were started and still run, including processes that commands left running."""
         if not self._children.have_been:
             return
         with anyio.CancelScope(shield=True):
@@ -114,7 +114,10 @@ class LocalProcesses:
     async def _attend_shown(
         self, child: Child, process: RelayedProcess, timeout_ms: int
     ) -> tuple[bool, list[str]]:
-        """Wait as `_attend` does; the relay reads the output and reports how the command ended."""
+        """Wait for a command in a terminal. The relay reads the output and reports how the command ended.
+
+        Returns whether the command was ended at the time limit, and notes for the result.
+        """
         notes: list[str] = []
         timed_out = not await waited_for(process, timeout_ms, self._input_patience_ms)
         if timed_out and process.is_waiting:
@@ -139,7 +142,7 @@ class LocalProcesses:
     ) -> tuple[bool, list[str]]:
         """Wait until the shell has ended and its output is read.
 
-        Returns whether it was ended at the time limit, and notes for the result.
+        Returns whether the shell was ended at the time limit, and notes for the result.
         """
         notes: list[str] = []
         async with anyio.create_task_group() as group:

@@ -12,7 +12,7 @@ KEPT_CHARS = 64 * 1024 * 1024
 """Maximum number of stored characters of a command's output: half from the start, half from the end."""
 
 BACKGROUND_KEPT_CHARS = 4 * 1024 * 1024
-"""Maximum number of stored characters of a background process's output, from its end."""
+"""Maximum number of stored characters of a background process: the end of its output is stored."""
 
 # short segments are joined, so that a program that writes byte by byte does not cost an object per byte
 _JOIN_BELOW_CHARS = 4096
@@ -30,13 +30,13 @@ class _Tail:
         self._chars = 0
 
     def add(self, stream: Stream, text: str) -> list[tuple[Stream, int]]:
-        """Add text; return how many characters of which streams were dropped to stay within the limit."""
+        """Add text. Return the dropped characters: pairs of a stream and a number."""
         _append(self.pieces, stream, text)
         self._chars += len(text)
         return self._cut()
 
     def shrink(self, limit: int) -> list[tuple[Stream, int]]:
-        """Lower the limit; return how many characters of which stream were dropped."""
+        """Lower the limit. Return the dropped characters: pairs of a stream and a number."""
         self._limit = min(self._limit, limit)
         return self._cut()
 
@@ -81,7 +81,7 @@ class CommandOutput:
                 self._dropped[oldest] += chars
 
     def text(self, *streams: Stream) -> str:
-        """Return the output of these streams; a line in the middle says how much was dropped."""
+        """Return the output of these streams. If text was dropped, a line in the middle says how much."""
         head = "".join(text for stream, text in self._head if stream in streams)
         tail = "".join(text for stream, text in self._tail.pieces if stream in streams)
         dropped = sum(self._dropped[stream] for stream in streams)
@@ -93,7 +93,7 @@ def dropped_line(chars: int) -> str:
 
 
 class BackgroundOutput:
-    """The end of a process's output, addressed by character offset; written by one thread, read by another."""
+    """The end of a process's output, addressed by character offset. Can be used by several threads."""
 
     def __init__(self, kept_chars: int = BACKGROUND_KEPT_CHARS) -> None:
         self._lock = threading.Lock()
@@ -112,7 +112,7 @@ class BackgroundOutput:
     def read(self, offset: int) -> tuple[str, int]:
         """Return the text from `offset` on, and the offset of its end.
 
-        A first line says how much was dropped.
+        If text after `offset` was dropped, the first line says how much.
         """
         with self._lock:
             kept, start = "".join(text for _, text in self._tail.pieces), self._start

@@ -1,4 +1,4 @@
-"""Pipes to and from processes, and reading and writing them."""
+"""Pipes to and from processes: create, read and write them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FINISH_CHUNKS = 16
 
 @dataclass(eq=False, slots=True)
 class Pipe:
-    """A pair of descriptors. Leaving the `with` block closes those that are still open and owned here."""
+    """The two descriptors of a pipe. -1: the descriptor was closed, or its owner is now other code."""
 
     reading: int
     writing: int
@@ -51,7 +51,11 @@ class Pipe:
 
 @contextmanager
 def new_pipe() -> Iterator[Pipe]:
-    """Create a pipe. Raises ProcessStartError if too many files are open."""
+    """Create a pipe. The end of the `with` block closes its descriptors, except those that were given away.
+
+    Raises:
+        ProcessStartError: too many files are open.
+    """
     try:
         pipe = Pipe(*os.pipe())
     except OSError as error:
@@ -68,7 +72,7 @@ def _new_decoder() -> codecs.IncrementalDecoder:
 
 
 class Readers:
-    """Read a running command's pipes, and pass on the text."""
+    """Reads the pipes of a running command. Stores the text in `output`, and passes it to `on_output`."""
 
     def __init__(self, output: CommandOutput, on_output: OutputSink | None) -> None:
         self.output = output
@@ -88,7 +92,7 @@ class Readers:
             self._read(pipe, stream)
 
     def finish(self, pipe: Pipe, stream: Stream) -> None:
-        """Read what is available after `read` was cancelled, at most FINISH_CHUNKS chunks."""
+        """Read the available output after `read` was cancelled, at most FINISH_CHUNKS chunks."""
         os.set_blocking(pipe.reading, False)
         with suppress(BlockingIOError):
             for _ in range(FINISH_CHUNKS):
@@ -103,7 +107,7 @@ class Readers:
             self.is_done[stream].set()
 
     def let_go(self, pipe: Pipe) -> None:
-        """Read and discard further output in a thread: a full pipe would block the process that writes."""
+        """Read and discard further output in a thread, because a full pipe would block the writing process."""
         drain(pipe.give_reading(), _discard)
 
     def take(self, stream: Stream, text: str) -> None:
@@ -114,13 +118,13 @@ class Readers:
             self._on_output(stream, text)
 
     async def all_done(self) -> None:
-        """Wait for the end of both pipes, which is when no process has them open for writing."""
+        """Wait until no process has one of the pipes open for writing."""
         for event in self.is_done.values():
             await event.wait()
 
 
 class InputPipe:
-    """The writing end of a process's input; data arrives in the order of the calls."""
+    """The writing end of the input of a process. Data of several calls arrives in the order of the calls."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
@@ -132,7 +136,7 @@ class InputPipe:
         """Write to the process; `close` closes its input afterwards.
 
         Raises:
-            BrokenPipeError: no process reads it any more.
+            BrokenPipeError: no process reads the input any more.
         """
         try:
             async with self._turn:
@@ -146,7 +150,9 @@ class InputPipe:
             self._settle()
 
     def close(self) -> None:
-        """Close the input; may be called again. If a write is waiting, the descriptor is closed after it."""
+        """Close the input. If a write is waiting, the descriptor is closed after the write. May be called
+        again.
+        """
         self.is_open = False
         self._settle()
 
@@ -161,7 +167,7 @@ def drain(
 ) -> threading.Thread:
     """Read a pipe to its end in a new thread, and close it. `sink` and `ended` are called in that thread.
 
-    The reader must outlive the call that started the process, and belongs to no task: without a reader the
+    A thread is used because the reader must outlive the call that started the process. Without a reader, the
     process would block on a full pipe, or be killed when the pipe is closed.
     """
     thread = threading.Thread(

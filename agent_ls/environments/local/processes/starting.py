@@ -1,8 +1,8 @@
-"""Start a child process from a separate thread, which waits for its end.
+"""Start a child process from a separate thread, which waits for the end of the child.
 
-If required, the thread confines itself first: Landlock and seccomp apply to one thread and its children, so
-that neither a helper program nor code between fork and exec is needed. A child with a parent-death signal
-gets it when the starting thread ends, so the thread lives as long as the child.
+If the child must be confined, the thread confines itself first: Landlock and seccomp apply to one thread and
+its children. So neither a helper program nor code between fork and exec is needed. The thread lives as long
+as the child, because the system sends a parent-death signal when the starting thread ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(eq=False, slots=True)
 class StartedProcess:
-    """A started process. `returncode` is None while it runs, negative for a signal, as in subprocess."""
+    """A started process. `returncode` is None while the process runs, and negative for a signal."""
 
     pid: int
     returncode: int | None = None
@@ -40,7 +40,7 @@ class StartedProcess:
         return self.returncode
 
     def end(self, code: int) -> None:
-        """Record the end. Call once, on the event loop."""
+        """Record the exit code of the ended process. Call once, on the event loop."""
         self.returncode = code
         self._ended.set()
 
@@ -49,7 +49,7 @@ class StartedProcess:
 class Start:
     """A process to start in a new session. The caller closes the descriptors.
 
-    `mark` is the name of its control group, "" for none.
+    `mark` is the mark of the command, from which the name of its control group is built; "" for no group.
     """
 
     argv: Sequence[str]
@@ -66,7 +66,7 @@ async def start_process(start: Start) -> StartedProcess:
     """Start a process. Call in a shielded scope: a cancelled start would leave a process that nobody ends.
 
     Raises:
-        OSError, ValueError: it cannot be started or confined.
+        OSError, ValueError: the process cannot be started or confined.
     """
     starting = _Starting(start)
     try:
@@ -91,9 +91,7 @@ class _Starting:
         return self._process
 
     def run(self) -> None:
-        """Start the process and wait for its end. Runs in its own thread, which can do little after confining
-        itself.
-        """
+        """Start the process and wait for its end. Runs in its own thread, because it may confine the thread."""
         group: int | None = None
         try:
             # Open the group before the thread confines itself; afterwards the thread cannot write to the
@@ -138,7 +136,8 @@ def run_confined(
     """Run a short program to its end; return its exit code and output. Blocks.
 
     Raises:
-        OSError: it cannot be started or confined. subprocess.TimeoutExpired.
+        OSError: the program cannot be started or confined.
+        subprocess.TimeoutExpired: the program has not ended within `limit_s` seconds.
     """
     done: list[subprocess.CompletedProcess[bytes]] = []
     failures: list[Exception] = []

@@ -1,4 +1,4 @@
-"""Pipes for systems where the event loop cannot wait for them (Windows): a thread owns each pipe and closes it."""
+"""Pipes for Windows, where the event loop cannot wait for a pipe: a thread owns each pipe and closes it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ThreadReaders(Readers):
 
 @dataclass(eq=False, slots=True)
 class _Written:
-    """Data of one write; `is_whole`: all of it was written."""
+    """Data of one write. `is_whole`: all of the data was written."""
 
     data: bytes
     close: bool
@@ -67,9 +67,9 @@ class _Written:
 
 
 class ThreadInputPipe:
-    """An InputPipe in a thread.
+    """An InputPipe that writes in a thread.
 
-    A cancelled write stays in the queue: its text arrives when the process reads.
+    The text of a cancelled write stays in the queue, and is written when the process reads.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -81,7 +81,7 @@ class ThreadInputPipe:
         """Write to the process; `close` closes its input afterwards.
 
         Raises:
-            BrokenPipeError: no process reads it any more.
+            BrokenPipeError: no process reads the input any more.
         """
         if not self.is_open:
             raise BrokenPipeError

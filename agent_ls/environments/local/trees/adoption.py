@@ -1,9 +1,9 @@
-"""Attribute adopted processes to commands: processes that left the command's session and environment.
+"""Attribute adopted processes to the commands that started them.
 
-On Linux, a process whose parent has ended becomes a child of the nearest subreaper: agent-ls, or the relay
-that ran the command. For `env -i setsid X &` this is the only trace of the process's origin. The first check
-that sees an adopted process attributes it to a command that was started by the same subreaper. The
-attribution never changes.
+On Linux, a process whose parent has ended is adopted: it becomes a child of the nearest subreaper (agent-ls,
+or the relay that ran the command). For `env -i setsid X &`, which leaves the session and the environment of
+the command, this is the only way to find the command. The first check that sees an adopted process attributes
+it to a command that the same subreaper has started. The attribution never changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class _Command:
 
 
 STARTING = threading.Lock()
-"""Lock held while a child is started: until the child runs its own program, it looks like an adopted process.
+"""Lock held while a child is started, because a child that does not run its program yet looks like an adopted
+process.
 """
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
@@ -44,13 +45,13 @@ def now_ticks() -> int:
 
 
 def begin(mark: str, adopter: int, since: int, is_running: Callable[[], bool]) -> None:
-    """Register a command started at `since`, whose orphans become children of process `adopter`."""
+    """Register a command that was started at `since`. `adopter` is the process that adopts its orphans."""
     with _lock:
         _commands[mark] = _Command(adopter, since, is_running)
 
 
 def forget(mark: str) -> None:
-    """Remove a command from the search. Processes already attributed to it stay attributed."""
+    """Stop attributing processes to a command. Earlier attributions remain."""
     with _lock:
         _commands.pop(mark, None)
 
@@ -68,7 +69,8 @@ def not_our_child(pid: int) -> None:
 def claimed(rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool]) -> set[Row]:
     """Return the adopted processes among `rows` that belong to commands whose mark contains `mark`.
 
-    `is_marked` returns whether a process carries the mark of any command, or is in the control group of one.
+    `is_marked` returns whether a process has the mark of any command, or is in the control group of any
+    command.
     """
     with STARTING, _lock:
         living = set(rows)

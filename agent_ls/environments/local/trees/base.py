@@ -12,12 +12,14 @@ from agent_ls.environments.local.processes.starting import StartedProcess
 from agent_ls.environments.local.terminals.relay_link import CommandLaunch, RelayedProcess
 
 KILL_WAIT_SECONDS = 2.0
-"""Time to wait for killed processes. A process in an uninterruptible state may remain, and is reported."""
+"""Time to wait for killed processes. A process in an uninterruptible state may remain; it is then reported."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Child:
-    """A shell that this process or a relay started, in its own process group."""
+    """A command that this process or a relay has started in a new process group. `mark` identifies the
+    command.
+    """
 
     process: Process | StartedProcess | RelayedProcess
     mark: str
@@ -28,10 +30,12 @@ class Child:
 
 
 class Trees(Protocol):
-    """Commands of one environment. The mark of each command begins with the mark of the environment."""
+    """Starts and ends the commands of one environment. The mark of a command begins with the environment's
+    mark.
+    """
 
     adopts_orphans: bool
-    """Whether orphans of a command become children of this process, which must then collect their exit status."""
+    """Whether orphans of a command become children of this process, so that this process must reap them."""
 
     async def initialize(self) -> None: ...
 
@@ -49,16 +53,18 @@ class Trees(Protocol):
         """Start a process.
 
         Raises:
-            OSError, ValueError: it cannot be started.
+            OSError, ValueError: the process cannot be started.
         """
         ...
 
     async def end(self, child: Child) -> list[int]:
-        """End the process and all its descendants; return pids that remain. Call in a shielded scope."""
+        """End the child and all its descendants. Return pids that could not be ended. Call in a shielded
+        scope.
+        """
         ...
 
     async def end_all(self, children: Iterable[Child]) -> None:
-        """End descendants of all commands so far, including forgotten ones."""
+        """End `children` and all descendants of earlier commands, including commands passed to `forget`."""
         ...
 
     async def left_behind(self, child: Child) -> list[int]:
@@ -66,5 +72,5 @@ class Trees(Protocol):
         ...
 
     def forget(self, child: Child) -> None:
-        """Forget a command that has ended and that nobody waits for."""
+        """Release the data of a command that has ended, when no code waits for the command any more."""
         ...

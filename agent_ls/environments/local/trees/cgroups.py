@@ -1,8 +1,8 @@
 """Control groups of commands (Linux, cgroup v2): the kernel ends all processes of a group at once.
 
-A process that starts copies of itself faster than the process table can be read escapes signals, but not its
-group. Without permission to create groups, the functions of this module have no effect, and processes are
-found by other means (process_tree.py).
+A process may start copies of itself faster than the process table can be read. Signals do not reach all
+copies, but the end of the group does. Without permission to create groups, the functions of this module have
+no effect; process_tree.py then finds the processes by other means.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from functools import cache
 
 _PREFIX = "agent-ls-"
 _BASH = "/bin/bash"
-"""The shell that joins a group. Other shells cannot write to a descriptor with two digits."""
+"""The shell that joins a group before it runs a command. Some other shells do not support `>&10`."""
 
 
 @cache
 def own_group() -> str:
-    """Return the folder of this process's group if groups can be created in it, else ""."""
+    """Return the folder of this process's control group; "" if no groups can be created in this folder."""
     try:
         mounts = _lines("/proc/self/mountinfo")
         # After the separator `-` comes the type; before it, the root and the folder of the mount.
@@ -34,7 +34,10 @@ def own_group() -> str:
 
 
 def create(mark: str) -> str:
-    """Create the group of a command. Return the file to which a process writes "0" to join it, "" without a group."""
+    """Create the control group of a command. Return a file, "" if the group cannot be created.
+
+    A process writes "0" to the file to join the group.
+    """
     if base := own_group():
         group = os.path.join(base, _PREFIX + mark)
         with suppress(OSError):
@@ -46,7 +49,10 @@ def create(mark: str) -> str:
 
 
 def open_created(mark: str) -> int | None:
-    """Create the group of a command. Returns a descriptor for joining(), None without a group. The caller closes it."""
+    """Create the control group of a command. Return a descriptor for joining(), None if this is impossible.
+
+    The caller closes the descriptor.
+    """
     if os.path.exists(_BASH) and (entry := create(mark)):
         with suppress(OSError):
             return os.open(entry, os.O_WRONLY | os.O_CLOEXEC)
@@ -93,7 +99,7 @@ def remove(mark: str) -> None:
 
 
 def _with_nested(group: str) -> list[str]:
-    """Return the folders of a group and of the groups below it, each after the one that contains it."""
+    """Return the folders of a group and of all groups in it. A folder precedes the folders in it."""
     with suppress(OSError):
         if (
             os.stat(group).st_nlink > 2

@@ -1,7 +1,8 @@
 """Commands as Windows job objects: a process cannot leave its job, and a job is ended as a whole.
 
-Windows has no signal that asks a program without a window to end, so processes are ended at once, without a
-grace period. A job ends with its last handle, so nothing outlives agent-ls, however it ends.
+Windows has no signal that asks a program without a window to end, so processes are ended without a grace
+period. Windows ends a job when its last handle is closed. So no process outlives agent-ls, even if agent-ls
+is killed.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ SHELL = ("cmd.exe", "/c")  # the platform's default shell
 MAX_LINE_CHARS = 8_000  # cmd.exe's limit is 8,191 characters, including the prefix
 UTF_8_CONSOLE = "chcp 65001>nul & "
 """Prefix that sets the console to UTF-8. Without it, output of the shell and older programs is in the local
-code page. Affects only their console.
+code page. The prefix affects only the console of the command.
 """
 
 
 class _Line(tuple[str, ...]):
-    """A command line for cmd.exe, which must not be quoted like an argument."""
+    """The arguments for a cmd.exe command. The last one is a command line and must not be quoted."""
 
 
 class JobTrees:
@@ -91,7 +92,9 @@ class JobTrees:
         return job.pids() if job else []
 
     def forget(self, child: Child) -> None:
-        """Close the job if it has no processes; processes left behind are ended with the environment."""
+        """Close the job if it has no processes. Processes that the command left running are ended in
+        `end_all`.
+        """
         job = self._jobs.get(child.mark)
         if job and not job.pids():
             del self._jobs[child.mark]

@@ -15,7 +15,7 @@ CREATE_NO_WINDOW = 0x0800_0000
 
 
 class Job:
-    """A job with one process, which was started suspended and is resumed here."""
+    """A job object with one process and its descendants. The process must have been started suspended."""
 
     def __init__(self, pid: int) -> None:
         """Create the job and resume the process.
@@ -33,8 +33,8 @@ class Job:
             win32job.AssignProcessToJobObject(self._handle, process)
         except pywintypes.error as error:
             raise OSError(f"Windows cannot keep it in a job ({error.strerror})") from error
-        # Resumes all threads at once; the documented call needs a thread handle, which Python does not
-        # provide.
+        # NtResumeProcess resumes all threads. The documented function ResumeThread needs a thread handle, which
+        # Python does not provide.
         if ctypes.CDLL("ntdll").NtResumeProcess(ctypes.c_void_p(int(process))):
             raise OSError("Windows cannot let it run")
 

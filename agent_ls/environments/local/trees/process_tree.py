@@ -2,7 +2,8 @@
 
 A process belongs to a command if it is in the session that the command was started in, carries the
 command's mark in its environment, was adopted from it (adoption.py), is in its control group (cgroups.py), or
-descends from such a process. On Linux, /proc shows all of them; elsewhere `ps` shows the first and the last.
+descends from such a process. On Linux, /proc has the data for all of these checks. On other systems, `ps` has
+only the data for the first and the last.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Selects processes: those in `sessions`, those whose mark contains `mark`, and their descendants.
+    """Selects processes: in `sessions`, or with a mark that contains `mark`, or descendants of such
+    processes.
 
     A process that started before `since` (ticks, as in adoption.now_ticks) cannot have the mark, so its
-    environment is not read. This saves most of the time on a machine with many programs.
+    environment is not read. On a machine with many programs, this saves most of the time.
     """
 
     sessions: frozenset[int]
@@ -55,7 +57,7 @@ class Root:
 class Row:
     """A line of the process table. `started` distinguishes processes with the same pid ("" if unknown).
 
-    Rows are equal if they belong to the same process, whose parent, group and session may change.
+    Rows of the same process are equal, even if its parent, group or session has changed.
     """
 
     pid: int
@@ -98,7 +100,7 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
             for row in found:
                 await _ended(row)
     stayed = await _look(root)
-    # A session leader is a child whose exit status other code collects. When it ends, its zombie children
+    # Other code collects the exit status of session leaders. When a session leader ends, its zombie children
     # become children of this process.
     adopted = {row for row in asked.difference(stayed) if row.pid not in root.sessions}
     await to_thread.run_sync(reap_orphans, adopted, root, limiter=anyio.CapacityLimiter(1))
@@ -107,13 +109,15 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
 
 
 async def end_marked(mark: str, grace_seconds: float) -> None:
-    """End processes that the environment of a dead process left running. `mark` is LocalEnvironment.mark."""
+    """End processes that an agent-ls process left running when it died. `mark` is LocalEnvironment.mark."""
     if _MARK.fullmatch(mark):
         await end(Root(frozenset(), f"{mark}."), grace_seconds)
 
 
 def parents_first(rows: Iterable[Row], root: Root) -> list[Row]:
-    """Sort parents before children, because a shell whose child ends first would run its next command."""
+    """Sort parents before children. If the child of a shell ended first, the shell would run its next
+    command.
+    """
     return sorted(rows, key=lambda row: (row.pid not in root.sessions, int(row.started or 0), row.pid))
 
 
@@ -124,7 +128,7 @@ async def _look(root: Root) -> set[Row]:
 
 
 def members(root: Root, table: Sequence[Row] | None = None) -> set[Row]:
-    """Return the living processes of `root` in `table` (None: all that run now). Blocks for some milliseconds."""
+    """Return the running processes of `root` in `table` (None: the current process table). Blocks briefly."""
     table = process_table() if table is None else table
     rows = [row for row in table if not row.is_zombie and row.pid != os.getpid()]
     grouped = cgroups.pids(root.mark)
@@ -180,7 +184,7 @@ def _rows_of_proc() -> Iterator[Row]:
 def _row_of_proc(pid: int) -> Row | None:
     try:
         with open(f"{_PROC}/{pid}/stat", "rb", buffering=0) as file:
-            # Fields are counted from the last parenthesis: the name before it may contain anything.
+            # Count the fields from the last parenthesis, because the program name before it may contain anything.
             fields = file.read().rpartition(b")")[2].split()
     except OSError:
         return None
@@ -189,8 +193,9 @@ def _row_of_proc(pid: int) -> Row | None:
 
 
 def rows_of_ps() -> Iterator[Row]:
-    """Yield rows read from `ps`, without a session: a process that called setsid and lost its parent is not
-    found.
+    """Yield rows read from `ps`, which does not print the session.
+
+    So a process that called setsid, and whose parent has ended, cannot be found.
     """
     listing = subprocess.run(
         ["ps", "-A", "-o", "pid=,ppid=,pgid=,state="], capture_output=True, check=False, text=True
@@ -227,7 +232,7 @@ async def _ended(row: Row) -> None:
 
 
 def _is_same(row: Row) -> bool:
-    """Return False if the process has ended, or another process has its pid now."""
+    """Return whether the process still runs; False if another process has the pid now."""
     if not row.started:
         return any(other.pid == row.pid and not other.is_zombie for other in process_table())
     now = _row_of_proc(row.pid)
@@ -238,13 +243,13 @@ def _is_same(row: Row) -> bool:
 
 
 def reap_orphans(known: set[Row], root: Root | None = None, table: Sequence[Row] | None = None) -> set[Row]:
-    """Reap adopted orphans in `table` (None: all that run now) that ended; return those of `known` that still
-    run.
+    """Reap adopted processes in `table` that have ended; return those of `known` that are still in the table.
 
-    Adopted processes are `known` ones, and zombie children in a session that is neither this process's nor
-    led by themselves (every child that this process started is in one of these two). With `root`, zombies
-    that were in its control groups are adopted too, except the leaders of its sessions. Other exit statuses
-    must not be collected, because other code waits for them.
+    `table` None is the current process table. A zombie child counts as adopted if it is in `known`, or if its
+    session is neither the session of this process nor one that the child leads. (Every child that this
+    process starts is in one of these two sessions.) With `root`, zombies in its control groups count as
+    adopted too, except the leaders of its sessions. Other code collects the exit status of all other
+    children.
     """
     us, our_session = os.getpid(), os.getsid(0)
     table = process_table() if table is None else table

@@ -1,4 +1,4 @@
-"""Commands as POSIX sessions: found by session, mark and descent (process_tree.py), ended by signals."""
+"""Commands as POSIX sessions. process_tree.py finds the processes of a command and ends them by signals."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SessionTrees:
         await process_tree.end(Root(sessions, self._mark, self._since), self._grace_seconds)
 
     async def left_behind(self, child: Child) -> list[int]:
-        """Return the processes that the command left running, and reap orphans that ended."""
+        """Return the pids of processes that the command left running. Reap orphans that have ended."""
         return await to_thread.run_sync(
             self._count_orphans, self._root(child), limiter=anyio.CapacityLimiter(1)
         )
@@ -79,14 +79,15 @@ class SessionTrees:
         return sorted(row.pid for row in left)
 
     def _root(self, child: Child) -> Root:
-        """Return the selection of the child's processes. After the child is reaped, its pid may be reused, so
-        only the mark counts.
+        """Return the selection of the child's processes.
+
+        After the child has ended, only its mark is used, because another process may get its pid.
         """
         sessions = frozenset({child.process.pid}) if child.is_running else frozenset[int]()
         return Root(sessions, child.mark, self._since)
 
     def forget(self, child: Child) -> None:
-        """Forget the command; its processes are still found by its mark and by attribution."""
+        """Forget the command. Its processes can still be found by its mark and by earlier attributions."""
         adoption.forget(child.mark)
 
 
@@ -100,11 +101,10 @@ _working_launchers: set[tuple[str, ...]] = set()
 
 
 async def _death_signal_launcher() -> tuple[str, ...]:
-    """Return a command prefix that makes a command die with this process even if this process is killed; ()
-    if unsupported.
+    """Return a command prefix that makes the system kill a command when this process dies; () if unsupported.
 
-    The prefix does not affect descendants of the command. Python's own way to set this runs code between fork
-    and exec, which can deadlock in a process with threads.
+    The prefix does not affect descendants of the command. Python's `preexec_fn` could do the same, but runs
+    code between fork and exec, which can deadlock in a process with threads.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
