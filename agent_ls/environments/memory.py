@@ -1,4 +1,4 @@
-"""A complete environment in memory: no disk, no processes, no clock."""
+"""An environment in memory, which uses no disk, no processes and no clock."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DEFAULT_MODE = 0o644
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
-    """A file. `mtime` is the number of the commit that wrote it, used as a modification time."""
+    """A file. `mtime`, used as its modification time, is the number of the commit that wrote it."""
 
     content: bytes
     mode: int = DEFAULT_MODE
@@ -69,7 +69,7 @@ class MemoryEnvironment:
             self.put(path, content)
 
     def put(self, path: str, content: str | bytes, mode: int = DEFAULT_MODE) -> None:
-        """Write a file without a commit, as another program would; it becomes the newest file."""
+        """Write a file without a commit, as another program would. The file becomes the newest one."""
         self._commits += 1
         data = content.encode() if isinstance(content, str) else content
         self._store(self.files, self.folders, self._resolve(path), MemoryFile(data, mode, self._commits))
@@ -144,7 +144,7 @@ class MemoryEnvironment:
         ]
 
     def _check(self, write: FileWrite, path: str, is_repeated: bool) -> bytes | None:
-        """Check a write; return the file's content before it."""
+        """Check a write; return the content of the file before the write, None if it does not exist."""
         if is_repeated:
             raise CommitError(write.path, "it is named twice in one commit")
         if path in self.folders:
@@ -233,7 +233,7 @@ class MemoryEnvironment:
         return [search.shown_path(file, self._root) for file in newest_first]
 
     def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
-        """Return the names directly in `folder`, True for folders (search.Tree)."""
+        """Return the names in `folder`, with True for folders. Implements search.Tree."""
         return [
             (posixpath.basename(path), is_dir)
             for paths, is_dir in ((self.files, False), (self.folders, True))
@@ -242,7 +242,7 @@ class MemoryEnvironment:
         ]
 
     def text(self, path: str) -> str:
-        """Return an ignore file's text (search.Tree)."""
+        """Return the text of an ignore file. Implements search.Tree."""
         return self.files[path].content.decode("utf-8", "replace")
 
     # --- paths

@@ -1,7 +1,7 @@
-"""An environment in front of another one, `inner`: notebooks open in the editor are read and changed by cells.
+"""An environment that reads and changes notebooks open in the editor, and forwards the rest to `inner`.
 
-Reading an open notebook returns the file's content with the cells replaced by those in the editor. Writing it changes
-cells; a notebook is never written on disk while an editor has it open.
+Reading an open notebook returns the content of the file with the cells that the editor has. Writing an open
+notebook changes cells in the editor; its file on disk is never written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from agent_ls.text import DecodedText, decode, encode
 
 SAVE_TRIES = 40
 SAVE_PAUSE_S = 0.05
-"""Pause before a notebook's file is read again: an editor empties the file before it writes it."""
+"""Pause before the file of a notebook is read again, because an editor empties the file before writing it."""
 
 
 class NotebookEnvironment(FrontingEnvironment):
@@ -105,11 +105,12 @@ class NotebookEnvironment(FrontingEnvironment):
             raise CommitError(path, str(error).removesuffix("."), tuple(unrestored)) from error
 
     async def _as_shown(self, notebook: OpenNotebook) -> bytes:
-        """Return the file with the editor's cells; if the file stays unreadable as a notebook, its content on disk.
+        """Return the content of the file with the cells that the editor has.
+
+        If the file cannot be parsed as a notebook, return its content on disk.
 
         Raises:
-            UnsupportedError: the editor's cells are not known, so the content on disk may be
-            outdated.
+            UnsupportedError: the cells in the editor are not known, so the content on disk may be outdated.
         """
         if notebook.problem:
             raise UnsupportedError(f"{notebook.path}: {notebook.problem}")
@@ -126,8 +127,9 @@ class NotebookEnvironment(FrontingEnvironment):
         return encode(DecodedText(text, decoded.encoding, decoded.bom))
 
     async def _read_file(self, path: str) -> tuple[bytes, Notebook | None]:
-        """Return the file's content on disk (or that of a new notebook), and its cells; None if they cannot
-        be read.
+        """Return the content of a file on disk, and its parsed notebook (None if it cannot be parsed).
+
+        For a missing file, return the content of a new notebook.
         """
         try:
             data = await self.inner.read_bytes(path)

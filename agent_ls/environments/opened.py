@@ -1,7 +1,8 @@
-"""Check a path directly before it is opened, and the opened file again by its descriptor, which closes the race.
+"""Check a path directly before it is opened, and check the opened file again by its descriptor.
 
-A wrapper that limits an environment sets the checks; an environment that opens files on disk calls them. The
-checks are passed in context variables, because other wrappers may be in between. Threads receive them too.
+The second check closes the race between check and use. A wrapper that limits an environment sets the checks;
+an environment that opens files on disk calls them. The checks are passed in context variables, because other
+wrappers may be in between. Worker threads get a copy of the context variables.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _path_check: ContextVar[PathCheck | None] = ContextVar("agent_ls_path_check", de
 
 
 class PathCheck:
-    """A check of a path that succeeds once, in the thread that opens the file.
+    """A check of a path. After it has succeeded once, `run` does not repeat it.
 
-    `run` blocks, and raises EnvError to refuse.
+    `run` is called in the thread that opens the file. It blocks, and raises EnvError to refuse.
     """
 
     def __init__(self, check: Callable[[], object]) -> None:
@@ -71,7 +72,7 @@ def checking(check: Check) -> Iterator[None]:
 
 
 def current_check() -> Check | None:
-    """Return the check of this context, for an environment that opens files on another machine."""
+    """Return the current check. An environment that opens files on another machine calls the check itself."""
     return _check.get()
 
 

@@ -1,8 +1,8 @@
-"""Pure: build the confinement of a command: the program that runs it, or the limits that its starter
-enforces.
+"""Pure: build the confinement of a command.
 
-Linux: Landlock, which the starting process enforces on the command, or bubblewrap. macOS: seatbelt
-(`sandbox-exec`) with a profile. This module starts nothing and reads no file.
+On Linux this is bubblewrap, a program that runs the command, or limits that the process that starts the
+command enforces by Landlock. On macOS it is seatbelt: the program `sandbox-exec` with a profile. This module
+starts nothing and reads no file.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ class SandboxLimits:
 
     - `writable`: folders that may be written. `only_looks`: nothing may be changed and there is no network;
       then `writable` is empty, and `temporary` is read-only.
-    - `guarded`: paths in writable folders that must not be written. `pinned`: folders between, which must not
-      be renamed. `absent`: names that would be guarded if they existed.
+    - `guarded`: paths in writable folders that must not be written. `pinned`: folders between a writable
+      folder and a guarded path, which must not be renamed. `absent`: paths that would be guarded if they
+      existed.
     - `hidden` folders and `hidden_files` appear empty.
-    - `temporary`: the session's own folder, which replaces each of `replaced`.
+    - `temporary`: a folder of the session that replaces the temporary folders in `replaced`.
     """
 
     writable: tuple[str, ...]
@@ -55,10 +56,10 @@ class Sandbox:
     """The confinement that this machine supports. `shell` runs commands; `program` confines them, "" for
     Landlock.
 
-    `env` is a program that can restore how signals are handled (coreutils), or "": then a confined command is
-    killed at once, without time to end by itself. `filters` are files with the system calls that bubblewrap
+    `env` is a program that can restore how signals are handled (coreutils). If `env` is "", a confined
+    command is killed without time to end by itself. `filters` are files with the system calls that bubblewrap
     refuses: one for a command without network, and one for a read-only command. `is_root`: agent-ls runs as
-    root, who may write kernel settings in /proc.
+    root, so kernel settings in /proc must be protected.
     """
 
     kind: Kind
@@ -70,7 +71,7 @@ class Sandbox:
 
     @property
     def guards(self) -> bool:
-        """Whether the sandbox can protect paths inside a writable folder. Landlock can only allow."""
+        """Whether the sandbox can protect paths inside a writable folder. Landlock cannot."""
         return self.kind != "landlock"
 
 
@@ -81,7 +82,7 @@ _required: ContextVar[bool] = ContextVar("agent_ls_confinement_required", defaul
 def requiring_confinement() -> Iterator[None]:
     """Require that commands started in this block run with the limits of read-only commands, or not at all.
 
-    The requirement is passed in a context variable, so that no code in between can drop it.
+    The requirement is passed in a context variable, so that no wrapper can forget to pass it on.
     """
     token = _required.set(True)
     try:
@@ -113,7 +114,7 @@ def failed_at(output: str, sandbox: Sandbox) -> str:
 
 LOOKING = MappingProxyType(
     {
-        "GIT_OPTIONAL_LOCKS": "0",  # otherwise git status writes results into the index
+        "GIT_OPTIONAL_LOCKS": "0",  # otherwise git status updates the index file
         "PYTHONDONTWRITEBYTECODE": "1",
         "CARGO_NET_OFFLINE": "true",
         "GOTOOLCHAIN": "local",  # otherwise go.mod makes go download and run another version of itself
@@ -124,7 +125,7 @@ LOOKING = MappingProxyType(
         "LESSHISTFILE": "-",
     }
 )
-"""Variables of a read-only command: they keep common programs from trying to write or to connect."""
+"""Variables of a read-only command. They keep common programs from writing files or connecting to servers."""
 
 
 def within(
@@ -132,8 +133,8 @@ def within(
 ) -> tuple[str, CommandOptions]:
     """Return the command and options for running it confined.
 
-    A program without a shell (`argv`) becomes an equivalent command line if a confining program must be started
-    first.
+    If the sandbox is a program that must be started first, the options have no `argv`: the command line is
+    used.
     """
     options = replace(options, shown=options.shown or command)
     if limits.only_looks:
@@ -147,16 +148,16 @@ def within(
 
 
 def confinement(limits: SandboxLimits) -> Confinement:
-    """Return the limits in the form that Landlock and seccomp enforce."""
+    """Convert the limits to the form that Landlock and seccomp enforce."""
     writable = () if limits.only_looks else (*limits.writable, limits.temporary)
     return Confinement(writable, (*limits.hidden, *limits.hidden_files), limits.network, limits.only_looks)
 
 
 def confined(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str) -> str:
-    """Return a command line that runs the command confined. The shell that reads it is replaced (exec)."""
+    """Return a command line that runs the command confined. It replaces the shell that runs it (exec)."""
     refused = sandbox.filters[limits.only_looks]
     opened = f"exec {_FILTER_AT}<{shlex.quote(refused)}; " if _is_filtered(sandbox, limits) else ""
-    # bubblewrap must outlive the processes inside it, so it inherits from the shell that SIGTERM is ignored.
+    # The shell ignores SIGTERM, and bubblewrap inherits this, because it must outlive the processes inside.
     ignoring = "trap '' TERM; " if _may_end_by_itself(sandbox, limits) else ""
     return f"{ignoring}{opened}exec {shlex.join(confined_argv(command, sandbox, limits, folder))}"
 
@@ -169,7 +170,8 @@ def _is_filtered(sandbox: Sandbox, limits: SandboxLimits) -> bool:
 
 
 def exit_code(code: int, sandbox: Sandbox) -> int:
-    """Return the exit code that the command would have without confinement: negative for a signal.
+    """Convert the exit code of a confined command to the exit code without confinement (negative for a
+    signal).
 
     bubblewrap reports a signal as 128 plus its number.
     """
@@ -228,8 +230,9 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
 
 
 def _may_end_by_itself(sandbox: Sandbox, limits: SandboxLimits) -> bool:
-    """Return whether a stopped command gets time to end. A read-only command gets none: it has nothing to
-    finish, and starts faster.
+    """Return whether a command that is stopped gets time to end by itself.
+
+    A read-only command does not, because it has nothing to finish, and then starts faster.
     """
     return sandbox.kind == "bubblewrap" and bool(sandbox.env) and not limits.only_looks
 
@@ -238,7 +241,7 @@ _KERNEL_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"
 
 
 def seatbelt_profile(limits: SandboxLimits) -> str:
-    """Return the seatbelt profile. The last matching rule applies."""
+    """Return the seatbelt profile. In a profile, the last matching rule applies."""
     lines = ["(version 1)", "(allow default)", "(deny file-write*)"]
     writable = () if limits.only_looks else (*limits.writable, limits.temporary)
     lines += [f"(allow file-write* (subpath {_quoted(place)}))" for place in writable]

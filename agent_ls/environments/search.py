@@ -1,7 +1,8 @@
 """Pure: the rules of search: which files a glob or an ignore file matches, and which lines match a pattern.
 
-`memory` is searched only with these functions; `local` uses the glob and result rules with ripgrep, and all
-of them without ripgrep. Where results could differ, they follow ripgrep.
+The environment in memory.py searches only with these functions. The local environment uses ripgrep and a part
+of the functions, or all functions if ripgrep is not installed. The functions give the same results as
+ripgrep.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ MAX_LINE_CHARS = 2_000  # one long line of minified code could fill a model's co
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")  # later ones take precedence, as in ripgrep
 NEVER_LISTED = ".git"
 SEARCH_LIMIT_BYTES = READ_LIMIT_BYTES
-"""Larger files are not searched, because they could not be read afterwards."""
+"""Larger files are not searched, because a tool could not read them afterwards."""
 
 _NEXT_EXCLUDED = re.compile(r"\s+(?=!)")
 _RIPGREP_ONLY = re.compile(r"\[:\^?[a-z]+:\]|\\[pP](?:\{[^}]*\}|\w)")
@@ -81,8 +82,9 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
 def _translate(pattern: str) -> str:
     """Translate a glob to a regular expression that does not backtrack between wildcards.
 
-    A wildcard that another one follows is matched only at its first position, in an atomic group (`(?>…)`),
-    which gives the same result. With backtracking, `*a*a*a*a*b` would take years on some names.
+    If another wildcard follows, a wildcard and the text after it are in an atomic group (`(?>…)`), which
+    matches only at the first possible position. The result is the same, but with backtracking `*a*a*a*a*b`
+    would take years on some names.
     """
     out: list[str] = []
     braces = 0
@@ -127,7 +129,10 @@ def _translate(pattern: str) -> str:
 
 
 def _is_followed(pattern: str, start: int, *, folders: bool) -> bool:
-    """Return whether another `**/` (`folders`), or `*` in the same component, follows without braces in between."""
+    """Return whether another wildcard follows before the next brace or comma.
+
+    The wildcard is `**/` if `folders` is true, otherwise `*` in the same component.
+    """
     i = start
     while i < len(pattern) and pattern[i] not in "{},":
         if folders and pattern.startswith("**/", i) and pattern[i - 1] == "/":
@@ -156,9 +161,9 @@ def _character_class(body: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GlobPlan:
-    """A glob split into a folder, from its literal start, and the rest, which is matched below the folder.
+    """A glob in two parts: its literal start as a folder, and the rest, which is matched below the folder.
 
-    `name` is the glob for the names of matching files; empty if it cannot be separated from the folders.
+    `name` is the last component of the glob, for file names; "" if it cannot be separated from the folders.
     """
 
     folder: str
@@ -170,8 +175,8 @@ def plan_glob(pattern: str, path: str) -> GlobPlan:
     """Resolve `pattern` in the absolute folder `path`; an absolute pattern must be below `path` too.
 
     Raises:
-        InvalidPatternError: also for a pattern that cannot match a file, or that leaves `path`, because
-        the policy has judged the path and not the pattern.
+        InvalidPatternError: the pattern is invalid, cannot match a file, or leaves `path` (the policy has
+        checked `path`, but not the pattern).
     """
     if not pattern:
         raise InvalidPatternError(pattern, "it is empty; ** finds all files")
@@ -189,7 +194,11 @@ def plan_glob(pattern: str, path: str) -> GlobPlan:
 
 
 def file_filter(options: GrepOptions) -> Callable[[str, str], bool]:
-    """Return a predicate for two spellings of one path that says whether a search reads the file."""
+    """Return a predicate that says whether a search reads a file.
+
+    Its arguments are two spellings of the path: relative to the working directory, and to the searched
+    folder.
+    """
     first, second = path_filter(options.glob_filter), path_filter(options.names)
     return lambda one, other: first(one, other) and second(one, other)
 
@@ -197,8 +206,8 @@ def file_filter(options: GrepOptions) -> Callable[[str, str], bool]:
 def path_filter(glob_filter: str) -> Callable[[str, str], bool]:
     """Return a predicate for two spellings of one path: true if one of them passes `glob_filter`.
 
-    Without a slash the glob applies to the file name, with one to the whole path; a leading `!` excludes, also
-    after another glob (`*.js !*.min.js`). Raises InvalidPatternError.
+    A glob without a slash applies to the file name, a glob with a slash to the whole path. A leading `!`
+    excludes files; such a glob may follow another glob (`*.js !*.min.js`). Raises InvalidPatternError.
     """
     tests = [_one_filter(glob) for glob in _NEXT_EXCLUDED.split(glob_filter) if glob]
     return lambda one, other: all(passes(one, other) for passes in tests)
@@ -220,7 +229,9 @@ def _one_filter(glob_filter: str) -> Callable[[str, str], bool]:
 
 
 class Tree(Protocol):
-    """A file system to walk. Paths are absolute. Must not raise: unreadable folders and files are empty."""
+    """A file system to search. Paths are absolute. Must not raise: unreadable folders and files count as
+    empty.
+    """
 
     def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
         """Return names of regular files (False) and folders (True), without links and other entries."""
@@ -244,8 +255,8 @@ class _Rules:
 def walk(tree: Tree, top: str, root: str) -> Iterator[str]:
     """Yield files below the folder `top` that are not ignored, in path order.
 
-    Ignore files apply from `root` down if `top` is below it. `top` itself is never ignored: rules that would
-    hide it are left out, as in ripgrep.
+    If `top` is below `root`, the ignore files of `root` and of the folders in between apply too. As in
+    ripgrep, `top` itself is never ignored: rules of folders above that match `top` are left out.
     """
     outer = [_rules(tree, folder, tree.entries(folder)) for folder in folders_between(root, top)]
     known = [r for r in outer if r and not r.verdict(top, True)]
@@ -300,8 +311,9 @@ def hidden_entries(
 ) -> set[str]:
     """Return the ignored entries of the folder `top`, and entries in ignored folders, as relative names.
 
-    `entries` are relative names, True for folders; a folder precedes its contents. `texts` has the ignore files
-    of each folder, in the order of IGNORE_FILES, for `top`, the folders above (`folders_between`) and below it.
+    `entries` are relative names, True for folders; a folder precedes its contents. `texts` has the
+    texts of the ignore files of each folder, in the order of IGNORE_FILES: for `top`, the folders above
+    (`folders_between`), and the folders below.
     """
     made = {folder: _Rules(folder, _spec(lines)) for folder, lines in _rule_lines(texts)}
     rules = [r for base, r in made.items() if is_below(base, top) or not r.verdict(top, True)]
@@ -321,7 +333,9 @@ def _rule_lines(texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, list[
 
 
 def folders_between(root: str, top: str) -> list[str]:
-    """Return `root` and the folders down to `top`, without `top`; nothing if `top` is not below `root`."""
+    """Return `root` and the folders from `root` down to `top`, without `top`. Empty if `top` is not below
+    `root`.
+    """
     if not is_below(top, root) or top == root:
         return []
     folders = [posixpath.dirname(top)]
@@ -338,7 +352,7 @@ _NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")  # an empty component, `.` or
 
 
 def shown_path(path: str, root: str) -> str:
-    """Return the path relative to `root` if it is below it, else the path."""
+    """Return `path` relative to `root` if it is below `root`, else unchanged."""
     if not is_below(path, root):
         return path
     below = path[len(root.rstrip("/")) + 1 :]
@@ -347,7 +361,7 @@ def shown_path(path: str, root: str) -> str:
 
 
 def path_order(path: str) -> tuple[str, ...]:
-    """Sort key by component, so that a folder's files stay together."""
+    """Return a sort key for a path that compares by component, so that the files of a folder stay together."""
     return tuple(path.split("/"))
 
 
@@ -364,7 +378,9 @@ class ResultLines:
     is_full: bool = False
 
     def add(self, line: GrepLine) -> bool:
-        """Add a line. Returns False if the limit is reached; then the line is not added."""
+        """Add a line and return True. If the limit of matches is reached, do not add the line and return
+        False.
+        """
         if line.is_match and self.matches >= self.options.max_results:
             self.is_full = True
             return False
@@ -385,9 +401,9 @@ class ResultLines:
 
 
 def grep_text(shown: str, data: bytes, regex: re.Pattern[str], options: GrepOptions) -> list[GrepLine]:
-    """Return matching lines of one file with context; none for a binary file.
+    """Return the matching lines of one file with context, at most `max_results` + 1 matches.
 
-    At most max_results + 1 matches.
+    The result is empty for a binary file.
     """
     if looks_binary(data):
         return []
@@ -417,7 +433,7 @@ def _within_lines(lines: Sequence[str], regex: re.Pattern[str]) -> Iterator[tupl
 
 
 def _across_lines(lines: Sequence[str], regex: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Yield each line of a match that may span lines, once, in the same form as `_within_lines`."""
+    """Yield each line of the matches, which may span lines, in the same form as `_within_lines`."""
     begins = [0, *accumulate(len(line) + 1 for line in lines)]
     last = -1
     for match in regex.finditer("\n".join(lines)):

@@ -1,4 +1,4 @@
-"""Interface TerminalHost: opens visible terminals in an editor, in which the relay runs."""
+"""Interface TerminalHost: opens terminals for the relay, usually visible ones in an editor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class NewTerminal:
-    """A terminal to open. `argv` is run unchanged in the folder `cwd`."""
+    """A terminal to open. The terminal runs the program `argv` in the folder `cwd`."""
 
     id: str
     argv: Sequence[str]
@@ -24,9 +24,9 @@ class TerminalHost(Protocol):
         ...
 
     async def open_terminal(self, terminal: NewTerminal) -> bool:
-        """Open a terminal.
+        """Open a terminal. Return False if the editor reports an error. Must not raise.
 
-        Return whether the editor reports success; the relay's connection is the proof. Must not raise.
+        The terminal works only when the relay in it has connected.
         """
         ...
 

@@ -1,7 +1,7 @@
 """Run searches with Python's regular expressions without blocking the process.
 
 Python's engine backtracks: `(a+)+$` takes years on some lines, and no other thread of the process runs until
-the engine has finished. So a search with such a pattern runs in a worker process, which is ended at a time
+the engine has finished. So a search with a pattern that may backtrack runs in a worker process with a time
 limit.
 """
 
@@ -32,9 +32,9 @@ async def run_timed(
     *arguments: *Ts,
     limit_s: float = SEARCH_LIMIT_S,
 ) -> T:
-    """Run a search for `pattern`: in a thread if it is matched in linear time, else in a process with a time limit.
+    """Run the search `function` for `pattern`: in a thread, or in a process with a time limit.
 
-    `function` and `arguments` have to be picklable.
+    The process is used if the pattern may backtrack. `function` and `arguments` must be picklable.
 
     Raises:
         InvalidPatternError: the search took too long.
@@ -53,5 +53,5 @@ async def run_timed(
 def grep_texts(
     texts: Sequence[tuple[str, bytes]], regex: re.Pattern[str], options: GrepOptions
 ) -> list[list[GrepLine]]:
-    """Return the matching lines of each text, which is given with its path for display."""
+    """Return the matching lines of each text. `texts` are pairs of a path for display and a content."""
     return [search.grep_text(shown, data, regex, options) for shown, data in texts]

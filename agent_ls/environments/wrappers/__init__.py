@@ -1,1 +1,3 @@
-"""Wrappers around an environment: each refuses or records operations and passes on the rest."""
+"""Wrappers around an environment. Each wrapper checks, changes or records some operations, and forwards the
+rest.
+"""

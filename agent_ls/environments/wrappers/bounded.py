@@ -1,12 +1,12 @@
-"""An environment that enforces the path policy when it acts, with symbolic links resolved.
+"""An environment that checks paths against the path policy when it acts, with symbolic links resolved.
 
-The policy judged the paths of a call before the call ran, but a folder may have become a link since. So paths
-are resolved again directly before the inner environment acts. If the inner environment opens a file or folder
-on disk, the opened file is checked as well (environments/opened.py), which closes the race. A search is a
-separate program, so its results are checked afterwards.
+The policy checked the paths of a call before the call ran, but a folder may have been replaced by a link
+since then. So paths are resolved and checked again directly before the inner environment acts. If the inner
+environment opens a file or folder on disk, the opened file is checked as well (environments/opened.py), which
+closes the race. A search may run in a separate program, so its results are checked afterwards.
 
-For a command only the working folder is checked: its actions are judged by the policy and limited by a
-sandbox. `file_exists` and `glob` return names, not contents.
+For a command only the working folder is checked: the policy checks its text, and a sandbox limits its
+actions. `file_exists` and the results of `glob` are not checked, because they are names and not contents.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ class Bounds(Protocol):
     """
 
     def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
-        """Look up these paths in one request if each lookup is slow. Inside the context, the results are
-        reused.
+        """Look up all these paths in one request if single lookups are slow.
+
+        Checks inside the `with` block use the results.
         """
         ...
 
@@ -72,8 +73,8 @@ class Bounds(Protocol):
         """Check that a path may be read; return its real path.
 
         Raises:
-            OutsideBoundsError: the user may allow it. AccessDeniedError: never allowed. PathNotFoundError:
-            it is outside and does not exist.
+            OutsideBoundsError: the user has to allow the path first. AccessDeniedError: the path is never
+            allowed. PathNotFoundError: the path is outside of the workspace and does not exist.
         """
         ...
 
@@ -81,7 +82,7 @@ class Bounds(Protocol):
         """Check a file that was opened as `path`; `real` is its real path, "" if unknown.
 
         Raises:
-            AccessDeniedError: it is not the file that the policy checked.
+            AccessDeniedError: the opened file is not the file that the policy checked.
         """
         ...
 
@@ -97,7 +98,7 @@ class Bounds(Protocol):
         """Check that a path may be written by this call.
 
         Raises:
-            AccessDeniedError: the path resolves to another file than when the policy checked this call's change.
+            AccessDeniedError: the path resolves to another file than at the time of the policy check.
         """
         ...
 
@@ -106,8 +107,8 @@ class Bounds(Protocol):
 class DiskRead:
     """A file that was read from disk. `path` is absolute.
 
-    `began_ns` is the time (nanoseconds since the epoch) before the file was opened. `facts` is its stat
-    result while it was open, and `data` was read after that.
+    `began_ns` is the time (nanoseconds since the epoch) before the file was opened. `facts` is the stat
+    result of the open file, from before `data` was read.
     """
 
     path: str
@@ -119,9 +120,9 @@ class DiskRead:
 class BoundedEnvironment(ForwardingEnvironment):
     """Environment wrapper that enforces `bounds`.
 
-    `opens_here`: files that `inner` does not have in memory are opened by a LocalEnvironment, which checks the path
-    in the same thread. Otherwise the path is checked before `inner` is asked. `on_read` is called with each read of a
-    file that an environment opened on disk. It must not raise or block.
+    `opens_here`: a LocalEnvironment opens the files that `inner` does not have in memory, and checks the path
+    in the same thread. Otherwise the path is checked before the call of `inner`. `on_read` is called for each
+    read of a file that an environment opened on disk. It must not raise or block.
     """
 
     def __init__(
@@ -183,7 +184,7 @@ class BoundedEnvironment(ForwardingEnvironment):
         return await self.inner.glob(pattern, path)
 
     async def _with_path_checked(self, path: str, act: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of a read-only operation, whose path is checked at the latest before it returns."""
+        """Run a read-only operation on `path`. The path is checked before the result is returned."""
         if not self._opens_here:
             await self._demand_readable(path)
             return await act()
@@ -191,7 +192,8 @@ class BoundedEnvironment(ForwardingEnvironment):
             try:
                 return await act()
             finally:
-                # The result came from memory, or an error came first: neither may reveal a forbidden path.
+                # The path was not checked: the content was in memory, or an error occurred. Check it now, because
+                # neither may reveal data about a forbidden path.
                 if not pending.is_done:
                     await run_sync(pending.run, abandon_on_cancel=True)
 
@@ -200,7 +202,7 @@ class BoundedEnvironment(ForwardingEnvironment):
         return await run_sync(self._bounds.demand_readable, self._absolute(path), abandon_on_cancel=True)
 
     def _demand_opened(self, path: str, real: str, facts: stat_result) -> None:
-        # The system does not report which file is open, so the path is resolved again; a short race remains.
+        # If the system does not report which file is open, the path is resolved again; a short race remains.
         self._bounds.demand_opened(self._absolute(path), real, facts)
 
     def _demand_landing(self, call_id: str, real: str, facts: stat_result) -> None:
@@ -212,7 +214,7 @@ class BoundedEnvironment(ForwardingEnvironment):
             self._bounds.demand_writable(path, call_id)
 
     def _not_meant(self, judged: str, paths: Collection[str]) -> set[str]:
-        """Return found paths that must not be reported: secrets in a searched folder, and files outside of it."""
+        """Return the paths in `paths` that must not be reported: secret files, and files outside of `judged`."""
         hidden = set()
         with self._bounds.at_once([self._absolute(path) for path in paths]):
             for path in paths:

@@ -1,4 +1,4 @@
-"""An environment that forwards everything to another one: the base class of wrappers."""
+"""The base class of wrappers: an environment that forwards all operations to another environment."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Base class of environments with open files: an open file is read from the program that has it open, others
-from `inner`.
+"""Base class of environments that read open files from the program that has them open, and others from
+`inner`.
 
-Subclasses know which program has the files open.
+A subclass defines which program has the files open, for example the editor.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An environment that refuses to write files.
 
-Commands are forwarded: the policy decides whether one may write.
+Commands are forwarded: the policy decides whether a command may write.
 """
 
 from __future__ import annotations

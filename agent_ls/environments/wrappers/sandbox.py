@@ -1,8 +1,8 @@
 """An environment whose commands run in a sandbox. Another module chooses the program that enforces the
 sandbox.
 
-A command that fails because of the sandbox may run again without it, if the policy or the user allows that;
-the second run needs its own approval.
+A command that fails because of the sandbox may run again without the sandbox, if the policy or the user
+allows the second run.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """A command in the form that runs in the sandbox. `only_looks`: with the limits of a read-only command.
+    """A command in the form that runs in the sandbox. `only_looks`: it has the limits of a read-only command.
 
-    `absent` are names that the command must not create. `placeholders` exist in place of some of them while
-    it runs.
+    `absent` are paths that the command must not create. `placeholders` are files that were created at some of
+    these paths while the command runs.
     """
 
     command: str
@@ -45,7 +45,7 @@ class Inside:
 Leave = Callable[[str, CommandOptions, str, bool], Awaitable[bool]]
 """Returns whether a command may run again without the sandbox. Must not raise.
 
-Arguments: the command, its options, the message at which it failed, and whether the limits were those of a
+Arguments: the command, its options, the error message in its output, and whether it had the limits of a
 read-only command.
 """
 
@@ -65,32 +65,32 @@ class CommandSandbox(Protocol):
     """
 
     async def raise_up(self) -> object:
-        """Find out which limits the machine can enforce, and start the sandbox. Must not raise."""
+        """Find out which limits this machine can enforce, and prepare the sandbox. Must not raise."""
         ...
 
     def within(
         self, command: str, options: CommandOptions, folder: str, *, only_looks: bool
     ) -> Inside | None:
-        """Return the command for running it in the sandbox; None if it runs unchanged. Blocks: run in a
-        thread.
+        """Return the command in the form that runs in the sandbox; None if it runs unchanged. Blocks: run in
+        a thread.
 
         Raises:
-            ProcessStartError: the command must run with read-only access, and that is not possible.
+            ProcessStartError: the command must run with read-only access, but this machine cannot enforce
+                that.
         """
         ...
 
     def is_denied_anyway(self, output: str, folder: str) -> bool:
-        """Return whether denials in a command's output have other causes than the sandbox.
+        """Return whether all denials in the output of a command have other causes than the sandbox.
 
         Blocks: run in a thread.
         """
         ...
 
     def settle(self, inside: Inside) -> str:
-        """Rename files that the command has created although it must not; return a sentence about them, or
-        "".
+        """Rename files that the command has created at `inside.absent`.
 
-        Call after the command has ended. Blocks.
+        Return a sentence about them, or "". Call after the command has ended. Blocks.
         """
         ...
 

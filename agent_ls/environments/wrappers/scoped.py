@@ -1,8 +1,7 @@
-"""The environment of an agent that works in one folder: paths are relative to it, and only files in it may
-change.
+"""The environment of an agent that works in one folder: only files in this folder may change.
 
-The wrapper narrows the access that the inner environment allows and never widens it. Commands start in the
-folder; the policy judges them as everywhere.
+Paths are relative to the folder, and commands start in it. The policy checks commands as in other
+environments. The wrapper never allows more than the inner environment.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ class ScopedEnvironment(ForwardingEnvironment):
         return str(rules.normpath(rules.join(self._folder, path)))
 
     def _shown(self, path: str) -> str:
-        """Return a path of the inner environment relative to this folder if it is below it, else absolute."""
+        """Convert a path of the inner environment: relative to this folder if it is inside, else absolute."""
         rules = self._rules()
         whole = str(rules.normpath(rules.join(self.inner.working_directory(), path)))
         return (

@@ -9,8 +9,10 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 
 class InputEnvironment(ForwardingEnvironment):
-    """An environment with an input file. The file at `path` is opened outside of a sandbox that is put around
-    this environment, because the sandbox may hide it.
+    """An environment whose commands read the file `path` as standard input.
+
+    Put a sandbox wrapper around this environment: the file is then opened outside of the sandbox, which may
+    hide the file.
     """
 
     def __init__(self, inner: ExecutionEnvironment, path: str) -> None:
