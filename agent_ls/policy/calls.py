@@ -6,12 +6,12 @@
 
 A call of NETWORK_TOOLS needs approval in mode full too, until a rule allows the tool.
 
-A tool that the user lists by name for a run is allowed in every mode but plan, if the paths in its arguments
-are allowed.
+If the user lists a tool by name for one run, the tool is allowed in every mode except plan, as long as the
+paths in its arguments are allowed.
 
-If the program that the tool runs is known, its command line is judged too, and the stricter decision applies:
-the declared category never allows a command that would need approval. A tool of category read needs no
-approval if its command is known to be read-only.
+If the program that the tool runs is known, the rules for commands apply to its command line too, and the
+stricter decision counts. So the declared category never allows a command that would need approval. A tool
+needs no approval if its command is known to be read-only, except a tool of category admin.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NETWORK_TOOLS = frozenset(("web_search",))
 
 
 def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
-    """Decide whether a call of an added tool is allowed; see the table above."""
+    """Decide whether a call of an added tool is allowed, by the table in the module docstring."""
     if effect.argv:
         runs = _judged_as(effect)
         # Imported here, because the grammar is large.
@@ -66,7 +66,7 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
 
 
 def _listed(effect: CallEffect, runs: CommandEffect, situation: Situation) -> Judgement:
-    """Judge a tool that the user listed for this run: only the paths in its arguments are checked."""
+    """Decide about a tool that the user listed for this run: only the paths in its arguments are checked."""
     from agent_ls.policy.commands import find_path_reason, judge_command, understood
 
     judgement = judge_command(runs, situation)
@@ -78,8 +78,10 @@ def _listed(effect: CallEffect, runs: CommandEffect, situation: Situation) -> Ju
 
 
 def _judged_as(effect: CallEffect) -> CommandEffect:
-    """Return the command to judge. The folder of the program is removed, because the user chose it when they
-    defined the tool.
+    """Return the command of a tool for `judge_command`.
+
+    The folder of the program is removed: the user chose it when they defined the tool, so it needs no
+    approval.
     """
     program, *words = effect.argv
     name = ospath.basename(program) if ospath.isabs(program) else program
@@ -104,9 +106,9 @@ def _exact(effect: CallEffect) -> tuple[Rule, ...]:
 
 
 def _general(effect: CallEffect) -> tuple[Rule, ...]:
-    """Return rules for the tool with any arguments.
+    """Return the rules to offer for the tool with any arguments.
 
-    A changed definition with the same name needs approval again.
+    A rule does not cover a tool with the same name and another definition.
     """
     rule_id, label = tool_ids(effect)[0], f"the tool {effect.tool}, with any arguments,"
     return (

@@ -1,4 +1,6 @@
-"""Pure: judge a command line by its effects and by the paths that it would touch. policy/shell parses the line.
+"""Pure: decide whether a command may run, by its effects and the paths that it would read or change.
+
+policy/shell parses the command line. The first row that matches decides:
 
 wipes a root folder or a disk                     refuse, all modes
 plan, or a workspace that is not trusted          refuse
@@ -30,7 +32,7 @@ from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
 @lru_cache(maxsize=64)
 def understood(effect: CommandEffect, home: str) -> CommandAnalysis:
-    """Return the effects of a command as far as its text shows them."""
+    """Return the effects of a command, as far as they can be determined from its text."""
 
     def read(command: str) -> CommandAnalysis:
         return understand(command, working_dir=effect.working_dir, home=home, env_vars=effect.env_vars)
@@ -41,7 +43,7 @@ def understood(effect: CommandEffect, home: str) -> CommandAnalysis:
 
 
 def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
-    """Decide whether a command may run, by the rows of the table above."""
+    """Decide whether a command may run, by the table in the module docstring."""
     found = understood(effect, situation.places.home)
     if found.refusal:
         return Refuse(f"{found.refusal}; agent-ls never runs that.")
@@ -69,8 +71,9 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
 
 
 def _allowed_to_look(found: CommandAnalysis, situation: Situation) -> Allow | None:
-    """Allow a read-only command, confined where possible. Returns None if the command must be judged like
-    other commands.
+    """Allow a read-only command, with confinement if possible.
+
+    Return None if the rules for other commands apply to it.
     """
     match situation.confinement:
         case "available":
@@ -85,21 +88,22 @@ def _outside(effect: CommandEffect) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether typed lines can be judged alone: the last line is complete, and no line continues on the
-    next one.
+    """Return whether text that is typed into a process consists of complete lines.
+
+    The last line must be complete, and no line may continue on the next line.
     """
     return text.endswith("\n") and not any(line.endswith("\\") for line in text.split("\n"))
 
 
 def _never_silent(found: CommandAnalysis, working_dir: str, situation: Situation) -> str:
-    """Return the reason to ask in every mode, "" for none."""
+    """Return the reason why a command needs approval in every mode, "" for none."""
     if outside := situation.outside([working_dir]):
         return f"It runs in {outside}, outside the workspace."
     return found.danger or situation.doubt or found.doubt or find_path_reason(found, working_dir, situation)
 
 
 def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situation) -> str:
-    """Return the reason to ask in every mode because of the paths that a command touches, "" for none."""
+    """Return the reason why the paths of a command need approval in every mode, "" for none."""
     places = [*found.paths, *situation.leads]
     if denied := situation.denied(places):
         return f"{denied} holds credentials."
@@ -115,7 +119,7 @@ def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situat
 
 
 def _asked_always(effect: CommandEffect, why: str, places: Sequence[str], situation: Situation) -> Judgement:
-    """Ask in every mode. Only a rule for exactly this command, with paths that resolve as now, allows it."""
+    """Ask in every mode, unless a rule allows exactly this command with the same resolved paths."""
     leading = sorted({view for view in situation.views(places) if not situation.places.is_inside(view)})
     mark = hashlib.sha256("\0".join((why, *leading)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     exact = f"command:{effect.digest}:{mark}"
@@ -161,7 +165,7 @@ def _why_in_this_mode(effect: CommandEffect, found: CommandAnalysis, situation: 
 
 
 def _general(rule_id: str, effect: CommandEffect, situation: Situation) -> tuple[Rule, ...]:
-    """Return the rule in each scope, with examples. Each example was judged as if the rule were granted."""
+    """Return the rule in each scope, with examples. Each example was checked with only this rule granted."""
     granted = replace(situation, grants=frozenset((rule_id,)), leads=(), doubt="", resolved={})
     may, must_not = rules.examples(rule_id)
     allowing = tuple(text for text in may if _is_allowed(text, effect, granted))

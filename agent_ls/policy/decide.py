@@ -11,9 +11,9 @@ The first row that matches decides:
     calls of added tools                           policy/calls.py
     everything else                                ask
 
-Before all of these: a call of a tool of category `read` that would change something needs approval in every mode.
+In addition, a call of a tool of category `read` that would change something needs approval in every mode.
 
-A path is judged as given *and* as resolved (symlinks followed): the stricter decision applies.
+A path is checked as given *and* as resolved (symlinks followed): the stricter decision applies.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _judged(effect: Effect, situation: Situation) -> Judgement:
 
 
 def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
-    """Decide about reading paths. Only paths outside the workspace and files with secrets need approval."""
+    """Decide whether paths may be read. Paths outside the workspace and files with secrets need approval."""
     if own := situation.own_state(paths):
         return Refuse(f"{own} is where agent-ls keeps keys, rules and sessions; its tools never read it")
     if denied := situation.denied(paths):
@@ -118,7 +118,7 @@ def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
     if not places:
         rules = tuple(dict.fromkeys(used))
         return Allow("allowed by your rule" if rules else "inside the workspace", rules)
-    # A rule for one of several paths would not cover the request, so none is offered.
+    # A rule for one of several paths would not cover the request, so no rule is offered.
     view, why = next(iter(places.items()))
     return Ask(
         f"{view} {why}", _read_offers(view, situation) if len(places) == 1 else (), is_never_silent=True
@@ -153,7 +153,7 @@ def _read_offers(view: str, situation: Situation) -> tuple[Rule, ...]:
 
 
 def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> Judgement:
-    """Decide about changing files."""
+    """Decide whether files may be changed; `deletes`: a file is deleted."""
     own = situation.own_state(paths)
     denied = situation.denied([path for path in paths if not situation.own_state([path])])
     if denied:
@@ -193,7 +193,7 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
 
 
 def _write_rules(paths: Sequence[str], situation: Situation) -> dict[str, str]:
-    """Return the granted rule that covers changing each path, by path."""
+    """Return the granted rules that cover changes of `paths`, by path. Paths without a rule are left out."""
     if not any(rule_id.startswith("write:") for rule_id in situation.grants):
         return {}
     from agent_ls.policy.path_rules import covering_rule  # imported here because it is rarely needed

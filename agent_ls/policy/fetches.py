@@ -1,9 +1,9 @@
-"""Pure: decide whether a web page may be fetched. A request sends its URL to a server, so every mode asks.
+"""Pure: decide whether a web page may be fetched. Every mode asks, because a request sends data to a server.
 
 plan, or a workspace that is not trusted    refuse
 a rule of the user allows the host          allow
-everything else                             ask, and offer a rule for the host; for a private network only for
-                                            this session
+everything else                             ask, and offer rules for the host; for a host in a private network
+                                            only a rule for this session
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of names of files and folders that need special rules, so that a reader sees the complete lists."""
+"""Tables of the names of files and folders for which special rules apply."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ ALWAYS_SENSITIVE = (
 """Changes need approval in every mode: git and its hooks, CI, shell start-up, VS Code, JetBrains, coding
 agents.
 
-A file is sensitive (this list and the next) if another program reads it on its own and then runs what
-the file names: when a folder is opened, entered or listed, when a file is saved, when git, CI, an agent,
-a package manager, a test runner or an interpreter starts. Files that the user runs by their names
-(Makefile, package.json) are ordinary.
+A file is sensitive (in this list or SENSITIVE_NAMES) if other programs read it automatically, and then run
+code that the file contains or names. They do so when a folder is opened, entered or listed, when a file is
+saved, or when git, CI, an agent, a package manager, a test runner or an interpreter starts. Files that the
+user runs explicitly (Makefile, package.json) are not sensitive.
 """
 
 SENSITIVE_NAMES = (
@@ -78,24 +78,25 @@ SENSITIVE_NAMES = (
     ".bsp", ".lsp", "hie.yaml", ".merlin", "rust-project.json", ".rust-project.json", "rust-analyzer.toml",
     ".rust-analyzer.toml", ".sourcekit-lsp", "config.nims",
 )  # fmt: skip
-"""Changes need approval in every mode except full.
+"""Changes of these files need approval in every mode except full.
 
-`*` matches any characters, a `/` separates consecutive components.
+`*` matches any characters. A name with `/` matches two consecutive path components.
 """
 
 GUARDED_NAMES = (
     ".git/hooks", ".git/config", ".hg/hgrc", ".vscode", ".idea", ".envrc", ".agent-ls", ".agent-ls-ignore",
     ".husky", ".pre-commit-config.yaml",
 )  # fmt: skip
-"""Paths below a workspace folder that other programs execute later.
+"""Paths below a workspace folder from which other programs run code.
 
-A sandbox prevents commands from writing them.
+A sandbox prevents commands from writing to these paths.
 """
 
 GUARDED_FOLDERS = (".git/hooks", ".vscode", ".idea", ".agent-ls", ".husky")
 """The paths in GUARDED_NAMES that are folders.
 
-No program reads an empty folder of one of these names, so a sandbox can create one as a placeholder.
+An empty folder with one of these names has no effect on programs, so a sandbox can create it as a
+placeholder.
 """
 
 DENIED_HOME_PLACES = (
@@ -115,9 +116,9 @@ DENIED_FILES = (
 """Account and key files of the system: never read or written by a tool, in any mode."""
 
 ACCOUNT_FILES = ("/etc/passwd", "/etc/passwd-", "/private/etc/passwd")
-"""Account files that are also never read or written by a tool.
+"""More account files that no tool reads or writes.
 
-A sandbox does not hide them, because programs look up their user in them.
+A sandbox does not hide these files, because programs read the name of their user in them.
 """
 
 SECRET_FILES = (
@@ -136,5 +137,4 @@ HARMLESS_FILES = ("*.example", "*.sample", "*.template", "*.tmpl", "*.dist", "*.
 """Names that match SECRET_FILES but hold no secrets."""
 
 IGNORE_FILE = ".agent-ls-ignore"
-"""A file in a workspace folder; tools neither read nor write the files that it matches (patterns as in
-.gitignore)."""
+"""A file in a workspace folder with patterns as in .gitignore. Tools do not read or write matching files."""

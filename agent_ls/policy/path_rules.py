@@ -6,7 +6,7 @@
 
 `*` and `?` match within one path component, `**` across components (as in `environments/search.py`).
 Rules never cover credentials, files that the ignore file matches, the state folder, or deletions. A
-pattern with wildcards covers no sensitive file and no file that holds secrets by its name.
+pattern with wildcards does not cover sensitive files, or files whose names are in SECRET_FILES.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def covering_rule(
 ) -> str:
     """Return the id of a granted rule that covers all `views` of one file, "" for none.
 
-    `views` are the path as given and as resolved. `literal`: only a rule without wildcards.
+    `views` are the path of the file as given and as resolved. `literal`: use only rules without wildcards.
     """
     for rule_id in sorted(grants):
         rule_kind, _, glob = rule_id.partition(":")
@@ -64,8 +64,11 @@ def covering_rule(
 
 
 def write_offers(paths: Sequence[str], places: Places) -> tuple[Rule, ...]:
-    """Return the rules to offer for a change of these resolved paths: a rule for the folder that contains
-    all of them."""
+    """Return the rules to offer for changes of these resolved paths.
+
+    The rules cover the folder that contains all of the paths; () if there is no such folder below the
+    workspace.
+    """
     inside = [name for path in paths if (name := _relative(path, places))]
     if not inside or len(inside) < len(paths) or any(map(_SPECIAL.search, inside)):
         return ()
@@ -78,8 +81,9 @@ def write_offers(paths: Sequence[str], places: Places) -> tuple[Rule, ...]:
 
 
 def read_offers(path: str, places: Places) -> tuple[Rule, ...]:
-    """Return the rules to offer for reading a resolved `path` outside the workspace: one for its folder,
-    unless the folder contains too much.
+    """Return the rules to offer for reading a resolved `path` outside the workspace.
+
+    The rules cover its folder; () if the folder is a root, or contains the home folder or credentials.
     """
     folder = ospath.dirname(path)
     is_wide = (
@@ -101,7 +105,7 @@ def _offers(rule_id: str, label: str, allows: tuple[str, ...], asks: tuple[str, 
 
 @lru_cache(maxsize=256)
 def _matcher(glob: str) -> re.Pattern[str] | None:
-    """Compile a glob. Returns None if it is empty, cannot be parsed, or contains `.` or `..` as a component."""
+    """Compile a glob. Return None if the glob is empty or invalid, or has `.` or `..` as a component."""
     if not glob or any(part in (".", "..") for part in glob.replace("\\", "/").split("/")):
         return None
     try:
@@ -111,7 +115,7 @@ def _matcher(glob: str) -> re.Pattern[str] | None:
 
 
 def _names(view: str, places: Places, glob: str) -> Iterator[str]:
-    """Yield the spellings of `view` that can match `glob`: with `~`, absolute, or relative to a workspace folder."""
+    """Yield the path `view` in the form of `glob`: with `~`, absolute, or relative to a workspace folder."""
     if glob.startswith("~/"):
         if view.startswith(home := places.home.rstrip("/\\") + ospath.sep):
             yield "~/" + view.removeprefix(home).replace(ospath.sep, "/")
@@ -123,7 +127,7 @@ def _names(view: str, places: Places, glob: str) -> Iterator[str]:
 
 
 def _relative(path: str, places: Places) -> str:
-    """Return `path` relative to the first workspace folder that contains it, with `/`; "" if none does."""
+    """Return `path` relative to the first workspace folder that contains it, with `/`; "" for none."""
     for root in places.roots:
         prefix = root.rstrip("/\\") + ospath.sep
         if path.startswith(prefix):

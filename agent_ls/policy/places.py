@@ -1,7 +1,7 @@
 """Pure: classify paths: inside the workspace folders, credentials, files that configure tools.
 
-Paths are absolute. Names are compared ignoring case and Unicode form, because on some disks `.SSH` is
-`.ssh`.
+Paths are absolute. Case and Unicode form of names are ignored, because on some disks `.SSH` and `.ssh`
+are the same file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ _HARMLESS = _matching_any(HARMLESS_FILES)
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """A set of names of files and folders. `pairs` have two components, `patterns` contain a `*`."""
+    """A set of names of files and folders. Names in `pairs` have two components; `patterns` are names with
+    `*`.
+    """
 
     single: frozenset[str]
     pairs: frozenset[str]
@@ -95,8 +97,10 @@ class Places:
         return any(_below(path, root) for root in self.roots)
 
     def is_denied(self, path: str) -> bool:
-        """Return whether no tool may read the path in any mode: credentials and the state folder, even
-        inside a root."""
+        """Return whether no tool may read the path in any mode, even inside a root.
+
+        This applies to credentials, the state folder and `denied`.
+        """
         if self.is_own_state(path):
             return True
         name = folded(_without_stream(path))
@@ -112,10 +116,11 @@ class Places:
         return any(_below(place, name) for place in places)
 
     def is_sensitive(self, path: str, *, always: bool = False) -> bool:
-        """Return whether other programs execute this file or folder or are configured by it. The names of the
-        roots do not count.
+        """Return whether this file or folder configures other programs, or contains code that they run.
 
-        `always`: only files and folders that need approval in mode full too.
+        Only the part of the path below a root counts.
+
+        `always`: return True only for files and folders that need approval in mode full too.
         """
         root = max((root for root in self.roots if _below(path, root)), key=len, default="")
         parts = [folded(part) for part in _without_stream(path.removeprefix(root)).split(ospath.sep)]
@@ -147,7 +152,7 @@ def is_secret_name(name: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _denied(home: str, more: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the denied paths. Cached, because they are needed several times for each path of each call."""
+    """Return the denied paths. The result is cached, because each check of a path uses it several times."""
     return (
         *DENIED_FILES,
         *ACCOUNT_FILES,

@@ -5,10 +5,10 @@ read:/PATH                   reading one path outside the workspace
 command:DIGEST               one exact command in one folder
 words:npm test               this command
 words:pytest                 this command with any arguments that shell/rules.toml allows for it
-words:ruff check --fix       the same, where `--fix` has to be among the arguments
+words:ruff check --fix       this command with such arguments, and `--fix` must be one of them
 words:git add && git commit  several commands
-words:npm test *             commands that begin with these words, as the user wrote them for one run
-tool:NAME@DEFINITION         calls of one added tool with its current definition; of any, if none is named
+words:npm test *             commands that begin with these words; only the user can add this rule, for one run
+tool:NAME@DEFINITION         calls of one added tool with this definition; `tool:NAME` covers any definition
 call:DIGEST                  one exact call of an added tool
 """
 
@@ -42,14 +42,15 @@ _NO_OPTION = r"(?![-@+:*?\[])(?:{})"
 name of an option.
 """
 _ANYTHING = "*"
-"""The last word of a rule that the user wrote for a run: any further words are allowed."""
+"""The last word of a rule that the user wrote for one run. It allows any further words."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenEnd:
-    """The further words that a rule allows: options and operands, each as a pattern for one word.
+    """The words that a rule allows after the words that it names. Each pattern matches one word.
 
-    `kept` are options that decide whether the command only checks or also writes, so a rule must name them.
+    `kept` matches options that decide whether the command only checks or also writes files, so a rule must
+    name these options.
     """
 
     options: re.Pattern[str]
@@ -58,9 +59,7 @@ class OpenEnd:
     example: str
 
     def covers(self, words: Sequence[str]) -> bool:
-        """Return whether the rule allows all these further words, so that none of them changes what the
-        command runs.
-        """
+        """Return whether the rule allows all of these further words."""
         return all(
             self.kept.fullmatch(word)
             or self.options.fullmatch(word)
@@ -108,8 +107,9 @@ class Rule:
 
 
 def general_id(commands: Sequence[tuple[str, ...]]) -> str:
-    """Return the id of the rule that covers all of these commands, "" if their words cannot be displayed as
-    one rule.
+    """Return the id of the rule that covers all of these commands.
+
+    Return "" if their words are too many, or have characters that are not allowed in a rule.
     """
     found = []
     for argv in commands:
@@ -138,7 +138,7 @@ def id_of_words(text: str) -> str:
 
 
 def tool_ids(effect: CallEffect) -> tuple[str, ...]:
-    """Return the ids of the rules that cover a call of an added tool; the first is the one to offer."""
+    """Return the ids of the rules that cover a call of an added tool. The first one is offered to the user."""
     by_name = tool_id(effect.tool)
     return (f"{by_name}@{effect.definition[:16]}", by_name) if effect.definition else (by_name,)
 
@@ -156,8 +156,9 @@ def described(rule_id: str) -> str:
 
 
 def examples(rule_id: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Return example command lines that a rule probably allows, and others that it does not. The caller must
-    judge them.
+    """Return example command lines that a rule probably allows, and others that it probably does not allow.
+
+    The caller must check the examples.
     """
     words = next(_parts(rule_id))
     line = " ".join(words)
@@ -212,7 +213,10 @@ def _covers(words: tuple[str, ...], argv: tuple[str, ...]) -> bool:
 
 
 def _open_end(words: tuple[str, ...]) -> tuple[OpenEnd, tuple[str, ...]] | None:
-    """Return the open end of a rule and the words that it follows, without the kept options; None for exact words."""
+    """Return the further words that a rule allows, and the first words of the rule without `kept` options.
+
+    Return None if the rule allows no further words.
+    """
     for count in range(len(words), 0, -1):
         end = _open_ends().get(words[:count])
         if end is not None and end.kept_words(words[count:]) == words[count:]:
@@ -221,7 +225,10 @@ def _open_end(words: tuple[str, ...]) -> tuple[OpenEnd, tuple[str, ...]] | None:
 
 
 def _open_words(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of a rule that allows further words, () if there is none: first words and kept options."""
+    """Return the words of a rule for `argv` that allows further words: its first words and `kept` options.
+
+    Return () if there is no such rule.
+    """
     for count in range(min(len(argv), 5), 0, -1):
         end = _open_ends().get(argv[:count])
         if end is not None and end.covers(argv[count:]):

@@ -1,6 +1,7 @@
 """Pure: decide whether a tool of an MCP server may be called.
 
-A server may annotate a tool as read-only or harmless. The annotation counts only if the user's settings trust it.
+A server may annotate a tool as read-only or harmless. The annotation counts only if the user's settings trust
+annotations of this server.
 
                                        plan      ask       edits     full
 trusted annotation: read-only          allow     allow     allow     allow

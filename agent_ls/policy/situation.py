@@ -1,4 +1,4 @@
-"""The inputs of a policy decision in addition to the effect, and its results."""
+"""The inputs of a policy decision in addition to the effect, and the types of its result."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ UnconfinedSetting: TypeAlias = Literal["ask", "trust"]
 class Allow:
     """The effect is allowed.
 
-    `rules` are ids of the stored rules that allow it. `is_confined`: the command must run confined, or not at
-    all.
+    `rules` are ids of the stored rules that allow the effect. `is_confined`: the command must run with
+    confinement, or not at all.
     """
 
     reason: str = ""
@@ -34,7 +34,7 @@ class Allow:
 class Ask:
     """The effect needs approval.
 
-    `is_never_silent`: no mode would allow it, so a command that the user wrote needs approval too.
+    `is_never_silent`: the effect needs approval in every mode. Even a command that the user wrote needs it.
     """
 
     reason: str
@@ -56,16 +56,17 @@ Judgement: TypeAlias = Allow | Ask | Refuse
 class Situation:
     """The inputs of a decision in addition to the effect.
 
-    `places` classifies paths. `resolved` maps each path of the effect to its real path. `leads` are
-    paths that a command's patterns and links resolve to. `doubt` is a reason found on disk to ask about
-    an effect that looks harmless. `grants` are ids of stored rules that still apply. `review` before:
-    edits are reviewed hunk by hunk before they are applied. `is_trusted` False: the user has not trusted
-    the workspace, so the rules of mode plan apply. `is_walled` False: a sandbox is configured but not
-    available, so all commands need approval. `category` is that of the tool, None if the effect is not
-    caused by a tool. `confinement` says whether a read-only command can be confined here; `failed`: this
-    command failed under confinement, so it is judged like any other. `unconfined` is the setting for
-    read-only commands where confinement is not available. `config` says which file of the project may
-    determine what a command runs, so that it is not read-only; "" for none.
+    `places` classifies paths. `resolved` maps each path of the effect to its real path. `leads` are paths
+    that patterns and links of a command resolve to. `doubt` is the reason why files on disk make an effect
+    that looks harmless need approval, "" for none. `grants` are ids of stored rules that still apply.
+    `review` before: edits are reviewed hunk by hunk before they are applied. `is_trusted` False: the user has
+    not trusted the workspace, so the rules of mode plan apply. `is_walled` False: a sandbox is configured but
+    not available, so all commands need approval. `category` is the category of the tool, None if the effect
+    is not caused by a tool. `confinement` says whether a read-only command can be confined here; `failed`:
+    this command failed under confinement, so the rules for commands that are not read-only apply.
+    `unconfined` is the setting for read-only commands where confinement is not available. `config` is a
+    sentence about a file of the project that may decide what a command runs, so that the command does not
+    count as read-only; "" for none.
     """
 
     mode: Mode
@@ -84,7 +85,7 @@ class Situation:
 
     @property
     def held_back(self) -> str:
-        """The reason why nothing may be changed or run, "" if changes are possible."""
+        """The reason why nothing may be changed or run, "" if there is none."""
         if not self.is_trusted:
             return "the workspace is not trusted"
         return "plan mode" if self.mode == "plan" else ""
@@ -92,7 +93,7 @@ class Situation:
     def views(self, paths: Sequence[str]) -> Iterator[str]:
         """Yield each path as resolved and, if different, as given with `..` removed.
 
-        The resolved path is displayed and granted.
+        The resolved path comes first: it is the path for display and for rules.
         """
         for path in paths:
             given = ospath.normpath(path)
@@ -102,9 +103,7 @@ class Situation:
                 yield given
 
     def outside(self, paths: Sequence[str]) -> str:
-        """Return the first form of a path (as given or as resolved) that is in no workspace folder, "" if all
-        are inside.
-        """
+        """Return the first path (as resolved or as given) that is in no workspace folder, "" for none."""
         return next((view for view in self.views(paths) if not self.places.is_inside(view)), "")
 
     def denied(self, paths: Sequence[str]) -> str:

@@ -1,6 +1,4 @@
-"""Pure: find the paths that an argument of a command may name, in whatever form they are attached to an
-option.
-"""
+"""Pure: find the paths that an argument of a command may contain, including values attached to an option."""
 
 from __future__ import annotations
 
@@ -14,22 +12,21 @@ HARMLESS_PLACES = frozenset(
 WRITABLE_PLACES = frozenset(("/dev/null", "/dev/zero", "/dev/full", "/dev/tty"))
 """Devices that may be written without approval.
 
-/dev/stdout and similar names are not among them: opening such a name opens the file that the descriptor
-refers to.
+/dev/stdout and similar names are left out, because opening one opens the file that the descriptor refers to.
 """
 MAX_PATH_CHARS = 4096
 
 _ONE_LETTER = ("I", "L", "D", "W")
-"""Options whose value is the rest of the word, as compilers use them."""
+"""Options whose value is the rest of the word, as in `-Iinclude` of a compiler."""
 _STARTS = re.compile(r"/|\.\.|~")
 _VALUE = re.compile(r"(?<=[=:@,])(?=/|\.\.|~)")
 _DOTS_BY_PATTERN = re.compile(r"(^|/)\.[.*?\[][^/]*[*?\[\]]*(/|$)")
 
 
 def candidates(argument: str) -> Iterator[str]:
-    """Yield the parts of an argument that may be a path, especially those that lead out of a folder.
+    """Yield the parts of an argument that may be a path, especially parts that begin with `/`, `..` or `~`.
 
-    A URL is yielded as a whole, because a folder may be called `http:`. Its parts are not yielded.
+    A URL is yielded only as a whole, because it is a path if there is a folder named `http:`.
     """
     if len(argument) > MAX_PATH_CHARS or "\0" in argument:
         return
@@ -61,7 +58,7 @@ def may_climb(pattern: str) -> bool:
 
 
 def absolute(text: str, folder: str, home: str) -> str:
-    """Return the absolute path of `text` for a shell in `folder`; patterns are not expanded."""
+    """Return the absolute path that `text` names for a shell in `folder`. Patterns are not expanded."""
     if text == "~" or text.startswith("~/"):
         text = home + text[1:]
     elif text.startswith("~"):

@@ -1,6 +1,4 @@
-"""Pure: decide whether an awk program only prints, that is, runs no program and reads or writes no file that
-it names.
-"""
+"""Pure: decide whether an awk program only prints: it must not run programs, or open files that it names."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ _PRINTS = frozenset(("print", "printf"))
 _CONTINUING = frozenset(", && || ( { ? :".split())
 """Tokens after which a line break does not end the statement.
 
-`?` and `:` are such tokens in gawk only; in other versions the line break is an error.
+After `?` and `:` this is true only in gawk; other versions report an error.
 """
 _CONDITIONS = frozenset("if while for switch".split())
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=[^@]*", re.DOTALL)
@@ -40,7 +38,7 @@ MAX_PROGRAM = 4_000
 def only_prints(arguments: Sequence[str], patterns: Sequence[int] = ()) -> bool:
     """Return whether awk with these arguments writes only to its output.
 
-    `patterns`: indexes of words that match file names.
+    `patterns` are the indexes of arguments that are patterns for file names.
     """
     at = 0
     while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "-":
@@ -62,15 +60,14 @@ def only_prints(arguments: Sequence[str], patterns: Sequence[int] = ()) -> bool:
             return False
     if at >= len(arguments) or at in patterns:
         return False
-    # An operand after the program that begins with `-` is a file for gawk, but may be an option for other
-    # versions.
+    # After the program, a word that begins with `-` is a file for gawk, but may be an option for other versions.
     if any(word.startswith("-") and word != "-" for word in arguments[at + 1 :]):
         return False
     return is_harmless(arguments[at])
 
 
 def is_harmless(program: str) -> bool:
-    """Return whether an awk program only reads and prints; False if it has an unknown token."""
+    """Return whether an awk program only reads its input and prints; False if it has an unknown token."""
     if len(program) > MAX_PROGRAM:
         return False
     at = 0
@@ -113,5 +110,5 @@ def is_harmless(program: str) -> bool:
 
 
 def _is_operand(token: str) -> bool:
-    """Return whether `/` after this token is a division."""
+    """Return whether a `/` after this token is a division, not the start of a regular expression."""
     return token[-1:].isalnum() or token[-1:] in ("_", ".", ")", "]", '"')

@@ -1,4 +1,4 @@
-"""Pure: judge command lines of cmd.exe, as far as cmd.exe and a POSIX shell read them in the same way.
+"""Pure: analyse command lines of cmd.exe that cmd.exe and a POSIX shell interpret in the same way.
 
 A word in single quotes, for example, is one word for a POSIX shell and a list of commands for cmd.exe.
 Lines with more than plain words therefore always need approval. Plain words are never treated as
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Excluded because the shells differ: quotes, % ^ & | < > ( ) ! = , ; \ $ * ? ~ # and line ends.
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@+\- ]+")
-_BETWEEN = re.compile(r"[/:.@+]")  # separators that may follow a command of cmd.exe without a blank
+_BETWEEN = re.compile(r"[/:.@+]")  # characters that end a command name of cmd.exe without a blank
 _EXTENSION = re.compile(r"\.(exe|com|bat|cmd)\Z")
 
 _DESTRUCTIVE = frozenset(
@@ -30,7 +30,7 @@ _RUNNERS = frozenset(
 
 
 def is_windows(working_dir: str) -> bool:
-    """Return whether cmd.exe runs commands in this folder: the path is not a POSIX path."""
+    """Return whether cmd.exe runs commands in this folder, because its path is not a POSIX path."""
     return not working_dir.startswith("/")
 
 

@@ -63,7 +63,7 @@ def danger(argv: Sequence[str]) -> str:
 def refusal(argv: Sequence[str], places: Callable[[str], Iterable[str]], home: str) -> str:
     """Return why this command is never run, because it would wipe a root folder or a disk; "" otherwise.
 
-    `places` returns the paths that a word may refer to.
+    `places` returns the paths that a word may refer to. `home` is the path of the home folder.
     """
     name, arguments = argv[0], argv[1:]
     operands = [a for a in arguments if not a.startswith("-")]
@@ -106,8 +106,9 @@ def _wipes(name: str, arguments: Sequence[str]) -> bool:
 
 
 def _holds_everything(place: str, home: str) -> bool:
-    """Return whether the path is a system folder or contains the home folder, or is a pattern for everything
-    in such a folder.
+    """Return whether the path is a system folder or contains the home folder.
+
+    A pattern that matches everything in such a folder counts too.
     """
     folder, name = ospath.split(place)
     if any(c in name for c in "*?[") and any(fnmatchcase(usual, name) for usual in ("etc", ".config", "usr")):
@@ -117,8 +118,7 @@ def _holds_everything(place: str, home: str) -> bool:
 
 
 def _is_option(argument: str, option: str) -> bool:
-    """Return whether `argument` is `option`, also as `--option=value`, or abbreviated as far as programs
-    accept it."""
+    """Return whether `argument` is `option`: as such, as `--option=value`, or as an accepted abbreviation."""
     if option == "+":
         return argument.startswith("+")
     if option.startswith("-*"):
@@ -132,9 +132,10 @@ def _is_option(argument: str, option: str) -> bool:
 
 
 def _verbs(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the words that may be the subcommand, each also with the word after it as `word/next`.
+    """Yield the words that may be the subcommand, and the pairs of each with its next word as `word/next`.
 
-    A word after an option may also be the option's value.
+    The word after an option may be the value of the option or the subcommand, so the search continues after
+    it.
     """
     for at, word in enumerate(arguments):
         if not word.startswith(("-", "+")):
@@ -172,8 +173,10 @@ _IN_PLACE = re.compile(r"-([nErsuz]*)i.*", re.DOTALL)
 
 
 def _sed(arguments: Sequence[str]) -> str:
-    """Return why sed without `-i` is dangerous, "" if it is not. Editing the given files is an ordinary
-    change; writing other files is a danger.
+    """Return why a call of sed is dangerous, "" if it is not.
+
+    Editing the given files in place (`-i`) is an ordinary change; writing other files or running commands is
+    not.
     """
     printing = [_IN_PLACE.sub(r"-\1", word) for word in arguments if not word.startswith("--in-place")]
     if sed.only_prints([word for word in printing if word != "-"]):
@@ -182,8 +185,9 @@ def _sed(arguments: Sequence[str]) -> str:
 
 
 def _tar(arguments: Sequence[str]) -> str:
-    """Return why tar is dangerous, "" if it is not. Options may be combined in one word, and the first word
-    needs no dash.
+    """Return why a call of tar is dangerous, "" if it is not.
+
+    A word may combine several option letters, and the first word needs no dash.
     """
     bundles = [
         word for at, word in enumerate(arguments) if re.match(r"-[^-]", word) or (at == 0 and word[:1] != "-")

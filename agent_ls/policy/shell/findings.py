@@ -1,4 +1,4 @@
-"""Pure: the facts about a command line that are collected while its syntax tree is read."""
+"""Pure: the results about a command line that are collected while its syntax tree is read."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from agent_ls.policy.shell.words import Word
 
 @dataclass(slots=True)
 class LineFindings:
-    """The facts about one line. `needs_plain_names`: the line is read-only only if no listed file name has
-    blanks or begins with `-`.
+    """The results about one line; see CommandAnalysis for most fields.
 
-    `changes`: the line is not read-only. `is_plain`: the words of the line determine all its effects.
+    `needs_plain_names`: the line is read-only only if no file name that it lists has blanks or begins with
+    `-`. `changes`: the line is not read-only. `is_plain`: the words of its commands determine all effects of
+    the line.
     """
 
     home: str
@@ -41,7 +42,7 @@ class LineFindings:
         self.dangers.append(why)
 
     def change(self) -> None:
-        """Record an effect that the words of the commands do not show. No rule can cover the line then."""
+        """Record an effect that the words of the commands do not determine. No rule can cover the line then."""
         self.changes, self.is_plain = True, False
 
     def add_command(self, argv: Sequence[str], *, only_looks: bool) -> None:
@@ -55,7 +56,7 @@ class LineFindings:
         self.add_path(text, folders)
 
     def add_literal(self, text: str, folders: Sequence[str]) -> None:
-        """Add a word that is a path in any case, even if it looks like an option or a URL."""
+        """Add a word that is certainly a path, even if it looks like an option or a URL."""
         self.paths += [glob.escape(ospath.join(folder, text)) for folder in folders]
 
     def add_path(self, text: str, folders: Sequence[str]) -> None:

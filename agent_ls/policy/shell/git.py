@@ -21,7 +21,8 @@ _HARMLESS = frozenset(
     "stripspace switch symbolic-ref tag unpack-objects update-index var verify-commit verify-tag version "
     "whatchanged worktree write-tree".split()
 )
-"""Subcommands of git that are harmless, except with the options listed below. Any other name may be an alias.
+"""Subcommands of git that are harmless without the options in _OPTIONS. A subcommand in no table may be an
+alias.
 """
 
 _OPTIONS: dict[str, tuple[str, ...]] = {
@@ -135,8 +136,10 @@ def _reads_config(options: Sequence[str]) -> bool:
 
 
 def _matches(option: str, known: str) -> bool:
-    """Return whether `option` is `known`, also as `--option=value`, an abbreviated long option, or one of
-    several letters."""
+    """Return whether `option` is the option `known`.
+
+    It may be written as `--option=value`, as an abbreviated long option, or in a group of letters.
+    """
     given = option.partition("=")[0]
     if known.startswith("--"):
         return given == known or (len(given) > 3 and given.startswith("--") and known.startswith(given))

@@ -1,4 +1,4 @@
-"""Pure: parse a command line with the bash grammar, and report why a shell may read the line differently."""
+"""Pure: parse a command line with the bash grammar, and report why a shell may interpret it differently."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_CHARS = 4_000
 """Maximum length of a line, without the text of here-documents."""
 MAX_NODES = 1_500
 MAX_REDIRECTIONS = 100
-"""Maximum number of redirections. Parsing a line with many meaningless ones takes long."""
+"""Maximum number of redirections, because parsing a line with many redirections takes long."""
 MAX_DOCUMENT_CHARS = 200_000
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f\u0085\u00a0\u00ad\u034f\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f"
@@ -32,7 +32,7 @@ _ATOMS = frozenset(("string", "raw_string", "ansi_c_string", "translated_string"
 
 
 def parse(command: str) -> tuple[Node | None, str]:
-    """Return the syntax tree, and why a shell may read the line differently, "" if it cannot."""
+    """Return the syntax tree, and the reason why a shell may interpret the line differently ("" for none)."""
     if len(command) > MAX_DOCUMENT_CHARS:
         return None, "The command is very long."
     if found := _CONTROL.search(command):
@@ -66,7 +66,7 @@ def _parser() -> tree_sitter.Parser:
 
 
 def _is_covered(root: Node, source: bytes) -> bool:
-    """Return whether only blanks are between the tokens, so that the tree covers the complete text."""
+    """Return whether the tree covers the complete text: there are only blanks between the tokens."""
     at = 0
     for leaf in _leaves(root):
         found = _BLANK.fullmatch(source, at, max(at, leaf.start_byte))
@@ -77,9 +77,9 @@ def _is_covered(root: Node, source: bytes) -> bool:
 
 
 def _stands_alone(leaf: Node, source: bytes) -> bool:
-    """Return whether a reserved word or comment is delimited.
+    """Return whether a reserved word or a comment is separated from the text around it.
 
-    The grammar splits `]#x` in two; for a shell it is one word.
+    For example, the grammar splits `]#x` into two tokens, but for a shell it is one word.
     """
     before = source[leaf.start_byte - 1 : leaf.start_byte] if leaf.start_byte else b"\n"
     after = source[leaf.end_byte : leaf.end_byte + 1] or b"\n"

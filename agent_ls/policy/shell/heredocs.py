@@ -26,7 +26,7 @@ _EXPANDED = re.compile(r"[$`\\]")
 
 
 def without_documents(command: str) -> str | None:
-    """Return the line with each here-document replaced, None if one has an unusual form."""
+    """Return the line with each here-document replaced, None if a here-document has an unusual form."""
     if "<<" not in command:
         return command
     pieces: list[str] = []
@@ -61,7 +61,7 @@ def _body(command: str, at: int, document: re.Match[str]) -> tuple[str, int] | N
             body = command[start:at]
             if document["quote"] or not _EXPANDED.search(body):
                 return " < /dev/stdin", after
-            # these characters have another meaning in a string than in a document
+            # these characters have another meaning in a string than in a here-document
             if "\\" in body or '"' in body:
                 return None
             return f' <<< "{body}"', after

@@ -27,7 +27,7 @@ _OWN = re.compile(
 
 
 def is_harmless(name: str, value: str = "") -> bool:
-    """Return whether setting this variable leaves the effects of a command as its words say."""
+    """Return whether setting this variable does not change the effects of a command."""
     return bool(_HARMLESS.fullmatch(name) and _PLAIN_VALUE.fullmatch(value))
 
 
@@ -39,10 +39,12 @@ def changes_commands(name: str) -> bool:
 
 
 def is_secret(name: str) -> bool:
-    """Return whether the name is that of an environment variable that holds a secret."""
+    """Return whether an environment variable with this name may hold a secret."""
     return bool(_SECRET.search(name)) and not is_own(name)
 
 
 def is_own(name: str) -> bool:
-    """Return whether only the line itself uses the variable: no program reads this name from its environment."""
+    """Return whether only the line itself uses the variable, because no program reads a variable of this
+    name.
+    """
     return bool(_OWN.fullmatch(name)) and not changes_commands(name)

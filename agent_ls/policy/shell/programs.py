@@ -1,4 +1,4 @@
-"""Pure: judge one command: its program, the other commands that it runs, its paths, and whether it is read-only."""
+"""Pure: analyse one command: its program, the commands that it runs, its paths, and whether it is read-only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file"]
 
 MAX_WRAPPERS = 5
 MAX_TRIED = 12
-"""Limit for the positions in one line at which the command of a runner may begin. Each may be another runner.
+"""Limit for the positions in a line at which the command of a runner may begin. Runners may be nested.
 """
 MAX_ACTIONS = 10
 """Limit for the actions of one `find`."""
@@ -41,26 +41,24 @@ _NAMES = dangers.NAMES | SHELLS | WRAPPERS.keys() | INTERPRETERS.keys() | ASSIGN
 _OF_BASH = re.compile(
     r"\[\[|<<<|[<>]\(|\{[^{}\s]*,|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
 )
-"""Syntax that other shells do not have. For them, `[[ a || b ]]` runs the program b, for example."""
+"""Syntax that other shells interpret in another way. For example, they run the program b for `[[ a || b ]]`."""
 _DECLARED = re.compile(r"-[xrpgu]+\Z|[A-Za-z_]\w*(=|\Z)")
 _GNU = frozenset(
     "rm rmdir unlink shred truncate dd chown chgrp chmod find sed xargs env timeout nice nohup stdbuf tar".split()
 )
-"""Programs that package managers of macOS install with the letter g in front."""
+"""GNU programs that package managers of macOS install under a name with the prefix g, such as `grm`."""
 _POSIX_SHELLS = frozenset(("sh", "bash", "dash"))
 _FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=False)
 
 _ANY_WORDS = frozenset(("echo", "basename", "dirname"))
-"""Commands that only print their words, whatever these are."""
+"""Commands that only print words, and do not use them as names of files."""
 _COUNTING = frozenset(("wc", "ls", "du", "stat"))
 _FOUND = Word("glob", "{}", "{}")
-"""The word for the file names that find inserts for `{}`: one or more, and none of them is an
-option.
-"""
+"""The word for the file names that find inserts for `{}`: one or more names that cannot be options."""
 
 
 class Programs:
-    """Judges the commands of one line. `read` parses text that is passed to a shell."""
+    """Analyses the commands of one line. `read` parses and analyses text that is passed to a shell."""
 
     def __init__(self, found: LineFindings, read: Callable[[str, State], After]) -> None:
         self._found = found
@@ -72,7 +70,7 @@ class Programs:
         self._piped = []
 
     def run(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int = 0) -> After:
-        """Judge one command. Returns the folders that the shell may be in after it."""
+        """Analyse one command. Return the folders that the shell may be in after the command."""
         head = words[0]
         if head.kind != "text" or not head.text.strip():
             self._found.doubt(f"Asked because of `{head.source}`: it decides which program runs.")
@@ -111,7 +109,7 @@ class Programs:
     def _plain(
         self, words: Sequence[Word], state: State, stdin: Stdin, depth: int, *, is_usual: bool
     ) -> None:
-        """Judge a command that is neither a shell nor a wrapper."""
+        """Analyse a command that is neither a shell nor a wrapper."""
         argv = tuple(word.text for word in words)
         name = argv[0]
         is_text = name in read_only.TEXT_ONLY
@@ -180,7 +178,7 @@ class Programs:
                     self._found.add_path(word.text.rpartition(":")[2], state.folders)
 
     def _name(self, word: str, state: State) -> tuple[str, bool]:
-        """Return the program's name in the tables, and whether the word certainly runs that program."""
+        """Return the name of the program for the tables, and whether `word` certainly runs this program."""
         folder, name = ospath.split(word)
         known = _known(name)
         if folder:
@@ -206,7 +204,7 @@ class Programs:
         return After(State(folders), state)
 
     def _shell(self, words: Sequence[Word], state: State, stdin: Stdin) -> None:
-        """Judge a call of a shell: with `-c` its text is parsed, otherwise it runs a script or its input."""
+        """Analyse a call of a shell: the text after `-c`, a script, or commands from its input."""
         argv = tuple(word.text for word in words)
         at = next((i for i, a in enumerate(argv[1:], 1) if re.fullmatch(r"-[a-z]*c", a)), 0)
         has_script = "-s" not in argv and any(not a.startswith("-") for a in argv[1:])
@@ -235,7 +233,7 @@ class Programs:
                 self._found.add_word(word, state.folders)
 
     def _wrapped(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int) -> None:
-        """Judge a wrapper such as `env` or `xargs`, and the command that it runs."""
+        """Analyse a wrapper such as `env` or `xargs`, and the command that it runs."""
         argv = tuple(word.text for word in words)
         found = unwrapped(argv)
         if found is None or any(word.kind != "text" for word in words[1 : len(words) - len(found.inner)]):
@@ -270,9 +268,11 @@ class Programs:
         self.run(inner, state, stdin, depth + 1)
 
     def _carried(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int) -> None:
-        """Judge the command that a project runner such as `uv run` runs, as if it were alone.
+        """Analyse the command that a project runner such as `uv run` runs, as if the line contained only this
+        command.
 
-        A rule is about the words of the runner, so the inner command is in `commands` but not in `acts`.
+        The inner command is added to `commands` but not to `acts`, because rules name the words of the
+        runner.
         """
         argv = tuple(word.text for word in words)
         acts = len(self._found.acts)
@@ -287,8 +287,9 @@ class Programs:
         del self._found.acts[acts:]
 
     def _may_try(self) -> bool:
-        """Return whether another command of a runner may be judged. Beyond the limit, the line needs
-        approval.
+        """Return whether another command of a runner may be analysed.
+
+        Above the limit MAX_TRIED, return False and record that the line needs approval.
         """
         self._tried += 1
         if self._tried > MAX_TRIED:
@@ -296,15 +297,17 @@ class Programs:
         return self._tried <= MAX_TRIED
 
     def _bind_to_folder(self, name: str, state: State) -> None:
-        """Exclude scripts in another folder from rules, because the same words name another file in that
-        folder.
+        """Exclude scripts from rules if the shell may be in another folder than the working directory.
+
+        The same words name another file there.
         """
         if state.folders != (self._found.working_dir,) and runs_file_of_folder(name):
             self._found.is_plain = False
 
     def _may_read_listed(self, argv: Sequence[str]) -> bool:
-        """Return whether the command may read the files that the pipeline lists: no listed name is an option,
-        or a link that leads outside.
+        """Return whether the command may read the files that the pipeline lists without approval.
+
+        No listed name may be an option, or a link to a file outside.
         """
         if argv[0] in _ANY_WORDS:
             return True
@@ -316,7 +319,7 @@ class Programs:
         return is_safe
 
     def _find(self, words: Sequence[Word], state: State, depth: int) -> None:
-        """Judge the commands that find runs by `-exec` and similar actions."""
+        """Analyse the commands that find runs by `-exec` and similar actions."""
         argv = tuple(word.text for word in words)
         actions = read_only.split_actions(argv[1:])[1]
         if len(actions) > MAX_ACTIONS:
@@ -340,7 +343,7 @@ class Programs:
 
 
 def _known(name: str) -> str:
-    """Return a program's name in the tables."""
+    """Return the name for the tables: in lower case or without the GNU prefix g if a table has that name."""
     folded = name.casefold()
     if folded[:1] == "g" and folded[1:] in _GNU:
         return folded[1:]

@@ -1,4 +1,4 @@
-"""Pure: recognize read-only commands by each of their options. Commands that no table lists need approval."""
+"""Pure: recognize read-only commands. The tables list commands with the options that keep them read-only."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from agent_ls.policy.shell.wrappers import FIND_ACTIONS
 class AllowedOptions:
     """The options with which a command is read-only.
 
-    `flags` are letters without a value, `valued` letters with one, `apart` letters with a value that is
-    the next word even if more letters follow, `attached` letters with a value in the same word. `long`:
-    long options, those with `=` may have a value. `numbers`: `-5` is an option. `is_text`: operands are
-    not files. `has_no_harmful_option`: no option, listed or not, writes, runs or sends anything. `words`:
-    pattern that each operand must match. `config`: project files that decide what the command runs.
-    `needs`: one of these options must be given. `has_response_files`: `@x` means the words in the file x.
+    Letters of options: `flags` have no value, `valued` have a value in the same or the next word, `apart`
+    have a value in the next word only, `attached` have a value in the same word only. `long`: long options;
+    an option with `=` may have a value. `numbers`: a number such as `-5` is an option. `is_text`: operands
+    are not files. `has_no_harmful_option`: no option, listed or not, writes, runs or sends anything. `words`
+    is a pattern that each operand must match. `config`: project files that decide what the command runs.
+    `needs`: one of these options must be given. `has_response_files`: for the program, `@x` means the words
+    in the file x.
     """
 
     flags: str = ""
@@ -76,10 +77,10 @@ TEXT_ONLY = frozenset(name for name, allowed in COMMANDS.items() if allowed.is_t
 """Commands whose operands are not files."""
 
 ENDINGS = {name: tuple(endings.split()) for name, endings in _table()["endings"].items()}
-"""By program: the endings that it appends to the name of a file that does not exist."""
+"""For each program: the endings that it appends to the name of an operand if there is no such file."""
 
 _VERSION_WORDS = {name: frozenset(words.split()) for name, words in _table()["versions"].items()}
-"""By program: words with which it only prints its version or help, if such a word is the only argument."""
+"""For each program: words that make it print only its version or help, if they are its only argument."""
 
 _FIND_TESTS = frozenset(
     "-name -iname -path -ipath -wholename -type -maxdepth -mindepth -size -mtime -mmin -atime -ctime -newer -empty "
@@ -89,13 +90,13 @@ _FIND_TESTS = frozenset(
 )
 _FIND_PRINTS = frozenset("-print -print0 -printf -ls".split())
 _PRINTS_MORE = frozenset("-printf -ls --json --stats --type-list --list-details".split())
-"""Options with which programs that list names print other text as well."""
+"""Options that make programs that list names also print other text."""
 _OPTIONAL = frozenset(
     "color colour stat decorate porcelain ignored untracked-files short column abbrev abbrev-ref word-diff pretty "
     "find-renames ignore-submodules dirty relative hyperlink branches tags remotes hash follow iso-8601 dirstat "
     "show-stash ahead-behind unified show-origin".split()
 )
-"""Options whose value, if any, is in the same word."""
+"""Long options with an optional value, which must be in the same word (`--color=never`)."""
 _GIT_GLOBAL = frozenset(("--no-pager", "-P", "--no-optional-locks", "-C"))
 _SHORT_LIST = frozenset("cat cd cut echo grep head ls pwd rg tail test true wc :".split())
 _SHORT_LIST_OF_GIT = frozenset("branch diff log show status".split())
@@ -114,9 +115,9 @@ _SCRIPTED = {
 
 
 def is_read_only(argv: Sequence[str], patterns: Sequence[int] = ()) -> bool:
-    """Return whether `argv` is known to be read-only; the paths that it reads are judged separately.
+    """Return whether `argv` is known to be read-only. The paths that it reads are checked by other code.
 
-    `patterns`: indexes of the words that are file patterns.
+    `patterns` are the indexes of words that are patterns for file names.
     """
     name, arguments = argv[0], list(argv[1:])
     places = [at - 1 for at in patterns]
@@ -143,15 +144,16 @@ def is_on_short_list(argv: Sequence[str]) -> bool:
 
 
 def config_names(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the project files that decide what the command runs. The command is read-only only if none of
-    them exists.
+    """Return the names of project files that decide what the command runs.
+
+    The command is read-only only if none of these files exists.
     """
     allowed = _SUBCOMMANDS.get(" ".join(argv[:2]))
     return allowed.config if allowed else ()
 
 
 def shows_no_content(argv: Sequence[str]) -> bool:
-    """Return whether the command prints only names, sizes, counts or checksums, no line of a file."""
+    """Return whether the command prints only names, sizes, counts or checksums, and no line of a file."""
     name = argv[0]
     if name in _GREPS:
         words = before_operands(argv)[1:]
@@ -161,8 +163,9 @@ def shows_no_content(argv: Sequence[str]) -> bool:
 
 
 def _has_flag(name: str, word: str, flags: str) -> bool:
-    """Return whether a group of letters has one of `flags` before a letter whose value is the rest of the
-    word.
+    """Return whether the option word contains one of the letters `flags`.
+
+    Letters after an option with a value are not options, but the value.
     """
     before = re.split(f"[{COMMANDS[name].valued}]", word[1:], maxsplit=1)[0]
     return bool(re.match("-[^-]", word)) and any(flag in before for flag in flags)
@@ -172,8 +175,7 @@ _NAMES_ONLY = frozenset("wc ls stat du basename dirname realpath readlink echo t
 
 
 def prints_names_only(argv: Sequence[str]) -> bool:
-    """Return whether the command prints only names, sizes and times, and reveals nothing about the contents
-    behind a link."""
+    """Return whether the command prints only names, sizes and times, and does not list the target of a link."""
     # for a link to a folder, ls lists the folder, unless an option makes it describe the link
     if argv[0] == "ls":
         return any(_has_flag("ls", word, "ld") for word in argv[1:])
@@ -196,8 +198,10 @@ def lists_names(argv: Sequence[str]) -> bool:
 
 
 def lists_names_only(argv: Sequence[str]) -> bool:
-    """Return whether the output has only names of files below the given folders: no content of a file, no text of
-    the command itself, and no target of a link."""
+    """Return whether the output has only names of files below the given folders.
+
+    It must not contain lines of a file, other text of the command, or targets of links.
+    """
     words = (argv[0], *before_operands(argv[1:]))
     return (
         lists_names(words)
@@ -212,7 +216,7 @@ def lists_null_separated(argv: Sequence[str]) -> bool:
 
 
 def lists_files_only(argv: Sequence[str]) -> bool:
-    """Return whether find's first action gets only regular files, and no links."""
+    """Return whether the first action of a find command is applied only to regular files, not to links."""
     return (
         argv[0] == "find"
         and ("-type", "f") in pairwise(argv[: _first_action(argv)])
@@ -226,10 +230,10 @@ def _first_action(argv: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a command by role, as indexes in its arguments.
+    """The roles of the words of a command, as indexes of the words.
 
-    `options` are options and their values, `patterns` the values of `-e`, `after` the operands that follow
-    `--`.
+    `options` are options and their values, `patterns` are values of `-e`, `operands` are operands before
+    `--`, and `after` are operands after `--`.
     """
 
     options: frozenset[int]
@@ -239,13 +243,13 @@ class Words:
 
 
 def words_of(argv: Sequence[str]) -> Words | None:
-    """Return the role of each word of a command; None if it has an option that no table lists."""
+    """Return the roles of the words of a command; None if the tables do not have the command or an option."""
     allowed = COMMANDS.get(argv[0]) or _SCRIPTED.get(argv[0])
     return _roles(allowed, argv, 1) if allowed else None
 
 
 def start_of_git_command(argv: Sequence[str]) -> int:
-    """Return the index of git's subcommand, after the options of git itself."""
+    """Return the index of the subcommand of git, which follows the options of git itself."""
     at = 1
     while argv[at : at + 1] and argv[at] in _GIT_GLOBAL:
         at += 2 if argv[at] == "-C" else 1
@@ -253,7 +257,10 @@ def start_of_git_command(argv: Sequence[str]) -> int:
 
 
 def words_of_git(argv: Sequence[str]) -> tuple[str, Words] | None:
-    """Return the subcommand of git and the roles of the words after it; None if one is not in the tables."""
+    """Return the subcommand of git and the roles of the words after it.
+
+    Return None if the tables do not have the subcommand or one of its options.
+    """
     at = start_of_git_command(argv)
     for count in (2, 1):
         verb = " ".join(argv[at : at + count])
@@ -293,7 +300,7 @@ def _roles(allowed: AllowedOptions, argv: Sequence[str], at: int) -> Words | Non
 
 
 def scripts_of(argv: Sequence[str]) -> frozenset[int]:
-    """Return the indexes of words that are a pattern or a script, not a path; empty if that is unknown."""
+    """Return the indexes of words that are a pattern or a script instead of a path; empty if unknown."""
     words = words_of(argv) if argv[0] in _SCRIPT_FIRST else None
     if words is None or any(word in ("--files", "--type-list") for word in argv):
         return frozenset()
@@ -301,7 +308,7 @@ def scripts_of(argv: Sequence[str]) -> frozenset[int]:
 
 
 def split_actions(arguments: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Return the tests of find, and the commands that it would run."""
+    """Split the arguments of find: return the tests, and the commands that find would run."""
     tests: list[str] = []
     actions: list[list[str]] = []
     at = 0
@@ -317,13 +324,16 @@ def split_actions(arguments: Sequence[str]) -> tuple[list[str], list[list[str]]]
 
 
 def _ends_action(arguments: Sequence[str], at: int) -> bool:
-    """Return whether the command of find's action ends at index `at`. A `+` ends it only directly after `{}`."""
+    """Return whether the command of find's action ends at index `at`. A `+` ends the command only directly
+    after `{}`.
+    """
     return arguments[at] == ";" or (arguments[at] == "+" and arguments[at - 1] == "{}")
 
 
 def _ends_options(name: str) -> bool:
-    """Return whether `--` ends the options of this program. For `xxd`, the word after it would be a file to
-    write.
+    """Return whether `--` ends the options of this program without other effects.
+
+    For `xxd`, for example, a word after `--` may be a file to write.
     """
     allowed = COMMANDS.get(name)
     is_harmless = allowed is not None and (allowed.has_no_harmful_option or allowed.is_text)
@@ -340,9 +350,9 @@ def _may_become_option(name: str, arguments: Sequence[str], patterns: Sequence[i
 
 
 def _may_be_option(pattern: str) -> bool:
-    """Return whether a pattern may match an option other than the one that it names.
+    """Return whether a pattern may match a file name that is another option.
 
-    For example, `--include=*.py` matches only that option with another value.
+    For example, `--include=*.py` can only match the same option with other values, so the result is False.
     """
     return pattern[:1] in "*?[" or (pattern.startswith("-") and not re.match(r"--[\w-]+=", pattern))
 
@@ -366,7 +376,7 @@ def _fits(allowed: AllowedOptions, arguments: Sequence[str], patterns: Sequence[
         if argument == "-" or not argument.startswith("-"):
             operands.append(at - 1)
         elif operands and is_limited:
-            return False  # after an operand, xxd and other programs on macOS treat options as operands
+            return False  # after an operand, some programs on macOS (such as xxd) treat options as operands
         elif argument.startswith("--"):
             if not _is_long(allowed, argument):
                 return False
@@ -385,8 +395,8 @@ def _fits(allowed: AllowedOptions, arguments: Sequence[str], patterns: Sequence[
 
 
 def _may_be_other_option(arguments: Sequence[str], at: int) -> bool:
-    """Return whether a word in the position of a value may be an option, because versions of the program
-    differ.
+    """Return whether the word at `at`, the value of an option, may be an option in other versions of the
+    program.
     """
     return at < len(arguments) and bool(re.match(r"-(?!\d+\Z)", arguments[at]))
 
@@ -397,13 +407,13 @@ def _is_long(allowed: AllowedOptions, argument: str) -> bool:
 
 
 def _takes_next(allowed: AllowedOptions, argument: str) -> bool:
-    """Return whether the next word is the option's value."""
+    """Return whether the word after a long option is the value of the option."""
     name = argument[2:]
     return f"{name}=" in allowed.long and name not in allowed.long and name not in _OPTIONAL
 
 
 def _letters(allowed: AllowedOptions, argument: str) -> int | None:
-    """Return how many of the following words are values of a group of letters, None if a letter is unknown."""
+    """Return how many words after a group of letters are values of it, None if a letter is not allowed."""
     for at, letter in enumerate(argument[1:], start=1):
         if letter in allowed.apart:
             return 1 if len(argument) == 2 else None
@@ -417,7 +427,7 @@ def _letters(allowed: AllowedOptions, argument: str) -> int | None:
 
 
 def _valued_letter(allowed: AllowedOptions, argument: str) -> str:
-    """Return the letter of a group that takes a value, "" for none."""
+    """Return the first letter of a group of letters that has a value, "" for none."""
     return next((letter for letter in argument[1:] if letter in allowed.valued), "")
 
 
@@ -448,7 +458,7 @@ _GIT_FORMAT_RUNS = re.compile(r"%[-+ ]?(?:G|\(\*?(?:sig|describe))|--sort=?-?\*?
 
 
 def _lists_refs(arguments: Sequence[str]) -> bool:
-    """Return whether an option makes `git branch` or `git tag` only list, whatever other words it has."""
+    """Return whether an option makes `git branch` or `git tag` only list names, despite other words."""
     return any(
         word.partition("=")[0]
         in ("--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
@@ -462,8 +472,10 @@ def _find(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether ps is read-only. Letters without a dash are options too, and `e` would print the
-    environment of every process.
+    """Return whether ps is read-only.
+
+    Letters without a dash are options too. `e` is refused, because it prints the environment of every
+    process.
     """
     plain = [a for a in arguments if not a.startswith("-")]
     if any("env" in word.lower() for word in arguments):
@@ -476,7 +488,7 @@ def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 def _jq(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether jq is read-only. Its program may read modules and the environment."""
+    """Return whether jq is read-only. The jq program must not read modules or environment variables."""
     is_plain = not any(_JQ_READS.search(word) for word in arguments)
     program = next((at for at, word in enumerate(arguments) if not word.startswith("-")), -1)
     return is_plain and program not in patterns and _fits(COMMANDS["jq"], arguments, patterns)
@@ -488,7 +500,7 @@ _JQ_READS = re.compile(
 
 
 def _tar(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether tar only lists names. A `:` in the file's name refers to a file on another machine."""
+    """Return whether tar only lists names. The archive name must have no `:`, which means another machine."""
     if not arguments or not re.fullmatch(r"-?[tvzjJ]*t[tvzjJ]*f|--list", arguments[0]) or patterns:
         return False
     rest = arguments[1:]
@@ -496,7 +508,7 @@ def _tar(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 def _unzip(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether unzip only lists (`-l` and similar); otherwise it extracts."""
+    """Return whether unzip only lists or tests an archive (`-l` and similar options), and extracts nothing."""
     lists = (
         bool(arguments)
         # not for a pattern, because unzip itself searches for files that match it
@@ -507,7 +519,7 @@ def _unzip(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 def _gzip(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether gzip leaves the file unchanged: `-l`, `-t`, or `-c`, which writes to the output."""
+    """Return whether gzip does not change the file because of `-l`, `-t`, or `-c` (which writes to stdout)."""
     writes_nothing = bool(arguments) and re.fullmatch(r"-d?[cltvk]+|-cd", arguments[0]) is not None
     keeps = writes_nothing and bool(set(arguments[0]) & set("clt"))
     return keeps and not patterns and not any(word.startswith("-") for word in arguments[1:])
@@ -518,7 +530,7 @@ def _command(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 def _printf(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether printf only prints: `%n` and `-v` set a variable, which may be PATH."""
+    """Return whether printf only prints. With `%n` or `-v`, printf sets a variable, for example PATH."""
     if not arguments:
         return True
     left = re.sub(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[sdiouxXeEfFgGcbq%]", "", arguments[0])

@@ -1,6 +1,7 @@
 """Pure: read the syntax tree of a command line. A line is read-only only if all its nodes are of known kinds.
 
-Any other kind of node is a doubt, so that the user is asked; its inner statements are still searched for dangers.
+A node of another kind is recorded as a doubt, so that the line needs approval. Its inner statements are still
+searched for dangers.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MAX_SHELLS = 4
 """Maximum nesting of `bash -c`."""
 MAX_DEPTH = 40
 MAX_STATEMENTS = 500
-"""Maximum number of statements. Those of a loop count once for each value of its variable."""
+"""Maximum number of statements. A statement in a loop counts once for each value of the loop variable."""
 
 _SEPARATORS = frozenset(
     "; ;; & && || | |& { } ( ) $( ` <( do done ! if then elif else fi for in while until case esac \n".split(
@@ -54,14 +55,15 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _DESCRIPTOR = re.compile(r"\d+-?|-")
 _TESTS = re.compile(r"-[a-hknprsuwxzGLNOS]|-ef|-nt|-ot|==?|!=|!|\(|\)|&&|\|\||-[ao]")
 _CLEAR_TEST = re.compile("!?(?:w|ow|wow)")
-"""Operators of a test, and operands as `w`, for which the values of the words cannot change the meaning of
-the test.
+"""Matches forms of a test whose meaning does not depend on the values of its words.
+
+`w` is a word, `o` an operator, `!` a negation.
 """
 _NUMBER_TESTS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
 
 
 class Reader:
-    """Reads one program: a line, or a text that is passed to `bash -c` or `eval`."""
+    """Analyses one command line, including text that the line passes to `bash -c` or `eval`."""
 
     def __init__(self, found: LineFindings) -> None:
         self._found = found
@@ -74,7 +76,7 @@ class Reader:
         self._moves: dict[int, bool] = {}
 
     def read(self, text: str, state: State) -> After:
-        """Parse a program and record its findings. Returns the folders that the shell may be in after it."""
+        """Parse and analyse shell code. Return the folders that the shell may be in after the code."""
         root, problem = parse(text)
         if problem:
             self._found.doubt(problem)
@@ -82,7 +84,7 @@ class Reader:
             self._found.doubt("It is nested too deep.")
         elif root is not None:
             self._found.changes |= any(is_secret(source_of(it)) for it in _all(root, "variable_name"))
-            # An inner shell does not have the variables of the outer one.
+            # An inner shell does not have the variables of the outer shell.
             outer = self._values, self._set, self._moves
             self._set, self._moves = Counter(_names_in(_QUOTING.sub("", source_of(root)))), {}
             self._set.subtract(map(_variable_of, _all(root, "for_statement")))
@@ -146,7 +148,7 @@ class Reader:
         return After(state, state)
 
     def _unknown(self, node: Node, state: State) -> None:
-        """Record a doubt about an unknown node, and search it for dangers."""
+        """Record a doubt about an unknown node, and search its inner statements for dangers."""
         line = source_of(node).split("\n")[0]
         self._found.doubt(f"Asked because of `{_shortened(line)}`: agent-ls does not know what this does.")
         self._inner(node, state)
@@ -213,8 +215,8 @@ class Reader:
                 after = self._command(child, state, stdin, words)
                 words = []
             elif child.type == "pipeline" and stdin != "terminal":
-                # The grammar attaches the input to the whole pipeline, but the shell gives it to the last
-                # command only.
+                # The grammar attaches the redirection to the whole pipeline, but the shell applies it only to the
+                # last command.
                 self._unknown(node, state)
             elif child.type not in _REDIRECTS:
                 after = self._statement(child, state, stdin)
@@ -223,7 +225,7 @@ class Reader:
         return after
 
     def _conditional(self, node: Node, state: State, stdin: Stdin) -> After:
-        """Read a node whose commands run conditionally, some perhaps more than once."""
+        """Read a node whose commands may run zero, one or several times."""
         if self._may_move(node):
             self._found.doubt("Which folder it continues in is decided by a condition.")
         for child in node.named_children:
@@ -251,7 +253,10 @@ class Reader:
         return self._moves[node.id]
 
     def _for(self, node: Node, state: State, stdin: Stdin) -> After:
-        """Read the body of a loop once per value. The variable must not be set elsewhere in the line."""
+        """Read the body of a loop once for each value of the loop variable.
+
+        If the line sets the variable elsewhere too, its value in the body is unknown.
+        """
         name = _variable_of(node)
         body = node.child_by_field_name("body")
         values: list[Word] = []
@@ -273,15 +278,16 @@ class Reader:
         return After(state, state)
 
     def _test(self, node: Node, state: State) -> None:
-        """Read `[ … ]` or `[[ … ]]`, which checks files and compares texts.
+        """Read the test `[ … ]` or `[[ … ]]`.
 
-        A numeric test may evaluate a value as code.
+        A numeric comparison needs approval if a value is not a number, because the shell may evaluate it as
+        code.
         """
         operators = ("test_operator", "-eq", "-ne", "-lt", "-le", "-gt", "-ge")
         is_numeric = any(
             _NUMBER_TESTS.fullmatch(source_of(child)) for kind in operators for child in _all(node, kind)
         )
-        # `[` splits words, and may treat any of them as an operator
+        # `[` splits words, and may treat each resulting word as an operator
         is_command = node.children[0].type == "["
         shape = ""
         is_unknown = False
@@ -402,7 +408,7 @@ class Reader:
         self._found.doubt(f"Asked because of `{text}`: agent-ls cannot tell how the shell expands it.")
 
     def _nested(self, node: Node, state: State) -> None:
-        """Read commands inside an argument, because they run too."""
+        """Read command substitutions inside an argument, because their commands run too."""
         pending = [node]
         while pending:
             child = pending.pop()
@@ -414,7 +420,7 @@ class Reader:
     # -- redirections
 
     def _redirect(self, node: Node, state: State) -> list[Word]:
-        """Read a redirection. Returns the arguments that the grammar attaches to it after the target."""
+        """Read a redirection. Return arguments of the command that the grammar attaches to the redirection."""
         self._nested(node, state)
         if _stdin_of(node):
             self._found.is_plain = False
@@ -486,16 +492,17 @@ def _all(node: Node, kind: str) -> Iterator[Node]:
 
 
 def _is_certain(assignment: Node) -> bool:
-    """Return whether all later commands of the line run after the assignment, because it is a separate
-    foreground statement.
+    """Return whether the assignment is a separate foreground statement, so that all later commands run after
+    it.
     """
     before, after = assignment.parent, assignment.next_sibling
     return before is not None and before.type == "program" and (after is None or after.type != "&")
 
 
 def _names_in(text: str) -> Iterator[str]:
-    """Yield each name that the text may set: all names except expansions (`$x`), also those after a letter as
-    in `printf -vx`.
+    """Yield each variable name that the text may set: all names except expansions (`$x`).
+
+    This includes names that are attached to an option, as in `printf -vx`.
     """
     yield from _PLAIN_NAME.findall(text)
     for letters in _LETTERS.findall(text):

@@ -17,7 +17,7 @@ _OF_GIT = frozenset(("grep", "archive"))
 def reads_folders(command: str, commands: Sequence[tuple[str, ...]]) -> bool:
     """Return whether a command line displays or copies the contents of folders.
 
-    `commands` are its parsed commands.
+    `commands` are the parsed commands of the line.
     """
     if any(_reads_folders(argv) for argv in commands):
         return True
@@ -49,9 +49,9 @@ def _reads_folders(argv: tuple[str, ...]) -> bool:
 
 
 def find_read_paths(argv: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the words that name the files and folders that a search reads, () for the working folder.
+    """Return the words for the files and folders that a search command reads, () for the working directory.
 
-    Returns None if these are not known.
+    Return None if they are not known.
     """
     if argv[0] == "find":
         arguments = argv[2:] if argv[1:2] == ("-P",) else argv[1:]

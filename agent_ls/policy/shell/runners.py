@@ -43,20 +43,21 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 def starts_of_commands(argv: Sequence[str]) -> tuple[int, ...]:
-    """Return the indexes at which the command that a runner runs may begin; () if it runs none."""
+    """Return the indexes of `argv` at which the command that a runner runs may begin; () for none."""
     found = [at for runner in _RUNNERS.get(argv[0], ()) for at in _starts(runner, argv)]
     return tuple(dict.fromkeys(at for at in found if at < len(argv)))
 
 
 def lines_of(argv: Sequence[str]) -> tuple[tuple[int, str], ...]:
-    """Return the arguments that a runner gives to a shell, each with the index of its word."""
+    """Return the arguments that a runner passes to a shell: pairs of the index of the word and the text."""
     found = [line for runner in _RUNNERS.get(argv[0], ()) for line in _lines(runner, argv)]
     return tuple(dict.fromkeys(found))
 
 
 def _begin(runner: Runner, argv: Sequence[str]) -> int:
-    """Return the index of the first word after one of `runner.after`, such as `--`; the length of `argv` if it
-    has none of them.
+    """Return the index of the first word after a word of `runner.after`, such as `--`.
+
+    Return the length of `argv` if no such word exists.
     """
     if not runner.after:
         return 1

@@ -1,4 +1,4 @@
-"""Pure: decide whether a sed script only edits its output: no command reads, writes or runs a file."""
+"""Pure: decide whether a sed script only writes to stdout: no command of it reads, writes or runs a file."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 _BRACKETS = r"\[\^?\]?(?:\[:\w+:\]|\\[^\]\n]|(?!{0})[^\]\\\[\n])*\]"
-"""Matches a set of characters. Whether a delimiter inside the set ends the expression depends on the version
-of sed.
+"""Matches a set of characters without the delimiter of the expression. Whether a delimiter inside the set
+ends the expression depends on the version of sed.
 """
 _REGEX = rf"(?:{_BRACKETS}|\\[^\n]|(?!{{0}})[^\\\n\[])*"
 _TO_SLASH, _TO_DELIMITER = _REGEX.format("/"), _REGEX.format(r"\1")
@@ -28,9 +28,9 @@ MAX_SCRIPT = 2_000
 
 
 def only_prints(arguments: Sequence[str], patterns: Sequence[int] = ()) -> bool:
-    """Return whether sed with these arguments writes only to its output.
+    """Return whether sed with these arguments writes only to stdout.
 
-    `patterns`: indexes of words that match file names.
+    `patterns` are the indexes of arguments that are patterns for file names.
     """
     scripts: list[str] = []
     operands: list[int] = []
@@ -61,7 +61,7 @@ def only_prints(arguments: Sequence[str], patterns: Sequence[int] = ()) -> bool:
 
 
 def is_harmless(script: str) -> bool:
-    """Parse the script as GNU sed does, command by command; unknown commands are not harmless."""
+    """Return whether a script has only harmless commands. It is parsed as GNU sed does."""
     if len(script) > MAX_SCRIPT:
         return False
     at, depth = 0, 0

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of a shell. `folders` are all folders that it may be in."""
+    """The state of a shell. `folders` are all folders that may be its working directory."""
 
     folders: tuple[str, ...]
 
     def or_else(self, other: State) -> State:
-        """Return the state after either of two commands has run: the folders of both."""
+        """Return a state with the folders of both states, because it is unknown which state applies."""
         return self if self is other else State(tuple(dict.fromkeys((*self.folders, *other.folders))))
 
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """The states after a command that succeeded, and after one that failed."""
+    """The states after a command: `success` if the command succeeds, `failure` if it fails."""
 
     success: State
     failure: State

@@ -1,5 +1,5 @@
-"""Pure: determine the effects of a command line: dangers, paths, whether it is read-only, and what remains
-unknown.
+"""Pure: determine the effects of a command line: dangers, paths, unknown effects, and whether it is
+read-only.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ MAX_SEARCHED = 20_000
 class CommandAnalysis:
     """The effects of a command line.
 
-    `commands`: the commands that would run, without wrappers, each as words; `acts`: those that are not
-    read-only. `paths`: absolute paths in arguments and redirections; patterns are those of the module
-    `glob`. `git_folders`: folders in which git would run. `runs`: commands with the folders that each may run
-    in. `configs`: folders with names of files that decide, if they exist there or above, what would run.
-    `needs_plain_names`: files in the folders that it lists must have names without blanks, quotes or a
-    leading `-`.
+    `commands`: the words of each command that would run, without wrappers. `acts`: the commands that are not
+    read-only. `paths`: absolute paths in arguments and redirections, with patterns of the module `glob`.
+    `git_folders`: folders in which git would run. `runs`: commands, each with the folders in which it may
+    run. `configs`: pairs of a folder and the name of a file that decides what would run, if the file exists
+    in the folder or above. `needs_plain_names`: the line is safe only if the files that it lists have names
+    without blanks, quotes or a leading `-`.
 
-    `refusal`: why it is never run. `danger`: why it needs approval in every mode. `doubt`: what could
-    not be parsed, which needs approval too. Each is "" if there is none. `is_read_only`: it is known to
-    change nothing. `is_general`: its commands say all that it does, so that a rule about their words can
-    cover it. `is_on_short_list`: it is read-only and consists of a few plain commands that may run
-    without approval even where confinement is not available.
+    `refusal`: why the line is never run. `danger`: why it needs approval in every mode. `doubt`: why its
+    effects are not known, so that it needs approval in every mode too. Each of the three is "" for none.
+    `is_read_only`: the line is known to change nothing. `is_general`: the words of its commands determine all
+    its effects, so that a rule for these words can cover it. `is_on_short_list`: it is read-only, and its
+    commands may run without approval even if confinement is not available.
     """
 
     commands: tuple[tuple[str, ...], ...] = ()
@@ -56,9 +56,9 @@ class CommandAnalysis:
 def understand(
     command: str, *, working_dir: str, home: str, env_vars: Sequence[tuple[str, str]] = ()
 ) -> CommandAnalysis:
-    """Parse `command` as the shell would in `working_dir`; `home` is the value of `~`.
+    """Analyse `command` as a shell in `working_dir` would interpret it. `home` is the value of `~`.
 
-    Nothing is run or looked up.
+    The function runs nothing and reads no files.
     """
     found = LineFindings(home, working_dir)
     for name, value in env_vars:

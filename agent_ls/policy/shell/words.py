@@ -1,5 +1,6 @@
-"""Pure: evaluate one word of a command line as the shell would: to a text, a pattern for file names, or an
-unknown word.
+"""Pure: evaluate one word of a command line as the shell would.
+
+The result is a text, a pattern for file names, or an unknown word.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ never read-only."""
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word. `text` is its value, the pattern (in the syntax of `glob`), or the source of an unknown word.
+    """An evaluated word. `text` is its value, a pattern in the syntax of `glob`, or the source of an unknown
+    word.
 
-    `is_single`: the shell makes exactly one word of it. `problem`: an expansion that the shell may evaluate
-    as code.
+    `is_single`: the shell expands it to exactly one word. `problem`: an expansion in the word that the shell
+    may evaluate as code, "" for none.
     """
 
     kind: WordKind
@@ -56,12 +58,12 @@ class Word:
 
 
 def word_of(node: Node, values: Mapping[str, Word]) -> Word:
-    """Evaluate a word. `values` are the variables whose value is certain; any other is unknown."""
+    """Evaluate a word. `values` are the variables with a known value; other variables are unknown."""
     return _joined(list(_parts(node, values)), source_of(node))
 
 
 def words_of(node: Node, values: Mapping[str, Word]) -> list[Word]:
-    """Evaluate a word, expanding `{a,b}` into several."""
+    """Evaluate a word. A brace expansion such as `{a,b}` gives several words."""
     source = source_of(node)
     found = _BRACES.search(source)
     if node.type not in ("concatenation", "word") or not found or source.count("{") != 1:
@@ -120,7 +122,7 @@ def _bare(source: str) -> Iterator[Word]:
     elif _OTHER_TILDE.match(source):
         yield Word("unknown", source, source)
     elif _GLOB.search(source):
-        # Treat a set of characters as any character, because shells differ in what it matches.
+        # Treat a set of characters as any character, because shells match sets differently.
         pattern = _SET.sub("?", source)
         if "[" in pattern or "\\" in pattern:
             yield Word("unknown", source, source, is_single=False)

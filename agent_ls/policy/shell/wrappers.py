@@ -1,4 +1,4 @@
-"""Pure: tables of commands that run other commands: which options take a value, and where the other command begins."""
+"""Pure: tables of commands that run other commands: their options, and where the other command begins."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ INTERPRETERS = {
     "groovy": "-e", "octave": "--eval", "R": "-e", "gnuplot": "-e", "sage": "-c", "rust-script": "-e --expr",
     "swift": "-e", "es": "-c", "rc": "-c",
 }  # fmt: skip
-"""Interpreters, with the options that are followed by a program; "": the first operand is a program."""
+"""Interpreters, with the options whose value is program code. "": the first operand is program code."""
 
 
 def interpreter_of(name: str) -> str:
-    """Return the interpreter's name in the table, also for a name with a version (`python3.11`); "" for none."""
+    """Return the name of an interpreter in the table, "" for none. A version (`python3.11`) is ignored."""
     return next((it for it in (name, name.rstrip("0123456789.")) if it in INTERPRETERS), "")
 
 
 def runs_file_of_folder(name: str) -> bool:
-    """Return whether a command with this name runs another file when its folder changes, with the same words."""
+    """Return whether the same words run another file if the working directory is another folder."""
     return "/" in name or bool(interpreter_of(name)) or name in SHELLS
 
 
@@ -40,8 +40,9 @@ def runs_file_of_folder(name: str) -> bool:
 class Wrapper:
     """The syntax of a wrapper command.
 
-    `valued` options take the next word, or the rest of their word, as value; `plain` options take none.
-    `operands` is the number of words before the command. `assigns`: NAME=VALUE words may precede it.
+    `valued` options have a value: the next word or the rest of the same word. `plain` options have no value.
+    `operands` is the number of operands of the wrapper before the command. `assigns`: NAME=VALUE words may
+    precede it.
     """
 
     valued: frozenset[str] = frozenset()
@@ -87,7 +88,7 @@ FIND_ACTIONS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 @dataclass(frozen=True, slots=True)
 class Unwrapped:
-    """The command inside a wrapper, the `variables` that the wrapper sets, and its own options."""
+    """A wrapper command in parts: the inner command, the variables that the wrapper sets, and its options."""
 
     inner: tuple[str, ...]
     variables: tuple[tuple[str, str], ...]
@@ -129,10 +130,10 @@ _HARMLESS_OPTIONS = {
     "timeout": r"-[sk]|--preserve-status|--foreground|--(signal|kill-after)=\w+|[A-Z]+|[\d.]+[smh]?", "command": "-p",
     "builtin": "", "exec": "", "xargs": r"-0|-r|-0r|-r0|--null|--no-run-if-empty|-n|-P|-n?\d+|-P\d+",
 }  # fmt: skip
-"""Wrappers that only run the command, with the options for which that is true.
+"""Wrappers that only run the command, with patterns for the options for which this is true.
 
-Not `busybox`, because its programs have other options than the tables; not `nohup`, which writes
-nohup.out; not `setsid`, because the command may outlive the tool call.
+`busybox` is left out because the options of its programs differ from the tables, `nohup` because it writes
+nohup.out, and `setsid` because the command may outlive the tool call.
 """
 
 
@@ -142,8 +143,7 @@ def is_harmless_wrapper(name: str, options: Sequence[str]) -> bool:
 
 
 def is_null_separated(options: Sequence[str]) -> bool:
-    """Return whether xargs reads names separated by null characters, each of which becomes one word at the
-    end."""
+    """Return whether xargs reads names that are separated by null characters. Each name becomes one word."""
     return any(option in ("-0", "-0r", "-r0", "--null") for option in options)
 
 
@@ -152,7 +152,9 @@ def _has_value(word: str, option: str) -> bool:
 
 
 def program_in_arguments(argv: Sequence[str], stdin: str) -> str:
-    """Return why an interpreter's program is not visible or not understood; "" if it is a named file."""
+    """Return why the program of an interpreter needs approval; "" if it is a file or module named in the
+    line.
+    """
     name, arguments = argv[0], argv[1:]
     options = INTERPRETERS[name].split()
     if not options or any(_is_inline(argument, options) for argument in arguments):
