@@ -49,8 +49,9 @@ _HARMLESS = _matching_any(HARMLESS_FILES)
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """A set of names of files and folders. Names in `pairs` have two components; `patterns` are names with
-    `*`.
+    """A set of names of files and folders.
+
+    Names in `pairs` have two components; `patterns` are names with `*`.
     """
 
     single: frozenset[str]

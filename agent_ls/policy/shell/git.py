@@ -21,8 +21,9 @@ _HARMLESS = frozenset(
     "stripspace switch symbolic-ref tag unpack-objects update-index var verify-commit verify-tag version "
     "whatchanged worktree write-tree".split()
 )
-"""Subcommands of git that are harmless without the options in _OPTIONS. A subcommand in no table may be an
-alias.
+"""Subcommands of git that are harmless without the options in _OPTIONS.
+
+A subcommand in no table may be an alias.
 """
 
 _OPTIONS: dict[str, tuple[str, ...]] = {

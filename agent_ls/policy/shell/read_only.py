@@ -324,8 +324,9 @@ def split_actions(arguments: Sequence[str]) -> tuple[list[str], list[list[str]]]
 
 
 def _ends_action(arguments: Sequence[str], at: int) -> bool:
-    """Return whether the command of find's action ends at index `at`. A `+` ends the command only directly
-    after `{}`.
+    """Return whether the command of find's action ends at index `at`.
+
+    A `+` ends the command only directly after `{}`.
     """
     return arguments[at] == ";" or (arguments[at] == "+" and arguments[at - 1] == "{}")
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 _BRACKETS = r"\[\^?\]?(?:\[:\w+:\]|\\[^\]\n]|(?!{0})[^\]\\\[\n])*\]"
-"""Matches a set of characters without the delimiter of the expression. Whether a delimiter inside the set
-ends the expression depends on the version of sed.
+"""Matches a set of characters without the delimiter of the expression.
+
+Whether a delimiter inside the set ends the expression depends on the version of sed.
 """
 _REGEX = rf"(?:{_BRACKETS}|\\[^\n]|(?!{{0}})[^\\\n\[])*"
 _TO_SLASH, _TO_DELIMITER = _REGEX.format("/"), _REGEX.format(r"\1")

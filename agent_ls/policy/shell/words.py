@@ -38,8 +38,9 @@ never read-only."""
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """An evaluated word. `text` is its value, a pattern in the syntax of `glob`, or the source of an unknown
-    word.
+    """An evaluated word.
+
+    `text` is its value, a pattern in the syntax of `glob`, or the source of an unknown word.
 
     `is_single`: the shell expands it to exactly one word. `problem`: an expansion in the word that the shell
     may evaluate as code, "" for none.
