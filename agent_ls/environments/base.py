@@ -180,8 +180,9 @@ class CommandTerminal(Protocol):
         ...
 
     async def resize(self, columns: int, rows: int) -> None:
-        """Resize a terminal that the server owns. A terminal in the editor ignores this: the editor sets its
-        size.
+        """Resize a terminal that the server owns.
+
+        A terminal in the editor ignores this: the editor sets its size.
         """
         ...
 
@@ -255,8 +256,9 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def file_exists(self, path: str) -> bool:
-        """Return True for a file or a folder. Never raises: the result is False if the path cannot be
-        checked.
+        """Return True for a file or a folder.
+
+        Never raises: the result is False if the path cannot be checked.
         """
         ...
 
@@ -304,8 +306,9 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        """Start a background process. It runs until it ends by itself, or `kill_process` or `cleanup` ends
-        it.
+        """Start a background process.
+
+        It runs until it ends by itself, or `kill_process` or `cleanup` ends it.
 
         `timeout_ms` is ignored.
 
@@ -365,8 +368,9 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        """Return the paths of matching files, newest first. Ignored files, `.git` and symbolic links are left
-        out.
+        """Return the paths of matching files, newest first.
+
+        Ignored files, `.git` and symbolic links are left out.
 
         The pattern applies to the whole path below `path`: `*` stays in a folder, `**` crosses folders,
         `{a,b}` and `[a-z]` work as in shells. An absolute pattern must not leave `path`. Resulting paths are

@@ -179,8 +179,9 @@ class EditorEnvironment(FrontingEnvironment):
     async def _carried_out_by_editor(
         self, plan: _Plan, at: int, document: OpenDocument
     ) -> dict[int, FileState]:
-        """Let the editor delete or move this file. Return the resulting states, {} if the editor did not do
-        so.
+        """Let the editor delete or move this file.
+
+        Return the resulting states, {} if the editor did not do so.
 
         Raises:
             StaleFileError: the user typed in the document; the file was restored with the typed text.
@@ -217,8 +218,9 @@ class EditorEnvironment(FrontingEnvironment):
     async def _bring_back(
         self, states: Sequence[FileState], attribution: Attribution, error: EnvError
     ) -> None:
-        """Undo on disk the deletions and renames that the editor carried out. Raise CommitError if the undo
-        fails.
+        """Undo on disk the deletions and renames that the editor carried out.
+
+        Raise CommitError if the undo fails.
         """
         moved = {state.after: state.path for state in states if state.before is None}
         back = [

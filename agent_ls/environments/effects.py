@@ -163,8 +163,9 @@ class CallEffect:
 
 @dataclass(frozen=True, slots=True)
 class ServerEffect:
-    """An MCP server is started or connected to. This is not an effect of a tool call, but needs the same
-    approval.
+    """An MCP server is started or connected to.
+
+    This is not an effect of a tool call, but needs the same approval.
 
     `command` is the program with its arguments, quoted for a POSIX shell. For a server without a program,
     `url` is its address. `variables` are the environment variables of the program: `NAME=TEXT` as in the

@@ -29,8 +29,10 @@ SHORT_CHARS = 60
 
 
 class EnvError(Exception):
-    """Base class. `str()` is one sentence that a model or a user can act on. `path` is the file that
-    the error is about, or "".
+    """Base class.
+
+    `str()` is one sentence that a model or a user can act on. `path` is the file that the error is about, or
+    "".
     """
 
     kind = "environment"

@@ -78,8 +78,9 @@ class FileChanges:
 
 @dataclass(frozen=True, slots=True)
 class CodeProblem:
-    """A diagnostic. `severity` is error, warning, information or hint. `by` is the tool and the code of the
-    diagnostic, or "".
+    """A diagnostic.
+
+    `severity` is error, warning, information or hint. `by` is the tool and the code of the diagnostic, or "".
     """
 
     line: int
@@ -99,8 +100,9 @@ class FileProblems:
 
 @dataclass(frozen=True, slots=True)
 class FoundLocations:
-    """The result of a query for locations. `is_cut`: the editor truncated the
-    result.
+    """The result of a query for locations.
+
+    `is_cut`: the editor truncated the result.
     """
 
     places: tuple[FoundLocation, ...]

@@ -229,8 +229,9 @@ def _one_filter(glob_filter: str) -> Callable[[str, str], bool]:
 
 
 class Tree(Protocol):
-    """A file system to search. Paths are absolute. Must not raise: unreadable folders and files count as
-    empty.
+    """A file system to search.
+
+    Paths are absolute. Must not raise: unreadable folders and files count as empty.
     """
 
     def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
@@ -333,8 +334,9 @@ def _rule_lines(texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, list[
 
 
 def folders_between(root: str, top: str) -> list[str]:
-    """Return `root` and the folders from `root` down to `top`, without `top`. Empty if `top` is not below
-    `root`.
+    """Return `root` and the folders from `root` down to `top`, without `top`.
+
+    The result is empty if `top` is not below `root`.
     """
     if not is_below(top, root) or top == root:
         return []
@@ -378,8 +380,9 @@ class ResultLines:
     is_full: bool = False
 
     def add(self, line: GrepLine) -> bool:
-        """Add a line and return True. If the limit of matches is reached, do not add the line and return
-        False.
+        """Add a line and return True.
+
+        If the limit of matches is reached, do not add the line and return False.
         """
         if line.is_match and self.matches >= self.options.max_results:
             self.is_full = True

@@ -8,8 +8,9 @@ too old.
 from __future__ import annotations
 
 GREETING = b"agent-ls-far 1 "
-"""Prefix of each line that the far end prints while it starts. Lines without the prefix come from the login:
-the message of the day, output of a profile.
+"""Prefix of each line that the far end prints while it starts.
+
+Lines without the prefix come from the login: the message of the day, output of a profile.
 """
 
 ONE_LINE = "import sys;f=sys.stdin.buffer;exec(f.read(int(f.readline())))"

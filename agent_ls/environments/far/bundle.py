@@ -23,8 +23,9 @@ _OWN = (
 """Files and folders of the package agent_ls that the zip contains."""
 
 _LIBRARIES = ("anyio", "idna", "pathspec", "sniffio", "typing_extensions")
-"""Pure Python libraries. A library that is not installed here is left out: the other libraries do not need
-it.
+"""Pure Python libraries.
+
+A library that is not installed here is left out: the other libraries do not need it.
 """
 
 _DATE = (2020, 1, 1, 0, 0, 0)  # a fixed date, so that the same content gives the same digest

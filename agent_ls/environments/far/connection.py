@@ -162,8 +162,9 @@ class FarConnection:
         self.pid = pid if isinstance(pid, int) else 0
 
     def _said(self, noise: _Noise) -> Mapping[str, Any]:
-        """Return the next report of the far end. Store other output of the client in `noise`, for error
-        messages.
+        """Return the next report of the far end.
+
+        Store other output of the client in `noise`, for error messages.
         """
         stdout = self._process.stdout
         assert stdout is not None

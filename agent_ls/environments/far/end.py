@@ -61,8 +61,9 @@ CHECK_SECONDS = 60.0
 IGNORE_BYTES = 256 * 1024
 MAX_NAMES = 5_000
 SSH_VARIABLES = ("SSH_CLIENT", "SSH2_CLIENT")
-"""Variables that are removed: if one of them is set, Bash reads ~/.bashrc for each command. The shell that
-started this process has read ~/.bashrc already.
+"""Variables that are removed: if one of them is set, Bash reads ~/.bashrc for each command.
+
+The shell that started this process has read ~/.bashrc already.
 """
 _SKIPPED = "\n[some output is not displayed: the connection is slow]\n"
 

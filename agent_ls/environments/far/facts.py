@@ -27,8 +27,9 @@ class EndConfig:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Data about a path at the far end. `real` has links resolved; `stat` is os.stat_result as a tuple,
-    empty for no file.
+    """Data about a path at the far end.
+
+    `real` has links resolved; `stat` is os.stat_result as a tuple, empty for no file.
 
     `is_link_there`: the path exists, possibly as a link with a missing target. `times` are mtime and
     ctime in nanoseconds, None for no file.

@@ -97,6 +97,7 @@ class FarHost:
 
     def instruction_texts(self, files: Sequence[tuple[str, str]]) -> Sequence[InstructionText]:
         """Return the texts of `files`: pairs of a path, and a folder that must contain the resolved path.
+
         Blocks.
         """
         return list(self._ask("instruction_texts", Sequence[InstructionText], list(map(list, files))))

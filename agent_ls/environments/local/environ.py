@@ -16,8 +16,10 @@ MINIMAL_NAMES. `none`: no variables. `all`: all variables, including secrets.
 """
 
 PROXIES = ("*_PROXY",)
-"""Variables with addresses of proxies. They are passed on even with a password in the address, because
-without a proxy the command might have no network.
+"""Variables with addresses of proxies.
+
+They are passed on even with a password in the address, because without a proxy the command might have no
+network.
 """
 
 _ADDRESS_WITH_PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^\s/:@]*:[^\s/@]+@")
@@ -32,8 +34,9 @@ KEPT_NAMES = frozenset(
     PNPM_HOME BUN_INSTALL DENO_DIR DOTNET_ROOT SDKMAN_DIR ASDF_DIR MISE_DATA_DIR
     """.split()
 )
-"""Names of variables that `filtered` and `core` pass on. All lines except the first are locations of tools
-and packages of programming languages, which builds need.
+"""Names of variables that `filtered` and `core` pass on.
+
+All lines except the first are locations of tools and packages of programming languages, which builds need.
 """
 
 WINDOWS_NAMES = frozenset(

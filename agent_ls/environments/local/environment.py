@@ -103,8 +103,9 @@ class LocalEnvironment:
 
     @property
     def mark(self) -> str:
-        """Value in the environment of all commands. `end_marked` uses it to find them after this process was
-        killed.
+        """Value in the environment of all commands.
+
+        `end_marked` uses it to find them after this process was killed.
         """
         return self._processes.mark
 

@@ -1,5 +1,6 @@
-"""Find the sandbox that works on this machine by a trial command. A sandbox that fails a part of the trial is
-not used.
+"""Find the sandbox that works on this machine by a trial command.
+
+A sandbox that fails a part of the trial is not used.
 """
 
 from __future__ import annotations
@@ -84,8 +85,9 @@ def _found(limits: SandboxLimits, filters: str, use: str) -> tuple[Sandbox | Non
 
 _KINDS: Mapping[str, tuple[Kind, ...]] = {"linux": ("bubblewrap", "landlock"), "darwin": ("seatbelt",)}
 _LOOKING: Mapping[str, tuple[Kind, ...]] = {"linux": ("landlock", "bubblewrap"), "darwin": ("seatbelt",)}
-"""Sandboxes to try for read-only commands. Landlock is first because it starts no additional program:
-read-only commands are many and short.
+"""Sandboxes to try for read-only commands.
+
+Landlock is first because it starts no additional program: read-only commands are many and short.
 """
 
 

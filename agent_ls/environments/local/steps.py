@@ -135,8 +135,9 @@ def remove_if_empty(folder: str) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Sync the folder to disk, so that renames survive a power failure. Ignore file systems that cannot do
-    this.
+    """Sync the folder to disk, so that renames survive a power failure.
+
+    Ignore file systems that cannot do this.
     """
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -1,3 +1,4 @@
-"""Wrappers around an environment. Each wrapper checks, changes or records some operations, and forwards the
-rest.
+"""Wrappers around an environment.
+
+Each wrapper checks, changes or records some operations, and forwards the rest.
 """

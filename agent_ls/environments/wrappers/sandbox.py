@@ -71,8 +71,9 @@ class CommandSandbox(Protocol):
     def within(
         self, command: str, options: CommandOptions, folder: str, *, only_looks: bool
     ) -> Inside | None:
-        """Return the command in the form that runs in the sandbox; None if it runs unchanged. Blocks: run in
-        a thread.
+        """Return the command in the form that runs in the sandbox; None if it runs unchanged.
+
+        Blocks: run in a thread.
 
         Raises:
             ProcessStartError: the command must run with read-only access, but this machine cannot enforce

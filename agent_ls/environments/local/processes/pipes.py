@@ -150,8 +150,9 @@ class InputPipe:
             self._settle()
 
     def close(self) -> None:
-        """Close the input. If a write is waiting, the descriptor is closed after the write. May be called
-        again.
+        """Close the input.
+
+        If a write is waiting, the descriptor is closed after the write. May be called again.
         """
         self.is_open = False
         self._settle()

@@ -275,8 +275,9 @@ def _not_started(reason: str) -> ProcessStartError:
 
 
 def reason_of(number: int, words: str) -> str:
-    """Return an error message for a command that could not be started. `number` is the errno, `words` its
-    text.
+    """Return an error message for a command that could not be started.
+
+    `number` is the errno, `words` its text.
     """
     if number == errno.E2BIG:
         return (

@@ -26,8 +26,9 @@ from agent_ls.relay.frames import HELLO, FrameDecoder, decode_words
 
 CONNECT_SECONDS = 3.0
 RETRY_SECONDS = 60.0
-"""After a terminal did not open, no other is opened for this time. Otherwise each command would wait for an
-editor that opens no terminals.
+"""After a terminal did not open, no other is opened for this time.
+
+Otherwise each command would wait for an editor that opens no terminals.
 """
 
 _START = Path(__file__).resolve().parents[3] / "relay" / "start.py"

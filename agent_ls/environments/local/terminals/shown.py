@@ -17,8 +17,9 @@ TERMINAL_VARIABLES = MappingProxyType(
 
 _NO_EDITOR = "echo 'Nobody can type into an editor here: pass the text, or --no-edit.' >&2; false"
 PIPES_VARIABLES = MappingProxyType({"GIT_EDITOR": _NO_EDITOR, "GIT_SEQUENCE_EDITOR": _NO_EDITOR})
-"""Variables of a command without a terminal. They replace the editor that git starts, which would wait for
-keys until the time limit.
+"""Variables of a command without a terminal.
+
+They replace the editor that git starts, which would wait for keys until the time limit.
 
 If the user has set these variables, the values of the user are used.
 """
@@ -89,8 +90,9 @@ async def waited_for(process: RelayedProcess, timeout_ms: int, patience_ms: int)
 
 
 def in_terminal_environ(environ: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a command in a terminal. `added` are variables of this command; they take
-    precedence.
+    """Return the variables of a command in a terminal.
+
+    `added` are variables of this command; they take precedence.
     """
     kept = {name: value for name, value in environ.items() if PIPES_VARIABLES.get(name) != value}
     return {**kept, **TERMINAL_VARIABLES, **added}

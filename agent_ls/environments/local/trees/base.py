@@ -17,8 +17,9 @@ KILL_WAIT_SECONDS = 2.0
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Child:
-    """A command that this process or a relay has started in a new process group. `mark` identifies the
-    command.
+    """A command that this process or a relay has started in a new process group.
+
+    `mark` identifies the command.
     """
 
     process: Process | StartedProcess | RelayedProcess
@@ -30,8 +31,9 @@ class Child:
 
 
 class Trees(Protocol):
-    """Starts and ends the commands of one environment. The mark of a command begins with the environment's
-    mark.
+    """Starts and ends the commands of one environment.
+
+    The mark of a command begins with the environment's mark.
     """
 
     adopts_orphans: bool
@@ -58,8 +60,9 @@ class Trees(Protocol):
         ...
 
     async def end(self, child: Child) -> list[int]:
-        """End the child and all its descendants. Return pids that could not be ended. Call in a shielded
-        scope.
+        """End the child and all its descendants.
+
+        Return pids that could not be ended. Call in a shielded scope.
         """
         ...
 

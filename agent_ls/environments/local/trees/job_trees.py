@@ -23,8 +23,10 @@ POLL_SECONDS = 0.02  # polling interval: a job reports its end only to completio
 SHELL = ("cmd.exe", "/c")  # the platform's default shell
 MAX_LINE_CHARS = 8_000  # cmd.exe's limit is 8,191 characters, including the prefix
 UTF_8_CONSOLE = "chcp 65001>nul & "
-"""Prefix that sets the console to UTF-8. Without it, output of the shell and older programs is in the local
-code page. The prefix affects only the console of the command.
+"""Prefix that sets the console to UTF-8.
+
+Without it, output of the shell and older programs is in the local code page. The prefix affects only the
+console of the command.
 """
 
 
@@ -92,8 +94,9 @@ class JobTrees:
         return job.pids() if job else []
 
     def forget(self, child: Child) -> None:
-        """Close the job if it has no processes. Processes that the command left running are ended in
-        `end_all`.
+        """Close the job if it has no processes.
+
+        Processes that the command left running are ended in `end_all`.
         """
         job = self._jobs.get(child.mark)
         if job and not job.pids():

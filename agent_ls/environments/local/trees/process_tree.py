@@ -115,8 +115,9 @@ async def end_marked(mark: str, grace_seconds: float) -> None:
 
 
 def parents_first(rows: Iterable[Row], root: Root) -> list[Row]:
-    """Sort parents before children. If the child of a shell ended first, the shell would run its next
-    command.
+    """Sort parents before children.
+
+    If the child of a shell ended first, the shell would run its next command.
     """
     return sorted(rows, key=lambda row: (row.pid not in root.sessions, int(row.started or 0), row.pid))
 
