@@ -90,9 +90,7 @@ group or user of the caller.
 """
 
 _CLONE: Numbers = (56, 220)
-_CLONE3 = (
-    435  # a filter cannot read the flags of clone3, which are in memory; if refused, libraries use clone
-)
+_CLONE3 = 435  # a filter cannot read its flags, which are in memory; if it is refused, libraries use clone
 _NAMESPACES = 0x7E02_0000
 _IOCTL: Numbers = (16, 29)
 _OF_TERMINALS = 0x5400
