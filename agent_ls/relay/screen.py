@@ -13,8 +13,9 @@ import termios
 import time
 
 FULL_BYTES = 256 * 1024
-"""While at least this many bytes wait to be displayed, the command's output is not read. This applies only to a
-terminal that still accepts bytes.
+"""While at least this many bytes wait to be displayed, the command's output is not read.
+
+This applies only to a terminal that still accepts bytes.
 """
 
 STALLED_SECONDS = 1.0
