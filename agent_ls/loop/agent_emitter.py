@@ -1,7 +1,7 @@
 """Wrappers around a session's emitter, recorder and approver that add the id of a subagent.
 
 A subagent ends with its parent's turn at the latest. A cancelled turn waits until its subagents have ended:
-their calls get end events and their questions to the user are closed.
+each call of a subagent gets an end event, and its open questions are withdrawn.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class AgentEmitter:
 class AgentRecorder:
     """Records a subagent's turns and outputs. Implements Recorder.
 
-    State that only a suspended turn needs is not recorded, because a subagent is never suspended.
+    The methods for state that only a suspended turn needs do nothing, because a subagent is never suspended.
     """
 
     def __init__(self, recorder: Recorder, agent_id: str) -> None:
@@ -132,8 +132,8 @@ class NoNotices:
 
 
 class AgentDocuments:
-    """The project's nested instructions for one subagent, which starts without those that its parent has
-    received.
+    """The project's nested instructions for one subagent. A subagent starts without the instructions that its
+    parent has received.
     """
 
     def __init__(self, documents: NestedDocuments, agent_id: str) -> None:

@@ -1,4 +1,6 @@
-"""Limits on tokens, money and time for an input and a session. At a limit the turn pauses and asks the user."""
+"""Limits on tokens, cost and time for a user's message and for a session. At a limit the turn pauses and asks
+the user.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ class UseLimits:
 
 
 def known_limits(raw: object) -> dict[str, float]:
-    """Return the valid UseLimits fields of a value from a log; everything else is ignored."""
+    """Return the entries of `raw`, a value from a log, that are valid fields of UseLimits."""
     if not isinstance(raw, Mapping):
         return {}
     given = {field.name: raw.get(field.name) for field in fields(UseLimits)}
@@ -40,8 +42,8 @@ def known_limits(raw: object) -> dict[str, float]:
 class ReachedLimit:
     """A limit that was reached.
 
-    `limit` is `tokens`, `cost` or `time`. `used` is the use in tokens, US dollars or seconds; `count` is the same
-    in whole tokens, cents or seconds.
+    `limit` is `tokens`, `cost` or `time`. `used` is the amount in tokens, US dollars or seconds; `count` is
+    the same amount in whole tokens, cents or seconds.
     """
 
     name: str
@@ -52,9 +54,9 @@ class ReachedLimit:
 
 
 class InputBudget:
-    """Usage since the current input began, and since the session began in this process.
+    """Usage since the current user message was started, and since this process started the session.
 
-    If the user allows more at a limit, the full limit is granted again, counted from that moment.
+    If the user continues at a limit, the full amount of the limit is available again from that moment.
     """
 
     def __init__(self, spending: Spending, clock: Clock) -> None:
@@ -65,7 +67,7 @@ class InputBudget:
         self._began_ms = self._session_began_ms = clock.monotonic_ms()
 
     def begin(self) -> None:
-        """Start counting for a new input."""
+        """Start counting for a new message of the user."""
         self._began_tokens, self._began_usd = _used(self._spending)
         self._began_ms = self._clock.monotonic_ms()
         self._allowed = {name: count for name, count in self._allowed.items() if name.endswith("session")}
@@ -80,8 +82,9 @@ class InputBudget:
         return None
 
     def time_left_ms(self, limits: UseLimits) -> int | None:
-        """Return the milliseconds until the first time limit is reached, at least 1; None without a time
-        limit."""
+        """Return the milliseconds (at least 1) until the first time limit is reached, or None if no time
+        limit is set.
+        """
         left = [
             (self._allowed.get(name, 0) + most - used) * 1000
             for name, limit, used, most, _ in self._lines(limits)

@@ -18,11 +18,11 @@ KEEP_MIN, KEEP_MAX = 6, 10
 class ContextConfig:
     """Settings for shortening a conversation that fills the context window.
 
-    `compaction`: `auto` compacts when the window is filled to `compact_at_percent`, `request` only when
-    the user asks, `off` never. `strategy`: `summarize` replaces the earlier part by a summary and keeps
-    `keep_messages`; `dropOldest` drops the oldest messages until half of the window is free;
-    `slidingWindow` keeps the newest `window_messages`; `full` drops nothing. `chars_per_token` is the
-    number of code points per estimated token.
+    `compaction`: `auto` compacts when the window is filled to `compact_at_percent`, `request` compacts only
+    when the user asks, `off` never compacts. `strategy`: `summarize` keeps the last `keep_messages` messages
+    and replaces all earlier messages by a summary; `dropOldest` drops the oldest messages until half of the
+    window is free; `slidingWindow` keeps the newest `window_messages`; `full` drops nothing.
+    `chars_per_token` is the number of code points per estimated token.
     """
 
     compaction: Literal["auto", "request", "off"] = "auto"
@@ -42,10 +42,10 @@ class SessionConfig:
     """Limits and settings of a session. 0 means "no limit" where a limit is optional.
 
     `max_turns` counts model calls over the whole session. `tool_output_limits` (characters) and
-    `tool_line_limits` (lines, 0: none) override the default output limits by tool name. `max_subagents`
-    is the number of subagents of one parent that may run at the same time. `refuse_ambiguous_edits` and
-    `read_first` are explained in ToolContext. A changed config applies from the next round
-    (Session.configure).
+    `tool_line_limits` (lines, 0: none) override the default output limits by tool name. `max_subagents` is
+    the number of subagents of one parent that may run at the same time. `refuse_ambiguous_edits` and
+    `read_first` are explained in ToolContext. A config that is changed during a turn applies from the next
+    model call (Session.configure).
     """
 
     max_turns: int = 0

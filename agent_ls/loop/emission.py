@@ -1,8 +1,8 @@
 """Emit a session's events: each event is numbered, encoded once, recorded, and only then published.
 
 Deltas are published but not recorded. The text of each open part is kept in memory for late subscribers and
-is written to the log about once a second. The text is stored as a list of pieces, so that a delta costs the
-same at any length.
+is written to the log about once a second. The text is stored as a list of pieces, so that the cost of adding
+a delta does not grow with the text.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Emitter(Protocol):
 
     @property
     def asked(self) -> Collection[str]:
-        """Ids of the agent's calls that wait for the user and stay open after a cancellation."""
+        """Ids of the agent's calls that wait for the user. A cancellation does not end these calls."""
         ...
 
     def emit(self, event: RecordedEvent) -> Envelope: ...
@@ -105,9 +105,9 @@ class UnfinishedPart:
 class EventEmitter:
     """The single emitter of a session's events. `turn_id` is the id of the running turn, or "".
 
-    An event of a subagent carries the agent's id: the one passed to `emit`, otherwise the id of the agent
-    whose call the event is about. Services that emit events about a call therefore do not need to know its
-    agent. `secrets` returns keys that are redacted in every event.
+    An event of a subagent carries the subagent's id: the id passed to `emit`, otherwise the id of the agent
+    that made the call which the event is about. Services that emit events about a call therefore do not need
+    to know which agent made the call. `secrets` returns the secret keys to redact in every event.
     """
 
     def __init__(
@@ -133,14 +133,16 @@ class EventEmitter:
         self._has_dirty = anyio.Event()
 
     def emit(self, event: RecordedEvent, agent_id: str = "") -> Envelope:
-        """Number, redact, record and publish an event. `agent_id` "": derive it from the event's call."""
+        """Number, redact, record and publish an event. If `agent_id` is "", the agent that made the event's
+        call is used.
+        """
         agent_id = agent_id or self._agent_of(event)
         now = self._clock.now()
         envelope = Envelope(self._session_id, self.last_seq + 1, now, event, self.turn_id, agent_id)
         data = event_codec.encode(envelope)
         if (clean := without(data, self._secrets())) != data:
             data, envelope = clean, event_codec.decode(clean) or envelope
-        # If this raises, the event did not happen and its number is used for the next one.
+        # If this raises, the event is not published, and the next event gets its number.
         self._recorder.event(envelope, data)
         self.last_seq += 1
         self._follow(event, agent_id)
@@ -168,8 +170,7 @@ class EventEmitter:
     def asked(self) -> Collection[str]:
         """Ids of the calls that wait for the user: for an answer or for a decision about their changes.
 
-        Calls of subagents are left out: a subagent ends with the turn, and its questions are closed
-        then.
+        Calls of subagents are left out, because a subagent ends with the turn, and so do its questions.
         """
         waiting = (*self._asked.values(), *self._proposed.calls)
         return [call_id for call_id in waiting if call_id not in self._agents]
@@ -194,7 +195,9 @@ class EventEmitter:
                 subscription.push(encoded)
 
     def append(self, kind: DeltaKind, part_id: str, text: str, name: str = "") -> None:
-        """Append text to a part and publish it as a delta. If `name` is "", the name at opening is used."""
+        """Append text to a part and publish the text as a delta. If `name` is "", the part's current name is
+        used.
+        """
         if text:
             part = self._open.get(part_id)
             length, opened_as = (part.length, part.name) if part else (0, "")
@@ -206,18 +209,18 @@ class EventEmitter:
         return part
 
     def close_part(self, part_id: str) -> None:
-        """Close a part that gets no end event: the arguments of a call that was cut off."""
+        """Close a part that gets no end event: the arguments of a call whose stream broke off."""
         self._open.pop(part_id, None)
 
     def text_of(self, part_id: str) -> str:
-        """Return the current text of an open part, "" if there is none."""
+        """Return the current text of an open part, "" if no part with this id is open."""
         part = self._open.get(part_id)
         return part.text() + part.held if part else ""
 
     def _without_keys(self, delta: Delta, part: UnfinishedPart) -> Delta:
         """Return the part of the delta that may be published.
 
-        The rest may be the beginning of a key and is held back.
+        The rest of the text may be the beginning of a secret key and is published later.
         """
         known = self._secrets()
         if not known:

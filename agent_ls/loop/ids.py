@@ -1,4 +1,4 @@
-"""Distinct types for the ids in the loop, so that a type checker reports swapped ids."""
+"""A separate type for each kind of id, so that a type checker reports an id that is passed as another kind."""
 
 from __future__ import annotations
 

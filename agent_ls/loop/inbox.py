@@ -14,7 +14,7 @@ from agent_ls.loop.ids import SteerId
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A message of the user. `queued_id` is set if it was queued."""
+    """A message of the user. `queued_id` is set if the message was queued."""
 
     text: str
     images: tuple[ImagePart, ...] = ()
@@ -38,7 +38,7 @@ class QueuedSteer:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace the text of a queued message; it keeps its position, id and client key.
+    """Replace the text of a queued message. The message keeps its position, id and client key.
 
     If `keeps_images`, `images` are added to the existing ones; otherwise they replace them.
     """
@@ -51,7 +51,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Move a queued message before another one; to the end if `before` is ""."""
+    """Move a queued message to the position before the message with id `before`, or to the end if `before` is
+    "".
+    """
 
     queued_id: str
     before: str = ""
@@ -73,11 +75,11 @@ QueueChange: TypeAlias = Edit | Move | Remove | StartNow
 
 
 class Inbox:
-    """The steers and the queued inputs, each first in, first out.
+    """Two first-in-first-out queues: steers for the running turn, and messages for the following turns.
 
-    While `held`, the queue waits for the user: after a stop, an error or a resume, nothing starts by
-    itself. `keep_images` records the images of a message before the event about it, which contains its
-    text only.
+    While `held`, no queued message starts until the user acts: after a stop, an error or a resume.
+    `keep_images` records the images of a message before the event about the message, because the event has
+    only the text.
     """
 
     def __init__(
@@ -110,7 +112,7 @@ class Inbox:
         self._steers.append(steer)
 
     def remove_steer(self, steer_id: str) -> bool:
-        """Remove a queued steer. Returns False if there is none with this id."""
+        """Remove a queued steer. Returns False if no steer with this id is queued."""
         kept = [steer for steer in self._steers if steer.id != steer_id]
         removed = len(kept) < len(self._steers)
         self._steers = deque(kept)
@@ -120,11 +122,13 @@ class Inbox:
         return self._steers.popleft()
 
     def add(self, item: Input) -> None:
-        """Append a follow-up and release the queue."""
+        """Append a message to the queue and let the queue continue."""
         self._insert(len(self._queue), item)
 
     def add_next(self, item: Input) -> None:
-        """Queue an input that was sent after a stop, before the inputs that were queued earlier."""
+        """Queue a message that was sent after a stop. It precedes the messages that were queued before the
+        stop.
+        """
         self._insert(self._urgent, item)
         self._urgent += 1
 
@@ -135,7 +139,9 @@ class Inbox:
         self.held = False
 
     def change(self, change: QueueChange) -> bool:
-        """Apply a change to the queue. Returns False, and changes nothing, if a named message is not in it."""
+        """Apply a change to the queue. Returns False and changes nothing if the queue does not contain a
+        message that `change` names.
+        """
         places = {item.queued_id: place for place, item in enumerate(self._queue)}
         before = change.before if isinstance(change, Move) else ""
         if change.queued_id not in places or (before and before not in places):
@@ -156,13 +162,14 @@ class Inbox:
             case Move() if before != change.queued_id:
                 self._queue.remove(item)
                 self._queue.insert(self._place_of(before), item)
-        # The user has chosen the order. Inputs sent after a stop go to the front, behind a message to start at once.
+        # The user has chosen the order. A message sent after a stop goes to the front, but after one that the
+        # user started at once.
         self._urgent = int(isinstance(change, StartNow))
         self.held = self.held and bool(self._queue)
         return True
 
     def _place_of(self, queued_id: str) -> int:
-        """Return the index of a message in the queue; the end for ""."""
+        """Return the index of a message in the queue, or the queue's length for ""."""
         ids = [item.queued_id for item in self._queue]
         return ids.index(queued_id) if queued_id else len(ids)
 
@@ -171,7 +178,7 @@ class Inbox:
         self.held = bool(self._queue)
 
     def release(self) -> None:
-        """Let the queue continue after the input that the user sends now."""
+        """Let the queue continue after the message that the user sends now."""
         self.held = False
 
     def pop(self) -> Input:

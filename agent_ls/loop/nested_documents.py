@@ -1,4 +1,4 @@
-"""Interface to instructions of a project that come with the result of a call."""
+"""Interface to project instructions that are added to the result of a tool call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ class NestedDocuments(Protocol):
     """SEAM: the project's instructions for folders below the working directory."""
 
     async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
-        """Return instructions for the folders of these files (absolute) that the agent does not have yet, "" for none.
+        """Return the instructions for the folders of `paths` (absolute) that the agent has not received yet,
+        "" for none.
 
         Called after a call that read or changed the files. `family` are the names of a model family's own instruction
         files. Must not raise.
@@ -18,7 +19,8 @@ class NestedDocuments(Protocol):
         ...
 
     def compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
-        """Give instructions again, at the next call in their folder, unless one of the `kept` results has them.
+        """Make `for_paths` return earlier instructions again if none of the remaining results `kept` contains
+        them.
 
         Called after a compaction. Must not raise.
         """

@@ -1,4 +1,6 @@
-"""The objects that the agents of one session share: interfaces to the world around it, and common state."""
+"""The objects that the agents of one session share: interfaces to services outside the loop, and common
+state.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,10 @@ from agent_ls.tools.base import NoQuestions, QuestionAsker
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The interfaces that a session uses to reach the world around it.
+    """The interfaces that a session uses to reach services outside the loop.
 
-    `questions` is replaced by the session's own. `secrets` returns the keys to redact. `pinned` returns texts that a
-    compaction must keep.
+    The session replaces `questions` by its own implementation. `secrets` returns the secret keys to redact.
+    `pinned` returns texts that a compaction must keep.
     """
 
     client: ModelClient

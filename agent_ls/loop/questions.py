@@ -1,7 +1,7 @@
 """Open questions to the user: from the model (ask_user), or from the loop when a limit is reached.
 
-A question is an event that any client may answer; the first answer wins. A question of a call stays open
-when its process ends.
+A question is an event that any client may answer; the first answer wins. A question of a call stays open when
+the process that asked it ends.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _CLOSING = re.compile(r"[\s*_`\"'”’»)\]]+$")
 
 
 class UnknownQuestionError(Exception):
-    """No question with this id is known here."""
+    """The session has no question with this id."""
 
     hint = "it may have been answered already: the conversation shows the questions that are open"
 
 
 class BadAnswerError(Exception):
-    """An answer that is empty, or has several entries for a question that takes one.
+    """An answer that is empty, or that has several entries although the question takes only one.
 
     The question stays open.
     """
@@ -61,9 +61,9 @@ class PendingQuestions:
     async def ask(self, question: Question, call_id: str) -> QuestionReply:
         """Ask the user and wait for the answer.
 
-        If an earlier process asked the same question for this call, it is not asked again, and it may
-        already be answered. A turn that paused at a limit (`call_id` "") also reuses the restored
-        question, but may ask again later.
+        If an earlier process asked the same question for this call, that question is reused, and its answer
+        may already exist. A turn that paused at a limit (`call_id` "") reuses the restored question once; at
+        the next limit it asks a new question.
         """
         of_call = (it for it in self._questions.values() if it.event.call_id == call_id)
         same = (it for it in of_call if (it.event.question == question.text if call_id else it.is_restored))
@@ -87,7 +87,7 @@ class PendingQuestions:
     def answer(
         self, question_id: str, answers: Sequence[str], *, declined: bool, by: str, client_key: str = ""
     ) -> QuestionAnswered:
-        """Answer a question. The first answer wins: later callers get the first answer back.
+        """Answer a question. The first answer wins: every later caller gets the first answer as the result.
 
         Raises:
             UnknownQuestionError, BadAnswerError.

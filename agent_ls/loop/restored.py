@@ -32,11 +32,15 @@ class Submitted:
 
 
 MAX_SUBMIT_RESULTS = 1000
-"""Number of results kept per session. Clients repeat a message soon (a lost answer, a restart) or never."""
+"""Number of results stored per session. A client repeats a message soon after a lost reply or a restart, or
+never.
+"""
 
 
 def store_result(results: dict[str, Submitted], client_key: str, result: Submitted) -> None:
-    """Store the first result of a client key, and drop the oldest beyond the limit. An empty key has no result."""
+    """Store the first result of a client key, and drop the oldest results beyond the limit. Ignore an empty
+    key.
+    """
     if client_key and client_key not in results:
         results[client_key] = result
         while len(results) > MAX_SUBMIT_RESULTS:
@@ -45,12 +49,12 @@ def store_result(results: dict[str, Submitted], client_key: str, result: Submitt
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """The records that an interrupted turn lacks. The session appends them before it emits that it was
-    resumed.
+    """The records that an interrupted turn lacks. The session appends them before it emits the session_start
+    of the resume.
 
-    The order is as in a live session: end events of open parts and calls, then the history entries made from them,
-    then the event that ends processing. A resume that is interrupted itself can therefore be resumed. The end events
-    of subagents come first, each with the id of the agent that emits it.
+    The order is as in a live session: end events of open parts and calls, then the turns made from these
+    events, then the event that ends processing. If the resume is interrupted too, the session can therefore
+    be resumed again. The end events of subagents come first, each with the id of the agent that emits it.
     """
 
     turn_id: str = ""
@@ -72,9 +76,9 @@ class EndedCall:
 class SuspendedCall:
     """A call of a suspended round.
 
-    It has `ended`, or waits for the answer to `asked` or `question`, or for decisions about its hunks
-    (`is_in_review`), or has not started. `allowed` lists the approvals that it already has; `command` is
-    the command that the user put in place of the original, "" for none.
+    The call has `ended`, or waits for the answer to `asked` or `question`, or waits for decisions about its
+    hunks (`is_in_review`), or has not started. `allowed` lists the approvals that the user has already given;
+    `command` is the command that the user put in place of the original, "" for none.
     """
 
     call_id: ToolCallId
@@ -94,10 +98,10 @@ class SuspendedCall:
 class Suspended:
     """A turn that waited for the user when its process ended.
 
-    `answer` is None if the turn paused at a limit between two model calls; `questions` then has the
-    question. `calls` are the calls of `answer` in order; `asked` the open approvals, oldest first;
-    `proposed` maps each undecided hunk to its call. `rounds` counts the earlier rounds and `ends` has
-    the end events of their calls.
+    If the turn paused at a limit between two model calls, `answer` is None and `questions` has the question
+    about the limit. `calls` are the calls of `answer` in order; `asked` the open approvals, oldest first;
+    `proposed` maps each undecided hunk to its call. `rounds` counts the earlier tool rounds, and `ends` has
+    the end events of the calls in these rounds.
     """
 
     turn_id: TurnId
@@ -126,10 +130,10 @@ class RestoredAgent:
 class Restored:
     """The state of a stored session at the end of its log.
 
-    `call_ids` are the ids used in events; `answers` maps each client key to the result of its message.
-    `was_closed`: the log ends with session_end, so the new state must be emitted. `cost_usd` is None if
-    unknown. `shown` has the digest of each file that the model has seen. `calibration` as in
-    UsageReport.
+    `call_ids` are the ids used in events; `answers` maps each client key to the result of its message. If
+    `was_closed`, the log ends with session_end, so that the resumed session must emit its new state.
+    `cost_usd` is None if unknown. `shown` has the digest of each file that the model has seen. `calibration`
+    is the last value reported in UsageReport.
     """
 
     turns: tuple[Turn, ...]

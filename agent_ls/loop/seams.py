@@ -18,7 +18,8 @@ from agent_ls.profiles.base import ProviderProfile
 
 
 class Recorder(Protocol):
-    """Interface to the session's log. Calls are made in order and return when the kernel has the bytes.
+    """Interface to the session's log. The session calls the methods in order; each returns when the kernel
+    has the bytes.
 
     No method except `sync` awaits: each line is written with one write() and survives SIGKILL of this
     process. `sync` calls fsync. A disk error must not end the session: an implementation reports it once
@@ -50,9 +51,10 @@ class Recorder(Protocol):
         ...
 
     def prefix(self, prefix: Prefix) -> None:
-        """Record the tools of the following model calls, and the sources of prompt and tools, if any of them changed.
+        """Record the tools of the following model calls, and the sources of the prompt and of the tools, if
+        they changed.
 
-        The prompt itself is recorded by `prompt`.
+        The text of the system prompt is recorded by `prompt`.
         """
         ...
 
@@ -65,15 +67,17 @@ class Recorder(Protocol):
         ...
 
     def result(self, call_id: str, result: ToolResultPart) -> None:
-        """Record the result for the model, before the call's end event, if the event does not contain all of it.
+        """Record the result that the model receives, before the call's end event. Called only if the event
+        does not contain the whole result.
 
         The turn with all results of the round is recorded only when all calls of the round have ended.
         """
         ...
 
     def images(self, message_id: str, images: Sequence[ImagePart]) -> None:
-        """Record the images of a queued message, before the event about the message, which contains its
-        text only."""
+        """Record the images of a queued message before the event about the message, because the event has
+        only the text.
+        """
         ...
 
     def record_read(self, path: str, digest: str) -> None:
@@ -102,11 +106,11 @@ class Clock(Protocol):
 class NoticeBoard(Protocol):
     """Interface to messages for the model that other services collect, for example decisions about hunks.
 
-    `take` empties it. Each text becomes one SteeringTurn of source `review`.
+    `take` returns and removes all messages. Each message becomes one SteeringTurn of source `review`.
     """
 
     async def look(self) -> None:
-        """Update the messages; called at each safe boundary before `take`.
+        """Collect new messages. Called before each model call and before the session ends.
 
         Takes a bounded time and may be cancelled. Must not raise.
         """
@@ -119,7 +123,7 @@ class EditorContext(Protocol):
     """Interface to the editor context of the session: the user's cursor, selection and language tools."""
 
     def news(self) -> str:
-        """Return what the model should know about the editor with the next input, "" if nothing changed.
+        """Return the text about the editor to add to the next message of the user, "" if nothing changed.
 
         Must not raise.
         """
@@ -154,10 +158,10 @@ class Reviews(Protocol):
     async def resume(
         self, question: ApprovalQuestion, attribution: Attribution
     ) -> Sequence[FileState] | Denied:
-        """Judge a suspended call again after a resume, and wait for the last decision about its hunks.
-
-        `question` lacks the effect, which is computed again. Returns the states of the call's files
-        after the decisions. If the call is denied, or the user stops the turn, its proposal is dropped.
+        """Check a suspended call against the policy again after a resume, and wait until all its hunks are
+        decided. `question` has no effect set, because the effect is computed again. Returns the states of the
+        call's files after the decisions. If the call is denied or the user stops the turn, the proposed
+        changes are dropped.
         """
         ...
 
@@ -173,11 +177,13 @@ class ModelClient(Protocol):
     """Interface to the model layer: the client, or the adapter of one provider. Raises LlmError only."""
 
     def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        """As ProviderAdapter.stream; raises ConfigurationError if no provider can take the request."""
+        """Stream the model's answer like ProviderAdapter.stream. Raises ConfigurationError if no provider can
+        handle the request.
+        """
         ...
 
     async def complete(self, request: Request) -> Response:
-        """Return the complete response, for profiles that do not stream."""
+        """Return the complete response. Used for profiles without streaming."""
         ...
 
 
@@ -200,7 +206,7 @@ class PromptSource(Protocol):
     ) -> str:
         """Build the system prompt. Called when model, tools, user instructions or `documents` changed. Must not raise.
 
-        `documents` is the result of the method of that name.
+        `documents` is the result of the method `documents`.
         """
         ...
 

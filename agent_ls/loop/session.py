@@ -66,8 +66,9 @@ WALKTHROUGH = "walkthrough"
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Functions that a session calls. `on_input` gets the text of each input. `before_end` is called before a turn or
-    the session ends, so that the last events can be emitted."""
+    """Functions that a session calls. `on_input` is called with the text of each user message. `before_end`
+    is called before a turn or the session ends, so that other services can emit their last events.
+    """
 
     on_input: Callable[[str], object] = lambda text: None
     before_end: Callable[[], object] = lambda: None
@@ -77,8 +78,9 @@ NO_LISTENERS = Listeners()
 
 
 class Session:
-    """One conversation with one model at a time. Public attributes are read-only for callers. `profile` is the profile
-    of the next input; `last_seq` is the number of the last recorded event."""
+    """One conversation with one model at a time. Public attributes are read-only for callers. `profile` is
+    the profile for the next message of the user; `last_seq` is the number of the last recorded event.
+    """
 
     def __init__(
         self,
@@ -138,13 +140,14 @@ class Session:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the user has stopped the running turn, so that its open questions are void. A turn that ends for
-        another reason may be suspended, and its questions then stay open."""
+        """Whether the user has stopped the running turn. Its open questions are then withdrawn. A turn that
+        ends for another reason may be suspended, and its questions then stay open.
+        """
         return self._stop is not None
 
     @property
     def is_closing(self) -> bool:
-        """Whether the session is closed or about to close. It accepts no input then."""
+        """Whether the session is closed or about to close. Such a session accepts no messages."""
         return self._is_closing or self._state == "CLOSED"
 
     @property
@@ -162,7 +165,7 @@ class Session:
 
     @property
     def plan(self) -> PlanChanged | None:
-        """The latest plan of the model, including one restored by a resume; None if there is none."""
+        """The latest plan of the model, possibly restored from the log; None if the model has made no plan."""
         return self._loop.plan
 
     @property
@@ -221,7 +224,9 @@ class Session:
         return self._answers.keep(client_key, answer)
 
     def steer(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> SteerId:
-        """Queue a message for the next model call, also if the session is idle. Raises SessionClosedError."""
+        """Queue a message for the next model call. In an idle session, that is the first call of the next
+        turn. Raises SessionClosedError.
+        """
         if known := self._answers.of(client_key):
             return SteerId(known.steer_id)
         self._demand_open()
@@ -230,14 +235,16 @@ class Session:
         return steer_id
 
     def unsteer(self, steer_id: str) -> bool:
-        """Remove a queued steer. Returns False if it is already in the history or never existed."""
+        """Remove a queued steer. Returns False if the steer is already in the history or never existed."""
         removed = self._inbox.remove_steer(steer_id)
         if removed:
             self.emit(SteeringRemoved(steer_id))
         return removed
 
     def follow_up(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> QueuedId:
-        """Queue an input to run after the current one; start it now if none is running. Raises SessionClosedError."""
+        """Queue a message that starts a turn after the running one, or at once if no turn is running. Raises
+        SessionClosedError.
+        """
         if known := self._answers.of(client_key):
             return QueuedId(known.queued_id)
         self._demand_open()
@@ -246,8 +253,9 @@ class Session:
         return queued_id
 
     def change_queue(self, change: QueueChange) -> bool:
-        """Edit the queue. Returns False, and changes nothing, if a named message is no longer in it. Raises
-        SessionClosedError if the session is closed."""
+        """Edit the queue. Returns False and changes nothing if the queue no longer contains a message that
+        `change` names. Raises SessionClosedError if the session is closed.
+        """
         self._demand_open()
         if not self._inbox.change(change):
             return False
@@ -275,13 +283,13 @@ class Session:
         return self._answers.keep(client_key, Submitted(compaction_id=compaction_id)).compaction_id
 
     def interrupt(self) -> None:
-        """End the running turn; the session continues. Queued inputs wait until the user sends something."""
+        """End the running turn; the session continues. Queued messages wait until the user sends a message."""
         if self.is_busy and not self._stop:
             self._inbox.hold()
             self._cancel_turn("interrupted")
 
     def abort(self) -> None:
-        """End the running turn and close the session. It can be resumed from its log."""
+        """End the running turn and close the session. The session can be resumed from its log."""
         if self.is_closing:
             return
         self._is_closing = True
@@ -292,7 +300,9 @@ class Session:
     def configure(
         self, *, profile: ProviderProfile | None = None, config: SessionConfig | None = None
     ) -> AppliesFrom:
-        """Change config or profile. A config applies from the next model call, a profile from the next input."""
+        """Change config or profile. A config applies from the next model call, a profile from the next
+        message of the user.
+        """
         if config is not None:
             self.config = config
         if profile is not None:
@@ -340,8 +350,9 @@ class Session:
         return envelope
 
     def _goes_on(self, event: RecordedEvent) -> bool:
-        """Whether `event` is what the turn was waiting for, so that it continues. That is an answer, or the last
-        decision about the proposed changes of a suspended turn."""
+        """Whether the waiting turn continues after `event`: an answer of the user, or the last decision about
+        the proposed changes of a suspended turn.
+        """
         if self.questions.pending():
             return False
         return isinstance(event, ApprovalResolved | QuestionAnswered) or (
@@ -352,12 +363,15 @@ class Session:
         self._emitter.emit_delta(delta)
 
     def report_call(self, by: ProviderProfile, usage: Usage) -> None:
-        """Count the tokens of a model call outside of the turns, for example of the one that wrote the title."""
+        """Count the tokens of a model call outside of the turns, for example of the call that generated the
+        title.
+        """
         self._loop.report_call(by, usage)
 
     def subscribe(self) -> Subscription:
-        """Subscribe to events from now on. Read the log up to `last_seq` first. If both happen without an `await` in
-        between, no event is missed or repeated."""
+        """Subscribe to events from now on. Read the log up to `last_seq` first. Without an `await` between
+        reading and subscribing, no event is missed or repeated.
+        """
         return self._emitter.subscribe()
 
     def open_parts(self) -> tuple[Delta, ...]:
@@ -371,8 +385,10 @@ class Session:
     # --- lifecycle
 
     def start(self) -> None:
-        """Emit session_start. On resume, first emit the missing end events of the interrupted turn. `run` and the
-        first event call this; calling it earlier lets a client that opens a stored session see it at once."""
+        """Emit session_start. On resume, first emit the missing end events of the interrupted turn. `run` and
+        `emit` call this method. An earlier call lets a client that opens a stored session see these events at
+        once.
+        """
         if self._has_started:
             return
         self._has_started = True
@@ -393,7 +409,7 @@ class Session:
             self._emitter.emit(StateChanged("IDLE"))
 
     def _take_up(self, suspended: Suspended) -> None:
-        """Continue the suspended turn of a stored session: it waits for the same answers again."""
+        """Continue the suspended turn of a stored session. The turn waits for the same answers again."""
         self._has_input = True
         self._inbox.release()  # this turn counts as running: queued inputs follow it as usual
         self._emitter.turn_id = suspended.turn_id
@@ -401,8 +417,9 @@ class Session:
         self._set_state("AWAITING_INPUT")
 
     async def run(self) -> None:
-        """Process inputs until the session is CLOSED. Cancelling this task closes the session in order: a turn that
-        waits for the user is suspended, any other turn is interrupted."""
+        """Process inputs until the session is CLOSED. Cancelling this task closes the session properly: a
+        turn that waits for the user is suspended, any other turn is interrupted.
+        """
         self.start()
         try:
             async with anyio.create_task_group() as group:
@@ -412,7 +429,7 @@ class Session:
                 await self._live(group)
                 group.cancel_scope.cancel()
         finally:
-            # Takes little time; the log must be complete.
+            # Shielded from cancellation because the log must be complete. Takes little time.
             with anyio.CancelScope(shield=True), self._emitter.ending():
                 await last_look(self._ports.notices)
                 self._close()
@@ -428,7 +445,7 @@ class Session:
             await self._wake.wait()
 
     async def _work(self) -> None:
-        """Process one input and the queued follow-ups behind it, and emit the end of processing."""
+        """Process one message of the user and the messages queued after it, and emit the end of processing."""
         reason: EndReason = "interrupted"
         with anyio.CancelScope() as self._scope:
             if self._stop:
@@ -446,7 +463,7 @@ class Session:
                 return reason
 
     async def _one_input(self) -> tuple[EndReason, bool]:
-        """Process one input. Returns how it ended and whether the queue may continue."""
+        """Process one message of the user. Returns how the turn ended and whether the queue may continue."""
         try:
             # A turn keeps the profile that it started with.
             profile, self._suspended_profile = self._suspended_profile or self.profile, None
@@ -494,7 +511,9 @@ class Session:
         return True
 
     def _maybe_begin_compaction(self) -> bool:
-        """Start a requested compaction as a turn without an input, so that it can be observed and interrupted."""
+        """Start a requested compaction as a turn without a user message, so that clients can observe and
+        interrupt it.
+        """
         if self._is_closing or self._is_held or not self._loop.context.compactor.is_wanted:
             return False
         self._has_input = self._is_compacting = True
@@ -517,7 +536,9 @@ class Session:
         self._emitter.turn_id = ""
 
     def _close(self) -> None:
-        """Emit session_end, first ending a turn that was cancelled from outside unless it waits for the user."""
+        """End the session and emit session_end. A turn that waits for the user stays suspended; any other
+        turn is ended first.
+        """
         self._is_closing = True
         self.terminals.close()
         is_suspended = self._has_input and bool(self._emitter.asked)

@@ -26,12 +26,12 @@ from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
 from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.profiles.base import ProviderProfile
 
-LAST_LOOK_S = 2.0  # same bound as for each look for changes; only used while background processes run
+LAST_LOOK_S = 2.0  # the time limit of every check for file changes; only used while background processes run
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The connected parts of a session."""
+    """The objects that `assemble` creates for one session, connected to each other."""
 
     emitter: EventEmitter
     inbox: Inbox
@@ -78,7 +78,8 @@ def suspended_profile(
 ) -> ProviderProfile | None:
     """Return the profile of the model that made the calls of a suspended turn; None if no turn is suspended.
 
-    It may be a fallback, whose tools have other names than those of the session's model.
+    That model may be a fallback model, and its tools may have other names than the tools of the session's
+    model.
     """
     if suspended is None or suspended.answer is None:
         return profile if suspended else None
@@ -89,7 +90,7 @@ def suspended_profile(
 
 
 async def last_look(notices: NoticeBoard) -> None:
-    """Report changes of background processes before the session ends, within a bounded time."""
+    """Collect the last file changes by background processes before the session ends, within a bounded time."""
     with anyio.move_on_after(LAST_LOOK_S):
         await notices.look()
 

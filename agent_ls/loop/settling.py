@@ -1,4 +1,4 @@
-"""Emission of the end events that the interrupted turn of a stored session lacks."""
+"""Emit the end events that the interrupted turn of a stored session lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pure: return the next action for an input from its current position. Nothing is performed here.
+"""Pure: choose the next action of the turn loop from the progress of the turn. Nothing is performed here.
 
 The rules, which docs/requirements.md lists as L5, L6, L8 and L17:
 
@@ -29,12 +29,13 @@ from agent_ls.text import to_display_line
 
 @dataclass(frozen=True, slots=True)
 class StepState:
-    """The progress of an input.
+    """The progress of a turn.
 
-    `last` is the last turn of the history, `answer` the last answer to this input (None before the
-    first). `rounds` counts the tool rounds of this input, `model_calls` the answers of the session.
-    `ended_by` is set if a tool of the last round ended the loop: `completed` by a terminal tool, `error`
-    by a fatal failure. `steering` says whether a user's message is queued for the next model call.
+    `last` is the last record of the history, `answer` the model's last answer to the user's message (None
+    before the first answer). `rounds` counts the tool rounds since that message, `model_calls` the model's
+    answers in the whole session. `ended_by` is set if a tool of the last round ended the loop: `completed` by
+    a terminal tool, `error` by a fatal failure. `steering` is True if a steer is queued for the next model
+    call.
     """
 
     last: Turn
@@ -65,7 +66,7 @@ class AnswerCalls:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """End the input.
+    """End the turn.
 
     `limit` names the limit that was reached, `count` is its value, and `message` describes it for the
     user. For the limit `budget` (tokens, money or time) the event has been emitted already. `error` is

@@ -1,8 +1,8 @@
 """The subagents that a model starts. Each has its own loop and history in the same session.
 
-A subagent shares its parent's environment, approver, log and event stream; its events carry its id. It
-runs at the same time as its parent's loop and never longer: when the parent's input ends for any reason,
-its subagents are ended first.
+A subagent shares its parent's environment, approver, log and event stream; its events carry its id. It runs
+at the same time as its parent's loop, but never longer: before a turn of the parent ends for any reason, the
+parent's subagents are ended.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 REPORT_MAX_CHARS = 20_000  # length limit for a subagent's last text, equal to the output limit of its tool
 
 ProfileFor: TypeAlias = Callable[[str, str], ProviderProfile]
-"""Returns the profile of another model of a provider. Must not fail for a provider that is in use."""
+"""Function from provider and model name to the profile. Must not fail for a provider that is in use."""
 
 LEFT_OUT = ("plan", "ask_user", "submit")
 """Tools that address the user. Subagents do not have them, because a subagent reports to its parent."""
@@ -96,7 +96,8 @@ class AgentKit:
 class _Agent:
     """The state of one subagent.
 
-    `changed` is the last event about it. `is_known`: its parent has been informed how it ended.
+    `changed` is the last event about the subagent. `is_known` is True if its parent has been informed how it
+    ended.
     """
 
     changed: SubagentChanged
@@ -116,7 +117,9 @@ class _Agent:
 
 @dataclass(frozen=True, slots=True)
 class _AgentModels:
-    """Implements OtherModels for a subagent: another model gets no tool that this subagent lacks."""
+    """Implements OtherModels for a subagent. Another model, such as a fallback, gets only the tools that this
+    subagent has.
+    """
 
     inner: OtherModels
     fitted: Callable[[ProviderProfile], ProviderProfile]
@@ -132,7 +135,8 @@ class _AgentModels:
 class Subagents:
     """The subagents of one parent.
 
-    `agent_id` is the parent's id, "" for the main agent; `inbox` has the parent's messages. Implements SubagentSpawner.
+    `agent_id` is the parent's id, "" for the main agent; `inbox` contains the messages for the parent.
+    Implements SubagentSpawner.
     """
 
     def __init__(self, kit: AgentKit, inbox: Inbox, agent_id: str = "", depth: int = 0) -> None:
@@ -147,7 +151,7 @@ class Subagents:
         self._news = anyio.Event()
 
     def nudge(self) -> None:
-        """Wake all waits, because a subagent has ended or the parent received a steer."""
+        """Wake all waiting tasks after a subagent has ended or the parent has received a steer."""
         self._news.set()
         self._news = anyio.Event()
 
@@ -227,8 +231,9 @@ class Subagents:
         return [_report(agent) for agent in ended]
 
     def stop(self) -> None:
-        """Cancel the running subagents and their own subagents, without waiting until their commands have
-        ended."""
+        """Cancel the running subagents and the subagents that these started. Does not wait until their
+        commands have ended.
+        """
         for agent in self._running():
             agent.agents.stop()
             self._cancel(agent, "interrupted")
@@ -261,8 +266,9 @@ class Subagents:
         raise ToolError(f"No agent {agent_id!r}. Known: {known}.", kind="unknown_agent")
 
     def _revived(self, stored: RestoredAgent) -> _Agent:
-        """Restore a subagent that ended in an earlier process, so that it can report or receive another message. A
-        subagent of a kind is not restored, because the file that limits its tools may have changed.
+        """Restore a subagent that ended in an earlier process, so that it can report or receive another
+        message. A subagent with an agent kind is not restored, because the file that defines the kind and
+        limits its tools may have changed.
         """
         if stored.changed.agent_kind:
             ended = f"Agent {stored.changed.agent_id} of the kind {stored.changed.agent_kind} has ended."
@@ -276,7 +282,8 @@ class Subagents:
         return agent
 
     def _profile(self, task: AgentTask) -> ProviderProfile:
-        """Return the model of a new subagent: the one that its task names, the one for subagents, or its parent's.
+        """Return the profile of a new subagent: of the model in its task, of the model configured for
+        subagents, or of its parent.
 
         A subagent that gets its parent's history uses the parent's model, because that provider has the
         history in its cache.
@@ -369,7 +376,9 @@ class Subagents:
         self._emitter.emit(agent.changed)
 
     async def _live(self, agent: _Agent) -> None:
-        """Run one input of a subagent in its own task and emit how it ended. Raises only cancellation."""
+        """Run one message to a subagent in its own task and emit how the subagent ended. Raises only
+        cancellation.
+        """
         ended = replace(agent.changed, status="failed", reason="interrupted", output="It was stopped.")
         try:
             with agent.scope:
@@ -384,7 +393,9 @@ class Subagents:
             self.nudge()
 
     async def _worked_off(self, agent: _Agent) -> SubagentChanged:
-        """Run one input of a subagent. Returns how it ended; errors become the reason "error"."""
+        """Run one message to a subagent. Returns the event about its end; an exception becomes the reason
+        "error".
+        """
         changed = agent.changed
         try:
             finish = await agent.loop.run(agent.profile)
@@ -410,7 +421,9 @@ class Subagents:
 
 
 def _finished_turns(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """Return the parent's history without its last answer, whose calls have no results yet."""
+    """Return the parent's history without its last answer, because the calls of that answer have no results
+    yet.
+    """
     last = max((i for i, turn in enumerate(turns) if isinstance(turn, AssistantTurn)), default=len(turns))
     return turns[:last]
 

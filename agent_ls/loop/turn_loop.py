@@ -1,8 +1,8 @@
-"""Run one input: ask `step.py` for the next action and perform it, until it returns Finish.
+"""Run one turn: ask `step.py` for the next action and perform it, until it returns Finish.
 
-This module does not know about session states, input queues or stops. Stopping means cancellation: each
-operation in flight then records its results while it unwinds, so that the history is valid and each call
-has its result.
+This module does not know about session states, message queues or stops. A stop arrives as a cancellation:
+each running operation records its results before it ends, so that the history is valid and each call has a
+result.
 """
 
 from __future__ import annotations
@@ -56,14 +56,16 @@ T = TypeVar("T")
 class Agents(SubagentSpawner, Protocol):
     """Interface to the subagents that this loop's model has started; see `subagents.py`.
 
-    `inbox` has the messages for this loop's model.
+    `inbox` contains the messages for this loop's model.
     """
 
     @property
     def inbox(self) -> Inbox: ...
 
     async def reports(self) -> Sequence[str]:
-        """Wait for running agents, or until a steer is queued. Return reports that the model has not received."""
+        """Wait until all running agents have ended or a steer is queued. Return the reports that the model
+        has not received.
+        """
         ...
 
     async def end_all(self) -> None:
@@ -73,11 +75,11 @@ class Agents(SubagentSpawner, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InputProgress:
-    """The progress of an input.
+    """The progress of a turn.
 
-    `known` has the calls of a round that an earlier process left suspended. `early` has the calls that
-    started while the model was still streaming, by index. `has_overflowed`: the provider refused the
-    conversation as too long, and it was compacted once.
+    `known` contains the calls of a round that an earlier process left suspended. `early` contains the calls
+    that started while the model was still streaming, by index. `has_overflowed` is True after the provider
+    refused the conversation as too long and the loop compacted it once.
     """
 
     answer: AssistantTurn | None = None
@@ -94,8 +96,8 @@ class InputProgress:
 class TurnLoop:
     """The loop of one agent. `history` and `plan` belong to the agent, `usage` to the whole session.
 
-    `config` is called before each step, so a change applies from the next step. `profile` is that of the
-    current input.
+    `config` is called before each step, so that a change applies from the next step. `profile` is the profile
+    of the current turn.
     """
 
     def __init__(
@@ -161,7 +163,7 @@ class TurnLoop:
             self.record(SteeringTurn(text, self._ports.clock.now(), source="review"))
 
     async def run(self, profile: ProviderProfile) -> Finish:
-        """Process an input to its end. A suspended input of an earlier process is continued.
+        """Run a turn to its end. If an earlier process left a suspended turn, continue that turn.
 
         Raises:
             LlmError: the model call failed and is not retried.
@@ -179,7 +181,7 @@ class TurnLoop:
         if (paused := self._suspended) and paused.answer is None:
             asked = paused.questions[0]
             if await self._ends_here(Question(asked.question, asked.choices, purpose="limit")):
-                self._suspended = None  # otherwise the next input would be asked about this input's limit
+                self._suspended = None  # otherwise the next turn would ask about this turn's limit
                 return Finish("limit", "budget", 0, asked.question)
         progress = self._begun(profile)
         fallbacks = Fallbacks(self._ports.models, self._emitter)
@@ -232,9 +234,8 @@ class TurnLoop:
                     assert_never(never)
 
     async def _refused_by_hook(self) -> Finish | None:
-        """Ask the hooks whether the user's message may start a turn. Returns Finish if one of them stops it.
-
-        Text that the hooks give for the model is recorded.
+        """Ask the hooks whether the user's message may start a turn. Returns Finish if a hook stops the
+        message. If the hooks return text for the model, the text is recorded.
         """
         last = self.history.turns[-1]
         if not isinstance(last, UserTurn):
@@ -249,8 +250,9 @@ class TurnLoop:
         return None
 
     async def _sent_on_by_hook(self, again: bool) -> bool:
-        """Return whether a hook asks the model to continue instead of ending, at most once for each message
-        of the user."""
+        """Return whether a hook makes the model continue instead of ending the turn. A hook can do so once
+        for each message of the user.
+        """
         last = self.history.turns[-1]
         text = last.content if isinstance(last, AssistantTurn) else ""
         reason = await self._ports.hooks.before_stop(text, again=again)
@@ -307,9 +309,8 @@ class TurnLoop:
         return finish
 
     async def _stopped_at_limit(self) -> Finish | None:
-        """Ask the user whether to continue if a limit is reached. Returns None if the turn continues.
-
-        An answer in the user's own words means "continue", and its text becomes a steer.
+        """If a limit is reached, ask the user whether to continue. Returns None if the turn continues. A
+        free-text answer means "continue", and its text becomes a steer.
         """
         while reached := self._shared.budget.reached(self._config().limits):
             self._emitter.emit(TurnLimit(reached.limit, reached.count, reached.message))
@@ -324,7 +325,8 @@ class TurnLoop:
     async def _in_time(self, work: Callable[[], Awaitable[T]]) -> T | Finish:
         """Await `work()`.
 
-        If a time limit is reached, ask the user while the work continues; a refusal ends it.
+        If a time limit is reached, ask the user while the work continues. If the user declines, the work is
+        cancelled.
         """
         if self._shared.budget.time_left_ms(self._config().limits) is None:
             return await work()
@@ -384,7 +386,9 @@ class TurnLoop:
     async def _call_model(
         self, profile: ProviderProfile, config: SessionConfig, prefix: Prefix, progress: InputProgress
     ) -> InputProgress:
-        """Call the model and start early calls. If the provider refuses the length, compact once and try again."""
+        """Call the model and start early calls. If the provider refuses the conversation as too long, compact
+        once and try again.
+        """
         request = Request(
             model=profile.model,
             messages=self.history.messages(prefix.text),
@@ -513,7 +517,9 @@ class TurnLoop:
         reply: ModelReply | None = None,
         by: ProviderProfile | None = None,
     ) -> None:
-        """Emit the usage of a call in a turn of `profile`. `by` is the model that answered, if it is another one."""
+        """Emit the usage of a model call in a turn of `profile`. `by` is the profile of the model that
+        answered, if it is not `profile`.
+        """
         cost_usd, spending = (by or profile).cost_usd(usage), self._shared.spending
         spending.add(usage, cost_usd)
         parts = self.context.measure(config)

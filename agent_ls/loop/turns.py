@@ -11,7 +11,7 @@ from agent_ls.llm.requests import FinishReason, Usage
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
-    """A message of the user. `context` is added for the model and describes the editor; "" for none."""
+    """A message of the user. `context` is text about the editor that is added for the model, "" for none."""
 
     content: str
     timestamp: str
@@ -24,7 +24,7 @@ class UserTurn:
 class AssistantTurn:
     """An answer of the model.
 
-    `message` keeps the provider's parts in order, including those that must be sent back.
+    `message` contains the provider's parts in order, including the parts that must be sent back unchanged.
     """
 
     message: Message
@@ -69,7 +69,7 @@ class SystemTurn:
 
 @dataclass(frozen=True, slots=True)
 class SteeringTurn:
-    """A message that is inserted into a turn; it has the user role for the model.
+    """A message that is inserted into a turn. The model receives it with the user role.
 
     Sources: a steer of the user, a loop warning, decisions about hunks, a recovery, a subagent's report,
     a hook.
@@ -87,9 +87,9 @@ class CompactionTurn:
     """A compaction: from here the model receives `content` instead of all earlier turns except the last
     `kept_turns`.
 
-    Compaction turns are not counted in `kept_turns`. `summary` is the part of `content` that a model
-    wrote, "" for none; `usage` is the cost of that call. The earlier turns stay in the list, so log and
-    searches have the whole conversation.
+    Compaction turns are not counted in `kept_turns`. `summary` is the part of `content` that a model wrote,
+    "" for none; `usage` is the usage of that model call. The earlier turns stay in the list, so that the log
+    and searches contain the whole conversation.
     """
 
     content: str
