@@ -1,5 +1,5 @@
-"""Pure: the subagents of a stored session: their histories, and their calls and texts without end at the end
-of the log.
+"""Pure: the subagents of a stored session: their histories, and their calls and texts that had not ended at
+the end of the log.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ ENDED = "agent-ls ended before this agent was done."
 
 @dataclass(slots=True)
 class StoredAgent:
-    """A subagent. `changed` is the last event about it, `parent` the agent that started it, "" for the main
-    agent.
+    """A subagent of a stored session. `changed` is the last event about the subagent, `parent` the id of the
+    agent that started it, "" for the main agent.
 
-    `parts` and `calls` are those without an end event.
+    `parts` and `calls` contain the texts and tool calls without an end event.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -51,7 +51,7 @@ class StoredAgents:
         self._agent(agent_id).turns.append(turn)
 
     def event(self, envelope: Envelope) -> None:
-        """Apply an event of a subagent, or one about it."""
+        """Apply an event that a subagent emitted, or an event about a subagent."""
         match envelope.event:
             case SubagentChanged() as changed:
                 agent = self._agent(changed.agent_id)
@@ -68,7 +68,8 @@ class StoredAgents:
                 pass
 
     def cut(self, said: dict[str, str]) -> Iterator[tuple[str, RecordedEvent]]:
-        """Yield the end events of everything that was open, each with the id of its agent.
+        """Yield end events for all texts, calls and subagents that had not ended, each with the id of the
+        emitting agent.
 
         `said` maps the id of each open part to its text.
         """

@@ -1,4 +1,4 @@
-"""Store bytes next to a log, named by their hash: the contents of files before they were changed. Blocks."""
+"""Store the contents of changed files next to a log, in files named by the hash of the content. Blocks."""
 
 from __future__ import annotations
 

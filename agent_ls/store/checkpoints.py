@@ -1,4 +1,4 @@
-"""The state of a session before each of its inputs, and the files written since then, read from a log.
+"""The state of a session before each message of the user, and the files written since then, read from a log.
 
 File contents are not read here. Functions that read a log block.
 """
@@ -23,10 +23,10 @@ _MARKS = (b'"kind":"user_input"', b'"kind":"reverted"', b'"kind":"file_change"')
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A conversation at one moment. `turn_ids` are the ids of the turns of its inputs; `text` is the input
-    that follows it.
+    """A conversation at one moment. `turn_ids` are the ids of the turns so far; `text` is the user message
+    that follows.
 
-    A list of turns only grows, or is replaced by another list, so a reference to the list and its length are
+    Existing entries of the list of turns never change, so a reference to the list and its current length are
     sufficient.
     """
 
@@ -55,8 +55,8 @@ def checkpoint(
 
 @dataclass(frozen=True, slots=True)
 class WrittenSince:
-    """Written files by path, oldest write first. `untold` are paths of changes for which no content was
-    recorded.
+    """The writes to each file by path, oldest first. `untold` contains paths of changed files whose content
+    was not recorded.
     """
 
     files: dict[str, list[Written]] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class WrittenSince:
 
 
 def written_since(path: Path, at_turn: str) -> WrittenSince:
-    """Return the files written since the input of turn `at_turn`, or since the revert with this id.
+    """Return the files written since the start of turn `at_turn`. `at_turn` may also be the id of a revert.
 
     Raises:
         UnknownTurnError: the turn is not in the log.
@@ -95,7 +95,9 @@ def written_since(path: Path, at_turn: str) -> WrittenSince:
 
 
 def _maybe_mark(line: bytes) -> tuple[str, FileChange | None] | None:
-    """Return the id of a turn or revert that begins at this line, or the change of a file; None for other lines."""
+    """Return the id of the turn or revert that begins at this line, or "" and the file change in this line.
+    None for other lines.
+    """
     if not any(mark in line[:300] for mark in _MARKS):
         return None
     envelope = pages.maybe_event(line)
@@ -119,5 +121,5 @@ def _maybe_written(line: bytes) -> Written | None:
 
 
 def difference(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the elements that are only in the first, and those that are only in the second."""
+    """Return the elements that are only in `before`, and the elements that are only in `after`."""
     return tuple(it for it in before if it not in after), tuple(it for it in after if it not in before)

@@ -14,7 +14,8 @@ from agent_ls.store.log import FILE_MODE, OPEN_FLAGS
 
 
 def keep_draft(folder: Path, draft: Mapping[str, Any], known: Collection[str] = ()) -> None:
-    """Store a draft atomically, without the keys in `known`. An empty draft (no field has a value) is deleted.
+    """Store a draft atomically, without the secret keys in `known`. An empty draft (no field has a value) is
+    deleted.
 
     Raises:
         OSError: it cannot be written, or the session's folder is gone.
@@ -31,7 +32,7 @@ def keep_draft(folder: Path, draft: Mapping[str, Any], known: Collection[str] = 
 
 
 def read_draft(folder: Path) -> dict[str, Any] | None:
-    """Return the stored draft, None if there is none or it cannot be read."""
+    """Return the stored draft; None if no draft is stored or the file cannot be read."""
     try:
         draft = json.loads(draft_path(folder).read_bytes())
     except (OSError, ValueError):

@@ -27,7 +27,7 @@ class NewerFormatError(StoreError):
 
 
 class SessionLockedError(StoreError):
-    """Another process owns the session. `owner` describes it, "" if unknown."""
+    """Another process owns the session. `owner` describes that process, "" if unknown."""
 
     def __init__(self, session_id: str, owner: str) -> None:
         super().__init__(f"Session {session_id} is open in another process ({owner or 'unknown'}).")
@@ -35,7 +35,9 @@ class SessionLockedError(StoreError):
 
 
 class OwnershipLostError(StoreError):
-    """The lines were not written to the log. This process must not continue the session."""
+    """Another process has taken the session over, so the lines were not written to the log. This process must
+    stop using the session.
+    """
 
     def __init__(self) -> None:
         super().__init__("Another process has taken this session over.")

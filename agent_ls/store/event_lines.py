@@ -1,7 +1,8 @@
 """Check the event lines of a log, so that a damaged line reaches no client.
 
-A disk, an editor or a sync program may have damaged a log. A line is damaged if it is not UTF-8, not JSON, or not
-an event with the fields of its kind. Its number may be wrong too, which only the numbers around it show.
+A disk, an editor or a sync program may have damaged a log. A line is damaged if it is not UTF-8, not JSON, or
+not an event with the fields of its kind. The event number may be wrong too, which is detected by comparing it
+with the neighbouring numbers.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from agent_ls.loop.events.types import Envelope
 EVENT = b'{"event":'
 
 MAX_JUMP = 10_000
-"""An event is damaged if its number is further ahead of the previous one than this."""
+"""An event counts as damaged if its number exceeds the previous event's number by more than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
     """A checked event line.
 
-    `encoded` is the codec's bytes. `envelope` is None for an unknown kind of another version.
+    `encoded` is the event's JSON as the codec wrote it. `envelope` is None if this version does not know the
+    kind of the event.
     """
 
     session_id: str
@@ -52,7 +54,7 @@ def parse_event(line: bytes) -> EventLine:
 
 
 def maybe_event(line: bytes) -> EventLine | None:
-    """Return the event of a line; None for other records and damaged lines."""
+    """Return the event in a log line; None for other records and for damaged lines."""
     if not line.startswith(EVENT):
         return None
     try:
@@ -62,7 +64,9 @@ def maybe_event(line: bytes) -> EventLine | None:
 
 
 def events_of(lines: Iterable[bytes], session_id: str) -> list[EventLine]:
-    """Return the undamaged events of a session ("": of any) in these lines, whose numbers increase."""
+    """Return the undamaged events of a session ("" for any session) in `lines`. Events out of sequence are
+    left out.
+    """
     found = (maybe_event(line) for line in lines)
     read = [event for event in found if event and session_id in ("", event.session_id)]
     belongs = in_sequence([event.seq for event in read])
@@ -70,8 +74,8 @@ def events_of(lines: Iterable[bytes], session_id: str) -> list[EventLine]:
 
 
 def without_holes(events: Sequence[EventLine], session_id: str, after: int, last: int) -> list[bytes]:
-    """Return the encoded events from number `after` + 1 to `last`, with one of kind `missing` for each lost
-    event.
+    """Return the encoded events from number `after` + 1 to `last`, with an event of kind `missing` for each
+    lost event.
 
     Without the event `missing`, a client that sees a gap would request the lost event again and again.
     """
@@ -91,10 +95,11 @@ def _missing(session_id: str, seq: int, timestamp: str) -> bytes:
 
 
 def in_sequence(numbers: Sequence[int]) -> list[bool]:
-    """Return for each number whether it belongs to the increasing sequence; others are damaged or repeated.
+    """Return for each number whether it belongs to the increasing sequence. The other numbers are damaged or
+    repeated.
 
-    The longest increasing sequence is taken as correct, because a wrong number contradicts its neighbours on one
-    side.
+    The longest increasing sequence is taken as correct, because a wrong number is larger than the next or
+    smaller than the previous number.
     """
     if all(before < number for before, number in itertools.pairwise(numbers)):
         belongs = [True] * len(numbers)
@@ -112,7 +117,7 @@ def in_sequence(numbers: Sequence[int]) -> list[bool]:
 def _longest_rising(numbers: Sequence[int]) -> list[bool]:
     """Return the members of the longest increasing sequence, by patience sorting.
 
-    Of equal numbers the first is taken.
+    Among equal numbers, the first is chosen.
     """
     ends: list[int] = []  # the smallest last number of an increasing sequence of each length
     places: list[int] = []

@@ -1,4 +1,6 @@
-"""Pure: the state that results from a log's records: history, queues, and what was open at the end."""
+"""Pure: compute a session's state from the records of its log: history, queues, and the calls and questions
+still open at the end.
+"""
 
 from __future__ import annotations
 
@@ -67,10 +69,9 @@ NO_ANSWER = AssistantTurn(Message(Role.ASSISTANT, ()), Usage(), "", "", "", Fini
 
 @dataclass(slots=True)
 class Round:
-    """The calls of the last answer according to events. Without `answer`, the answer is not complete yet.
-
-    `results` has the results that differ from the output in `ends`; `allowed` the approvals of each call.
-    `commands` are replacement commands that the user wrote.
+    """The tool calls of the model's last answer according to events. If `answer` is NO_ANSWER, the answer is
+    not complete yet. `results` has the results that differ from the output in `ends`; `allowed` has the
+    approvals given for each call. `commands` has the replacement command that the user wrote, by call.
     """
 
     answer: AssistantTurn = NO_ANSWER
@@ -83,18 +84,19 @@ class Round:
 
 @dataclass(slots=True)
 class Fold:
-    """The state of a session, built from records in the order of the log. `turn_id` is that of the turn that
-    has not ended, or "".
+    """The state of a session, built from records in the order of the log. `turn_id` is the id of the turn
+    that has not ended, or "".
 
     `ends` are the end events of that turn's calls, without outputs. `session_grants` and `turn_grants` are
     ids of rules that the user stored. `shown` maps each file that the model has seen to its digest; `known`
-    has the files that changed since, if the model was informed about the change. `prompt` is the newest
-    system prompt, `prefix` its sources (without the text). `compaction` is one that has begun and not ended.
-    `intents` are those of calls that have not ended, `filed` the call and path of file changes reported for
-    such calls. `hunk_positions` are hunk positions by path. `notices` are those that the model has not received.
-    `reviews` are those of calls that have not ended, by call; `proposed` has their undecided hunks.
-    `left_running` are background commands that ended with their process, by terminal. `checkpoints` are by
-    the id of the following turn, or of the revert; `turn_ids` are those of the inputs in `turns`.
+    has the digest of each such file that changed afterwards, if the model was informed about the change.
+    `prompt` is the newest system prompt, `prefix` its sources (without the text). `compaction` is a
+    compaction that has begun and not ended. `intents` are planned writes of calls that have not ended;
+    `filed` has the call and path of each file change reported for these calls. `hunk_positions` are hunk
+    positions by path. `notices` are notices that the model has not received. `reviews` are proposals of calls
+    that have not ended, by call; `proposed` has the undecided hunks of these proposals. `left_running` are
+    background commands that ended because agent-ls ended, by terminal. `checkpoints` are stored by the id of
+    the following turn, or of the revert; `turn_ids` are the turn ids of the user messages in `turns`.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -179,7 +181,9 @@ class Fold:
 
     @property
     def begun_from_queue(self) -> Input | None:
-        """The queued message that is in the history already, although no event says that it left the queue."""
+        """The queued message that is in the history already although the event about its removal from the
+        queue is missing.
+        """
         text = self.untold_input.content if self.untold_input else None
         return next((item for item in self.queue if item.text == text), None)
 
@@ -273,7 +277,9 @@ class Fold:
                 self._message(envelope)
 
     def _of_agent(self, envelope: Envelope) -> None:
-        """Apply a subagent's event: to the subagent, and to the session if it concerns the session."""
+        """Apply a subagent's event to the subagent. Events that concern the session are applied to the
+        session as well.
+        """
         self.agents.event(envelope)
         match envelope.event:
             case AssistantTextEnd(part_id=part_id) | ReasoningEnd(part_id=part_id):
@@ -304,14 +310,17 @@ class Fold:
 
     @property
     def ended_with_process(self) -> list[str]:
-        """The background commands that ran until the last process of the session ended."""
+        """Titles of the background commands that were still running when the last process of the session
+        ended.
+        """
         still_open = (terminal.title for terminal in self.terminals.values() if terminal.background)
         return [*self.left_running.values(), *still_open]
 
     def _call_ended(self, ended: str) -> None:
         self.left_running.pop(ended, None)  # the command never ran
         self.outputs.pop(output_part(ended), None)
-        # All changes of the call have been reported by now. An intent without a report was not carried out.
+        # All file changes of an ended call have been reported. An intent without a reported change was not
+        # carried out.
         self.intents = [intent for intent in self.intents if intent.call_id != ended]
         self.filed = {(call_id, path) for call_id, path in self.filed if call_id != ended}
         self.reviews.pop(ended, None)
@@ -366,7 +375,9 @@ class Fold:
         request = self.approvals.pop(resolved.request_id, None)
         if resolved.decision == "deny":
             return
-        if request and self.round and resolved.command:  # the approval is for a different command
+        if (
+            request and self.round and resolved.command
+        ):  # the user approved another command than the requested one
             self.round.commands[request.call_id] = resolved.command
         elif request and self.round:
             self.round.allowed.setdefault(request.call_id, []).append(replace(request, effect={}))
@@ -376,7 +387,9 @@ class Fold:
             self.turn_grants.add(resolved.rule_id)
 
     def _steer_is_in_history(self, text: str) -> None:
-        """Remove a steer that is in the history, so that it is not injected again if its event is missing."""
+        """Remove a steer that is in the history, so that it is not injected again if its steering_injected
+        event is missing.
+        """
         found = next((steer for steer in self.steers if steer.text == text), None)
         if found:
             self.steers.remove(found)

@@ -1,7 +1,7 @@
 """Pure: copy a session's log up to the end of a turn, as the log of a new session.
 
-Left out are records that belong to the first session only: its hunks, its queue, undelivered steers, its title and
-its end. Events get new numbers without gaps.
+Records that concern only the original session are left out: hunks, queue, undelivered steers, title and end.
+Events get new numbers without gaps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _KEPT_RECORDS = ("turn", "agentTurn", "prompt", "prefix", "config")
 
 @dataclass(frozen=True, slots=True)
 class ForkedLog:
-    """The copy. `lines` follow the header of the new log; `output_refs` are the outputs that they refer to."""
+    """The copied log. `lines` follow the header of the new log; `output_refs` names the stored outputs to
+    which the lines refer.
+    """
 
     lines: tuple[bytes, ...]
     output_refs: tuple[str, ...]
@@ -51,7 +53,7 @@ def forked(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> Forked
 
 
 def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the records. Damaged lines are skipped, as by every reader."""
+    """Yield the records in `lines`. Damaged lines are skipped."""
     for line in lines:
         try:
             value = json.loads(line.decode())
@@ -64,8 +66,8 @@ def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def _cut(records: list[dict[str, Any]], at_turn: str) -> int:
-    """Return the index after the records of the turn: after its end event, or before the follow-up that took
-    the place of an end event.
+    """Return the index after the records of a turn. The turn ends with its end event, or without one where a
+    follow-up turn begins.
     """
     ends: dict[str, int] = {}
     running, input_at = "", 0
@@ -109,7 +111,7 @@ def _select_records(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _missing_end(kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the end events for a turn that has none because a follow-up began directly after it."""
+    """Return end events for a turn that has no end event because a follow-up turn began directly after it."""
     events = [item["event"] for item in kept if "event" in item]
     last = events[-1] if events else {}
     if last.get("kind") in ("processing_end", "reverted", "plan"):

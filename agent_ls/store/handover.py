@@ -1,6 +1,7 @@
-"""A request to hand a session over: a file in its folder that the owning process reads (docs/durability.md).
+"""A request to hand a session over: a file in the session's folder that the owning process reads
+(docs/durability.md).
 
-The request names the owner that it is addressed to, so that the next owner ignores it.
+The request names the owner to which it is addressed, so that a later owner ignores the request.
 """
 
 from __future__ import annotations

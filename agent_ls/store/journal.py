@@ -1,7 +1,8 @@
-"""Pure: records of a log about files: planned writes, finished writes, hunk positions, proposals.
+"""Pure: the log records about files: planned writes, finished writes, hunk positions, proposals.
 
-A content is identified by its fingerprint. The fingerprint of a text file is computed from its text, so it is
-the same whether the file is read from disk (with a BOM, or in another encoding) or from an editor.
+File contents are compared by fingerprint. The fingerprint of a text file is computed from its decoded text.
+It is therefore the same for the bytes on disk (with a BOM, or in another encoding) and for the text in an
+editor.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ NO_FILE = ""
 class Intent:
     """A file that a call is about to write, recorded in the log before the write (docs/durability.md).
 
-    `before` and `after` are fingerprints; `preimage` names the blob with the old bytes, "" if there is none. `pid`
-    is the process that is going to write it.
+    `before` and `after` are fingerprints; `preimage` names the blob with the old bytes, "" if there is none.
+    `pid` is the id of the process that is going to write the file.
     """
 
     path: str
@@ -50,10 +51,10 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file that the session has written, for a later revert.
+    """A write of a file by the session, recorded for a later revert.
 
-    `before` and `after` are hashes of its content, "" for no file. They are also the names of blobs, if those were
-    stored.
+    `before` and `after` are hashes of the file's content before and after the write, "" if the file did not
+    exist. If a content was stored, its hash is the name of the blob.
     """
 
     path: str
@@ -99,8 +100,8 @@ class HunkPositions:
 
 @dataclass(frozen=True, slots=True)
 class ProposedFile:
-    """One file of a call's proposal. `before` and `after` name blobs with its bytes; None: the file does not
-    exist.
+    """One file of a call's proposal. `before` and `after` name the blobs with the file's content, None if the
+    file does not exist.
 
     `mode_from` has the same meaning as in FileWrite.
     """
@@ -113,7 +114,7 @@ class ProposedFile:
 
 @dataclass(frozen=True, slots=True)
 class ProposalRecord:
-    """A call's proposal, recorded before it is displayed."""
+    """The file changes that a call proposes, recorded before they are displayed."""
 
     call_id: str
     turn_id: str
@@ -177,7 +178,7 @@ def _position_from_json(raw: Any) -> HunkPosition:
 
 
 def fingerprint(data: bytes | None) -> str:
-    """Return the fingerprint of a file's bytes; None: the file does not exist."""
+    """Return the fingerprint of a file's bytes. `data` is None if the file does not exist."""
     if data is None:
         return NO_FILE
     if looks_binary(data) or data.isascii():  # ASCII bytes equal their text

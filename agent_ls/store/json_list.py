@@ -1,4 +1,6 @@
-"""A short list in one readable file of the user's state folder that several processes change (rules, trust)."""
+"""A short list in one JSON file of the user's state folder (rules, trust decisions). Several processes may
+change it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ VERSION = 1
 class JsonList:
     """The list in `FOLDER/NAME.json`: {"version": 1, "NAME": [...]}.
 
-    It is read again at each use; an unreadable file counts as empty. All methods block.
+    The file is read again at each use. An unreadable file counts as empty. All methods block.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -37,7 +39,7 @@ class JsonList:
             return []
 
     def _stored(self) -> list[Any] | None:
-        """Return the entries; None if the content of the file has another form.
+        """Return the entries; None if the content of the file has another format.
 
         Raises:
             OSError: the file cannot be read.
@@ -55,7 +57,7 @@ class JsonList:
     def change(self, change: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
         """Replace the entries by the result of `change`, under a lock against other processes.
 
-        A file with content of another form (damaged, or of a later version) is renamed to NAME.damaged.json.
+        A file in another format (damaged, or written by a later version) is renamed to NAME.damaged.json.
 
         Raises:
             OSError: the file cannot be read or written; nothing was changed.

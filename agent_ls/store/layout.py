@@ -1,6 +1,6 @@
 """Paths of the store: one folder per workspace in the user's state folder, one folder per session in it.
 
-ROOT/workspaces/KEY/workspace.json          the workspace's path, to read and to find moved folders
+ROOT/workspaces/KEY/workspace.json          the workspace's path, for readers and to detect moved folders
 ROOT/workspaces/KEY/sessions/ID/log.jsonl   lock   title   draft.json   outputs/   blobs/
 ROOT/worktrees/ID                           the git worktree of a session (worktrees.py)
 """
@@ -26,7 +26,9 @@ from agent_ls.store.log import FILE_MODE, Header, make_private_folder, parse_hea
 PEEK_BYTES = 64 * 1024  # bytes of a log's head and tail that lists read
 LOG = "log.jsonl"
 MAX_REMEMBERED = 10_000
-"""A Layout remembers the summaries of at most this many sessions, so that listing them again reads no file."""
+"""A Layout caches the summaries of at most this many sessions, so that the next list does not read their
+logs.
+"""
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _TITLE = re.compile(rb'"kind":"title".*?"data":(\{.*?\})\}\}$', re.MULTILINE)
@@ -36,8 +38,8 @@ _SEQ = re.compile(rb'^\{"event":\{"sessionId":"[^"]*","seq":(\d+)', re.MULTILINE
 
 @dataclass(frozen=True, slots=True)
 class StoredSummary:
-    """A stored session for lists of sessions. `updated` is ISO 8601. `title` may be the start of its first
-    input.
+    """The summary of a stored session in a list. `updated` is ISO 8601. Without a title, `title` is the start
+    of the first user message.
     """
 
     header: Header
@@ -89,13 +91,13 @@ class Layout:
                 json.dump({"path": canonical(workspace)}, file)
 
     def find(self, session_id: str) -> Path | None:
-        """Return the folder of a stored session in any workspace; None if there is none."""
+        """Return the folder of a stored session in any workspace; None if no session with this id is stored."""
         if not is_session_id(session_id):
             return None
         return next(iter(self.root.glob(f"workspaces/*/sessions/{session_id}")), None)
 
     def recording(self, session_id: str) -> Path:
-        """Return the path of a session's recording of its inputs and answers, whether it exists or not."""
+        """Return the path of the recording of a session's model calls. The file may not exist."""
         return self.root / "recordings" / f"{_checked(session_id)}.jsonl"
 
     @property
@@ -103,17 +105,18 @@ class Layout:
         return self.root / "worktrees"
 
     def worktree(self, session_id: str) -> Path:
-        """Return the path of a session's worktree, whether it exists or not."""
+        """Return the path of a session's worktree folder. The folder may not exist."""
         return self.worktrees / _checked(session_id)
 
     def lost_recordings(self) -> list[Path]:
-        """Return the recordings of sessions that are not stored any more."""
+        """Return the paths of recordings that belong to no stored session."""
         return [it for it in self.root.glob("recordings/*.jsonl") if self.find(it.stem) is None]
 
     def listed(self, workspace: str | None = None) -> list[ListedSession]:
-        """List sessions, newest first, of one workspace or (None) of all, without reading them.
+        """List the sessions of one workspace or (None) of all workspaces, newest first, without reading their
+        logs.
 
-        Folders whose log cannot be read are in the list; `summary` returns None for them.
+        Sessions with an unreadable log are included; `summary` returns None for them.
         """
         key = "*" if workspace is None else workspace_key(workspace)
         found = [
@@ -124,17 +127,20 @@ class Layout:
         return sorted(found, key=lambda listed: (listed.updated, listed.session_id), reverse=True)
 
     def sessions(self, workspace: str | None = None) -> list[StoredSummary]:
-        """Read the summaries of sessions, newest first, of one workspace or (None) of all. Unreadable ones are left
-        out.
+        """Read the summaries of the sessions of one workspace or (None) of all workspaces, newest first.
+        Unreadable sessions are left out.
         """
         return list(self.summaries(self.listed(workspace)))
 
     def summaries(self, listed: Sequence[ListedSession]) -> Iterator[StoredSummary]:
-        """Read summaries one at a time, so that a caller who needs the first few reads no others."""
+        """Read summaries one at a time, so that a caller that needs only the first few does not read the
+        rest.
+        """
         return (found for session in listed if (found := self.summary(session.folder)))
 
     def summary(self, folder: Path) -> StoredSummary | None:
-        """Return the summary of the session in a folder; None if there is none, or if it cannot be read.
+        """Return the summary of the session in a folder; None if the folder has no log or the log cannot be
+        read.
 
         A summary is read again only if the log or the title has changed since the last call.
         """
@@ -158,8 +164,8 @@ def workspace_key(workspace: str) -> str:
 
 
 def canonical(workspace: str) -> str:
-    """Return the name under which a workspace is stored: its real path, or the name of a folder on another
-    machine unchanged.
+    """Return the name under which a workspace is stored: the folder's real path. The name of a folder on
+    another machine is returned unchanged.
     """
     if is_place_name(workspace):
         return workspace
@@ -197,7 +203,9 @@ def _checked(session_id: str) -> str:
 
 
 def _list_folder(folder: Path) -> Iterator[ListedSession]:
-    """Yield the sessions in the `sessions` folder of a workspace. A folder whose name is not an id is not a session."""
+    """Yield the sessions in `folder`, the `sessions` folder of a workspace. Subfolders that are not named
+    like a session id are skipped.
+    """
     try:
         entries = list(os.scandir(folder))
     except OSError:
@@ -217,7 +225,9 @@ def _iso(seconds: float) -> str:
 
 
 def _signature(path: Path) -> object:
-    """Return a value that changes when the file changes. A log grows with each change; a title is replaced."""
+    """Return a value that changes when the file changes: each change of a log increases its size, and a new
+    title is a new file.
+    """
     try:
         stat = path.stat()
     except OSError:

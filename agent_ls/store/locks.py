@@ -1,12 +1,13 @@
 """One owner per session: the process that holds the lock file may write the log (docs/durability.md).
 
-Where the file system supports locks, the kernel's lock decides; it ends with its process. On other file systems
-(some network file systems) the content of the lock file decides: pid, start time and host. The file of a dead
-process is taken over.
+Where the file system supports locks, the kernel's lock decides, and the kernel releases it when the process
+ends. On other file systems (some network file systems) the content of the lock file decides: pid, start time
+and host. If that process is dead, the next process takes the lock file over.
 
-An owner that does not answer can be displaced (`seize`): a new lock file replaces the one that it holds. The old
-owner may be suspended at any point, so it checks before and after each line that it writes (`is_ours`). Its log is
-replaced by a copy, so that a write in progress does not reach the file of the new owner.
+An owner that does not respond to a hand-over request can be displaced (`seize`): a new lock file replaces the
+owner's lock file. The former owner may be suspended at any point. It therefore checks before and after each
+write that it still owns the session (`is_ours`). The new owner replaces the log by a copy, so that a late
+write of the former owner does not reach the new log.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 class Owner:
     """A process that owns a session.
 
-    `started` distinguishes two processes with the same pid ("" where the platform does not report it). `program`
-    is its name for users, "" if unknown. `is_ending`: it is about to release the session.
+    `started` is the start time, which distinguishes two processes with the same pid ("" where the platform
+    does not report it). `program` is the name displayed to users, "" if unknown. `is_ending` is True if the
+    process is about to release the session.
     """
 
     pid: int
@@ -58,7 +60,7 @@ class Owner:
         return f"{self.program}, {where}" if self.program else where
 
     def is_same(self, other: Owner | None) -> bool:
-        """Return whether both are the same process."""
+        """Return whether `self` and `other` are the same process."""
         return other is not None and (self.pid, self.started, self.host) == (
             other.pid,
             other.started,
@@ -67,9 +69,10 @@ class Owner:
 
 
 class SessionLock:
-    """A lock that is held from `take` until `release`, or until the process ends.
+    """The lock of a session, held from `take` until `release` or the end of the process.
 
-    `is_firm` False: the file system has no locks, and only the content of the file keeps others out.
+    If `is_firm` is False, the file system has no locks, and only the content of the lock file keeps other
+    processes out.
     """
 
     def __init__(self, path: Path, descriptor: int, owner: Owner, *, is_firm: bool = True) -> None:
@@ -84,7 +87,8 @@ class SessionLock:
     def is_ours(self) -> bool:
         """Return whether this process still holds the lock; False forever after a forced take-over.
 
-        A deleted lock file does not count as lost, because no other process owns the session then.
+        If the lock file was deleted, the lock still counts as held, because no other process owns the
+        session.
         """
         if not self._is_lost:
             try:
@@ -122,8 +126,8 @@ class SessionLock:
         self._descriptor, self._identity = descriptor, (stat.st_dev, stat.st_ino)
 
     def tell_ending(self) -> None:
-        """Announce that the session is about to be released, so that other processes wait. The lock itself
-        does not change.
+        """Record in the lock file that the session is about to be released, so that other processes wait. The
+        lock stays held.
         """
         if self._descriptor >= 0 and not self.owner.is_ending:
             self.owner = replace(self.owner, is_ending=True)
@@ -178,7 +182,7 @@ def take(
             if is_firm is None:
                 raise SessionLockedError(session_id, str(_read(descriptor) or ""))
             held = SessionLock(path, descriptor, this_process(program), is_firm=is_firm)
-            if held.is_ours():  # False if another file has replaced it since it was opened
+            if held.is_ours():  # False if another lock file has replaced this one since it was opened
                 os.ftruncate(descriptor, 0)
                 _write(descriptor, held.owner)
                 return held
@@ -195,8 +199,8 @@ def seize(
     lock: Callable[[int], None] = kernel_lock,
     program: str = "",
 ) -> SessionLock:
-    """Displace the owner `asked`, which did not hand the session over. The caller must replace the log next
-    (`log.detach`).
+    """Displace the owner `asked`, which did not hand the session over. After this, the caller must replace
+    the log by a copy (`log.detach`).
 
     Raises:
         SessionLockedError: `asked` is no longer the owner, another process displaces it at the same time, or open
@@ -223,7 +227,9 @@ def seize(
 
 @contextmanager
 def _alone(path: Path, session_id: str, lock: Callable[[int], None]) -> Iterator[None]:
-    """Serialize processes that displace an owner at the same time: the first one wins, the others see a new owner."""
+    """Serialize processes that displace an owner at the same time. The first process wins; the others then
+    find a new owner.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | OPEN_FLAGS, FILE_MODE)
     try:
         try:
@@ -239,15 +245,15 @@ def _alone(path: Path, session_id: str, lock: Callable[[int], None]) -> Iterator
 
 
 def owner_of(path: Path) -> Owner | None:
-    """Return the owner if it may be alive. Use the result only for messages; only `take` decides who gets the
-    lock.
+    """Return the owner in the lock file if that process may be alive. Use the result only for messages; only
+    `take` decides who gets the lock.
     """
     owner = recorded_owner(path)
     return owner if owner and is_alive(owner) else None
 
 
 def recorded_owner(path: Path) -> Owner | None:
-    """Return the owner that the lock file names, None if there is none."""
+    """Return the owner that the lock file names; None if it names no owner."""
     try:
         descriptor = os.open(path, os.O_RDONLY | OPEN_FLAGS)
     except OSError:
@@ -280,19 +286,22 @@ def process_with_id(pid: int, program: str = "") -> Owner:
 
 
 def is_alive(owner: Owner) -> bool:
-    """Return whether the owner is alive. A process on another host counts as alive, because that cannot be checked."""
+    """Return whether the owner is alive. A process on another host counts as alive, because it cannot be
+    checked.
+    """
     if owner.host != socket.gethostname():
         return True
     if not system.is_alive(owner.pid):
         return False
-    # "": the start time is not readable (e.g. /proc is mounted with hidepid), so only the pid is compared.
+    # If the start time is "", it is not readable (e.g. /proc is mounted with hidepid), and only the pid is
+    # compared.
     return not owner.started or _start_time(owner.pid) in (owner.started, "")
 
 
 def _is_locked(descriptor: int, lock: Callable[[int], None]) -> bool | None:
     """Lock the file. Returns True on success, None if another process holds the lock.
 
-    False: the file system has no locks, and the content of the file names no living owner.
+    Returns False if the file system has no locks and the content of the file names no living owner.
     """
     try:
         lock(descriptor)
@@ -317,7 +326,9 @@ def _read(descriptor: int) -> Owner | None:
 
 
 def _write(descriptor: int, owner: Owner) -> None:
-    """Write the owner in one call. Shorter text is padded to the old length, so that no reader sees a mixture."""
+    """Write the owner in one call. A shorter text is padded to the old length, so that readers never see
+    parts of the old text.
+    """
     data = json.dumps(asdict(owner)).encode()
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, data.ljust(os.fstat(descriptor).st_size))

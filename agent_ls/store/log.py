@@ -28,7 +28,7 @@ FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 COPY_BYTES = 1024 * 1024
 MAX_WAITING_BYTES = 64 * 1024 * 1024
-"""Limit for lines that cannot be written and wait in memory; further lines are lost."""
+"""Limit for the lines that wait in memory because the disk fails. Further lines are lost."""
 
 OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -54,10 +54,10 @@ RecordKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line: the session at its creation. `created` is ISO 8601.
+    """The first line of a log: the session's properties at its creation. `created` is ISO 8601.
 
-    `has_worktree`: the session works in a git worktree of its own; its changes reach `workspace_folder` as
-    hunks.
+    If `has_worktree`, the session works in its own git worktree, and its changes are proposed as hunks in
+    `workspace_folder`.
     """
 
     session_id: str
@@ -112,7 +112,7 @@ def record(kind: RecordKind, value: Any) -> bytes:
 
 
 def event_record(encoded: bytes) -> bytes:
-    """Return the line for an event. The event was encoded once, for log and wire."""
+    """Return the log line for an encoded event. The same encoding is used for the log and for clients."""
     return b'{"event":%b}\n' % encoded
 
 
@@ -127,10 +127,10 @@ def make_private_folder(path: Path) -> None:
 class SessionLog:
     """Appends lines to one file.
 
-    If the disk fails, `on_failure` is called once, and again only after a successful write. Lines that cannot be
-    written wait in memory and are written by the next successful append. A deleted log is created again with its
-    former content. `append` raises OwnershipLostError if `is_ours` returns False, because another process writes
-    this session now.
+    If a write fails, `on_failure` is called. Further failures are reported only after a successful write.
+    Lines that cannot be written wait in memory and are written by the next successful append. If the log file
+    was deleted, the next append creates it again with its former content. `append` raises OwnershipLostError
+    if `is_ours` returns False, because another process writes this session now.
     """
 
     def __init__(
@@ -142,9 +142,9 @@ class SessionLog:
     ) -> None:
         self.is_ours: Callable[[], bool] = lambda: True
         self.on_restored: Callable[[], None] = lambda: None
-        """Called after a deleted log was created again. Raises OSError."""
+        """Called after a deleted log was created again. May raise OSError."""
         self.problem = ""
-        """The reason why the last lines are not written, "" if they are."""
+        """The reason why the last lines could not be written, "" if they were written."""
         self._path = path
         self._secrets = secrets
         self._descriptor = descriptor
@@ -203,7 +203,7 @@ class SessionLog:
             self._fail(OSError(errno.EBADF, "the log is closed"))
             return
         self._demand_ours()
-        # Further lines are lost; a reader sees that their numbers are missing.
+        # Lines beyond the limit are lost; readers detect the gap in the event numbers.
         if len(self._waiting) <= MAX_WAITING_BYTES:
             self._waiting += without(b"".join(lines), self._secrets())
         try:
@@ -214,7 +214,7 @@ class SessionLog:
             self.problem = ""
         except OSError as error:
             self._fail(error)
-        self._demand_ours()  # check again: this process may have been suspended for any time since the first check
+        self._demand_ours()  # check again: this process may have been suspended since the first check
 
     async def sync(self) -> None:
         """Call fsync in a thread. A failure is reported to `on_failure`."""
@@ -235,8 +235,9 @@ class SessionLog:
             self._release(self._descriptor)
 
     def _release(self, descriptor: int) -> None:
-        """Close a descriptor when no thread is syncing it; otherwise fsync might get another file with the same
-        number."""
+        """Close a descriptor when no fsync is running in a thread. Otherwise fsync might sync another file
+        that got the same descriptor number.
+        """
         self._released.append(descriptor)
         self._close_released()
 
@@ -245,7 +246,7 @@ class SessionLog:
             os.close(self._released.pop())
 
     def _restore(self) -> None:
-        """Create the deleted log again. Its open descriptor still has the content.
+        """Create the deleted log again, with the content read from the descriptor that is still open.
 
         Raises:
             OSError: it cannot be created, or another program has created a file with this name.

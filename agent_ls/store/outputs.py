@@ -1,4 +1,4 @@
-"""Read parts of the complete outputs of calls, counted in code points. Blocks."""
+"""Read parts of the stored outputs of tool calls. Offsets count code points. Blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVENT_REF = re.compile(r"event-([1-9][0-9]{0,15})")
 
 @dataclass(frozen=True, slots=True)
 class OutputPart:
-    """A part of an output. `next_offset` is None at the end."""
+    """A part of an output. `next_offset` is the offset of the next part, None at the end of the output."""
 
     text: str
     total_chars: int
@@ -27,7 +27,8 @@ class OutputPart:
 
 
 def read_part(folder: Path, output_ref: str, offset: int, limit: int) -> OutputPart:
-    """Return `limit` characters from `offset` on, of an output in a file next to the log or in an event.
+    """Return up to `limit` characters of an output, starting at `offset`. The output is in a file next to the
+    log or in an event.
 
     Raises:
         UnknownOutputError: the output does not exist.

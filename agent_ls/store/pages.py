@@ -1,7 +1,7 @@
 """Read parts of a log, found by event numbers. The cost of a page does not grow with the session. Blocks.
 
-Event numbers increase with the offset in the file, so an offset is found by bisection; from there, lines are
-read forwards or backwards. An incomplete last line is ignored.
+Event numbers increase with the offset in the file, so that the offset of an event is found by bisection. From
+that offset, lines are read forwards or backwards. An incomplete last line is ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OF_FILES = (b'"kind":"file_change"', b'"kind":"processing_end"')
 
 @dataclass(frozen=True, slots=True)
 class ItemPage:
-    """Items, newest first. `more`: there are older ones."""
+    """A page of conversation items, newest first. `more` is True if older items exist."""
 
     items: tuple[Item, ...]
     more: bool
@@ -46,7 +46,9 @@ class LogPart:
         self.size = self._whole(os.fstat(file.fileno()).st_size)
 
     def place_of(self, seq: int) -> int:
-        """Return the offset of the first event with this number or a higher one; the end if there is none."""
+        """Return the offset of the first event whose number is at least `seq`; the end of the log if no such
+        event exists.
+        """
         low, high = 0, self.size
         while high - low > CHUNK_BYTES:
             middle = (low + high) // 2
@@ -58,11 +60,11 @@ class LogPart:
         return next((place for place, number in self._numbers(low) if number >= seq), self.size)
 
     def forward(self, place: int) -> Iterator[bytes]:
-        """Yield the lines from offset `place` on; a line must begin there."""
+        """Yield the lines from offset `place` on. A line must begin at `place`."""
         return (line for _, line in self._lines(place))
 
     def backward(self, place: int) -> Iterator[bytes]:
-        """Yield the lines before offset `place`, last line first; a line must begin there."""
+        """Yield the lines before offset `place`, last line first. A line must begin at `place`."""
         rest = b""
         while place > 0:
             start = max(0, place - CHUNK_BYTES)
@@ -132,7 +134,7 @@ def open_part(path: Path) -> Iterator[LogPart]:
 def events_between(path: Path, after: int, last: int | None = None) -> list[bytes]:
     """Return the encoded events after number `after`, up to `last` (None: all), oldest first.
 
-    Each event is checked. A damaged or lost event is replaced by one of kind `missing`.
+    Each event is checked. A damaged or lost event is replaced by an event of kind `missing`.
 
     Raises:
         OSError: the log cannot be read.
@@ -143,7 +145,7 @@ def events_between(path: Path, after: int, last: int | None = None) -> list[byte
 
 
 def sound_between(path: Path, after: int, last: int | None = None) -> list[bytes]:
-    """Return the same events as `events_between`, without damaged or lost ones.
+    """Return the same events as `events_between`, but leave out damaged and lost events.
 
     Raises:
         OSError: the log cannot be read.
@@ -156,7 +158,7 @@ def _sound_between(path: Path, after: int, last: int | None) -> tuple[list[Event
     with open_part(path) as log:
         found = _events(log, log.place_of(after + 1), after, last)
         if not found or found[0].seq != after + 1:
-            # A damaged number may have misled the bisection, unless there are no newer events.
+            # If newer events exist, a damaged number has misled the bisection: read the whole log.
             if after < (last if last is not None else _last_seq(log)):
                 found = _events(log, 0, after, last)
         return found, _session_id(log)
@@ -169,7 +171,7 @@ def _events(log: LogPart, place: int, after: int, last: int | None) -> list[Even
 
 
 def last_seq(path: Path) -> int:
-    """Return the number of the last event, 0 if there is none.
+    """Return the number of the last event, 0 for a log without events.
 
     Raises:
         OSError: the log cannot be read.
@@ -191,7 +193,8 @@ def _last_seq(log: LogPart) -> int:
 
 
 def read_page(path: Path, before: int | None, limit: int) -> ItemPage:
-    """Return the newest `limit` items that began before event `before` (None: the newest), in their current state.
+    """Return the newest `limit` items that began before event number `before`, or of the whole log if it is
+    None, in their current state.
 
     Raises:
         OSError: the log cannot be read.
@@ -258,10 +261,11 @@ def maybe_event(line: bytes) -> Envelope | None:
 
 
 def _wanted(log: LogPart, place: int, limit: int) -> tuple[list[bytes], bool]:
-    """Return the lines that the newest `limit` items before `place` need, last first, and whether there are
-    older items.
+    """Return the lines needed to build the newest `limit` items before offset `place`, last line first, and
+    whether older items exist.
 
-    An item for the end of a turn sums up changed files, so all file changes of the oldest one are included.
+    The item for the end of a turn lists the changed files. Therefore all file changes of the oldest turn on
+    the page are included.
     """
     wanted: list[bytes] = []
     count, more, misses_files = 0, False, False

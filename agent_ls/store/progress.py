@@ -12,7 +12,7 @@ from agent_ls.store.layout import PEEK_BYTES
 Activity: TypeAlias = Literal["closed", "idle", "working", "waiting"]
 """The activity of a session.
 
-`closed`: no process has the session open. `waiting`: it waits for an approval, or for the answer to a
+`closed`: no process has the session open. `waiting`: the session waits for an approval or for the answer to a
 question.
 """
 
@@ -26,7 +26,7 @@ _OPENS, _CLOSES = (b"approval_requested", b"question_asked"), (b"approval_resolv
 
 @dataclass(frozen=True, slots=True)
 class StoredProgress:
-    """The current activity of a session and its use. `cost_usd` None: not known."""
+    """The current activity of a session and its cost. `cost_usd` is None if unknown."""
 
     activity: Activity = "closed"
     cost_usd: float | None = None

@@ -19,7 +19,7 @@ from agent_ls.store.records import images_from_json, prefix_from_json, result_fr
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """A recorded event; `encoded` is the codec's bytes, ready for the wire."""
+    """A recorded event. `encoded` is its JSON, which can be sent to clients unchanged."""
 
     seq: int
     encoded: bytes
@@ -27,7 +27,7 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """The content of a log. `fold` is the resulting state.
+    """The content of a log. `fold` is the state computed from its records.
 
     `problems` describes what was skipped, `damaged` counts the skipped lines. `latest` has the newest event
     of each kind in LATEST_KINDS, encoded.
@@ -44,7 +44,7 @@ class StoredSession:
 
     @property
     def title(self) -> str:
-        """The last title that was set; for older logs without one, the beginning of the first input."""
+        """The last title that was set; without a title, the beginning of the first user message."""
         return self.fold.title or self.header.title or self.fold.first_words
 
     def events_since(self, seq: int) -> tuple[StoredEvent, ...]:
@@ -56,7 +56,7 @@ def read_session(path: Path) -> StoredSession:
 
     Raises:
         OSError: the file cannot be read.
-        BadSessionError: it has no header.
+        BadSessionError: the log has no header.
         NewerFormatError: a newer version wrote it.
     """
     lines = path.read_bytes().split(b"\n")

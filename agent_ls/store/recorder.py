@@ -27,8 +27,8 @@ from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, 
 from agent_ls.store.records import images_to_json, prefix_to_json, result_to_json, turn_to_json
 
 LATEST_KINDS = frozenset(("usage", "plan"))
-"""Kinds of events of which only the newest matters. The newest is stored, so that late clients get it without
-a search in the log.
+"""Kinds of events of which only the newest matters. The recorder keeps that event in memory, so that late
+subscribers get it without reading the log.
 """
 
 OUTPUT_MAX_BYTES = 64 * 1024 * 1024  # of a larger output, only head and tail are stored
@@ -37,9 +37,10 @@ _OUTPUT_REF = re.compile(r"[0-9a-f]{16}")
 
 
 class StoreRecorder:
-    """Writes to `log`, and outputs to `folder`. Disk errors are reported to `on_failure`. Implements Recorder.
+    """Writes records to `log` and complete outputs to files in `folder`. Disk errors are reported to
+    `on_failure`. Implements Recorder.
 
-    `latest` has the newest event of each of LATEST_KINDS, encoded.
+    `latest` has the newest encoded event of each kind in LATEST_KINDS.
     """
 
     def __init__(
@@ -50,12 +51,14 @@ class StoreRecorder:
         latest: Mapping[str, bytes] = MappingProxyType({}),
         title_file: Path | None = None,
     ) -> None:
-        """Create a recorder. `title_file` gets the newest title, so that lists of sessions need not read the log."""
+        """Create a recorder. The newest title is also written to `title_file`, so that lists of sessions need
+        not read the log.
+        """
         self.latest = dict(latest)
         self.observers: list[Callable[[bytes], object]] = []
-        """Called with every event after it was written to the log. They must not raise."""
+        """Functions called with each encoded event after it was written to the log. They must not raise."""
         self.on_read: Callable[[str, str], object] = lambda path, digest: None
-        """Called with the arguments of `shown`. Must not raise."""
+        """Called with the arguments of `record_read`. Must not raise."""
         self._log = log
         self._folder = folder
         self._title_file = title_file
@@ -64,7 +67,7 @@ class StoreRecorder:
 
     @property
     def problem(self) -> str:
-        """Why the log cannot be written now, "" if it can."""
+        """Why the last lines could not be written to the log, "" if they were written."""
         return self._log.problem
 
     def event(self, envelope: Envelope, encoded: bytes) -> None:
@@ -121,18 +124,18 @@ class StoreRecorder:
         self.on_read(path, digest)
 
     def known(self, path: str, digest: str) -> None:
-        """Record that the model was informed of a change: the file `path`, which it has seen, now has this
-        content.
+        """Record that the model was informed about a change of the file `path`. `digest` is the hash of the
+        file's new content.
         """
         self._log.append(record("known", {"path": path, "digest": digest}))
 
     def config(self, settings: Mapping[str, JsonValue]) -> None:
-        """Record settings of the session, as its front end names them. A resume gets the last value of each name."""
+        """Record settings of the session by name. A resume gets the last value of each setting."""
         self._log.append(record("config", settings))
 
     def intents(self, intents: Sequence[Intent]) -> None:
-        """Record which files are about to be written. Called before the write, so that a crash in between
-        loses no hunk.
+        """Record which files are about to be written. Called before the write, so that a crash during the
+        write loses no hunk.
         """
         self._log.append(*(record("intent", intent.to_json()) for intent in intents))
 
@@ -149,7 +152,9 @@ class StoreRecorder:
         self._log.append(record("ledger", positions.to_json()))
 
     def notice(self, text: str) -> None:
-        """Record a notice for the model. It counts as delivered when a steering turn of source `review` contains it."""
+        """Record a notice for the model. The notice counts as delivered when a steering turn of source
+        `review` has the same text.
+        """
         self._log.append(record("notice", text))
 
     def output(self, call_id: str, text: str) -> str:

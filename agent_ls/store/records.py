@@ -1,4 +1,6 @@
-"""Pure: turns as JSON and back. Written by hand, because `origin.raw` is a provider's item and must stay unchanged."""
+"""Pure: convert turns to JSON and back. The conversion is written by hand, because `origin.raw` is a
+provider's JSON and must stay unchanged.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,7 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:
 
 
 def turn_from_json(record: Json) -> Turn | None:
-    """Return the turn, or None for an unknown type, which another version may have written.
+    """Return the turn; None for an unknown type, because another version may have written the record.
 
     Raises:
         ValueError: the record is incomplete.
@@ -87,7 +89,7 @@ def turn_from_json(record: Json) -> Turn | None:
 
 
 def prefix_to_json(prefix: Prefix) -> dict[str, Any]:
-    """Return a prefix as JSON without its text, which has a record of its own."""
+    """Return a prefix as JSON without its text. The text has its own record (`prompt`)."""
     return {
         "tools": [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}

@@ -43,7 +43,7 @@ from agent_ls.store.fold import Fold, Round
 from agent_ls.store.reader import StoredSession
 
 PAUSE = ""
-"""Used instead of a call id: the turn reached a limit and paused between two model calls."""
+"""Used instead of a call id in the question of a turn that paused at a limit between two model calls."""
 NEVER_RUN = "Not run: interrupted, agent-ls ended before this call began."
 
 
@@ -55,8 +55,9 @@ def recover(
 ) -> Restored:
     """Return the state from which the live session continues. `now` (ISO 8601) is the time of the added turns.
 
-    `found` are changes of the interrupted turn that only the files could show; they come before the end events of
-    the calls that made them. `proposed` maps each undecided proposed hunk to its call.
+    `found` are events about file changes of the interrupted turn that are missing in the log and were
+    detected from the files. They precede the end events of the calls that made the changes. `proposed` maps
+    each undecided proposed hunk to its call.
     """
     fold = stored.fold
     asked = _asked(fold)
@@ -103,9 +104,7 @@ def recover(
 
 
 def _asked(fold: Fold) -> dict[str, ApprovalRequested]:
-    """Return the open approval requests by the call that waits for them; empty if the turn was not waiting
-    for any.
-    """
+    """Return the open approval requests of calls that have begun, by call id."""
     waiting = _running(fold)
     return {request.call_id: request for request in fold.approvals.values() if request.call_id in waiting}
 
@@ -123,7 +122,7 @@ def _suspended(
     proposed: Mapping[str, str],
     questions: tuple[QuestionAsked, ...],
 ) -> Suspended:
-    """Return the suspended turn from the state of the log."""
+    """Return the turn that waited for the user when the log ended."""
     round_, rounds = fold.round, 0
     for turn in reversed(fold.turns):
         if isinstance(turn, UserTurn):
@@ -143,7 +142,8 @@ def _suspended(
 
 
 def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
-    """Yield a turn with the texts of an answer that was not recorded as a turn.
+    """Yield a turn with the texts of a model answer that was interrupted before it was recorded. Yield
+    nothing if there is no text.
 
     Only texts are kept, because items that a provider signed are valid only as a whole.
     """
@@ -163,8 +163,8 @@ def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
 def _told(
     fold: Fold, asked: Mapping[str, ApprovalRequested], questions: Mapping[str, QuestionAsked]
 ) -> Iterator[RecordedEvent]:
-    """Yield the events that should follow recorded turns but are missing, and the end events of everything
-    that was open.
+    """Yield the missing events about recorded user messages, and the end events of texts, early calls,
+    approvals, questions, terminals and compactions that were open.
     """
     if item := fold.begun_from_queue:
         yield UserInput(item.text, item.client_key, item.queued_id)
@@ -212,7 +212,7 @@ def _settled_calls(
     reviewed: Collection[str],
     call_ids: CallIds,
 ) -> Iterator[tuple[SuspendedCall, tuple[RecordedEvent, ...]]]:
-    """Yield each call of the last answer in its current state, with the events that are missing for it."""
+    """Yield each call of the last answer in its current state, with the call's missing events."""
     for index, call in enumerate(round_.answer.tool_calls):
         start = round_.starts.get(index)
         call_id = ToolCallId(start.call_id) if start else call_ids.unique(call.id)

@@ -1,5 +1,5 @@
-"""Rules that the user stored for one project or for all. The file is in the user's state folder, not in a
-repository.
+"""Rules that the user stored for one project or for all projects. The file is in the user's state folder, not
+in a repository.
 
 ROOT/rules.json     {"version": 1, "rules": [{"id", "label", "scope", "workspace", "created", "hits", "used"}]}
 """
@@ -31,7 +31,8 @@ class StoredRule:
 class RuleStore:
     """Stored rules.
 
-    Read again at each use, because other processes write them too. Invalid entries are ignored. Blocks.
+    The file is read again at each use, because other processes may change it. Invalid entries are ignored.
+    Methods block.
     """
 
     def __init__(self, root: Path | None = None) -> None:
@@ -48,7 +49,7 @@ class RuleStore:
     def add(
         self, rule_id: str, label: str, scope: Literal["project", "user"], workspace: str, now: str
     ) -> None:
-        """Store a rule, unless it exists.
+        """Store a rule if it is not stored yet.
 
         Raises:
             OSError: it cannot be written.
@@ -63,8 +64,8 @@ class RuleStore:
         self._change(added)
 
     def remove(self, rule_id: str, workspace: str | None = None) -> Sequence[StoredRule]:
-        """Delete the rules with this id, everywhere or (with `workspace`) of that project only. Returns the deleted
-        rules.
+        """Delete the rules with this id. With `workspace`, only the rules of that project are deleted.
+        Returns the deleted rules.
 
         Raises:
             OSError: the file cannot be written.

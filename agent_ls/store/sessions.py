@@ -37,8 +37,8 @@ from agent_ls.system import SPARE_FOR_SESSIONS, require_spare_files
 class OpenSession:
     """A session that this process owns. `stored` is its stored content, None for a new session.
 
-    `put_out` is the former owner after a forced take-over, which may not know about it yet. `taken_from` is
-    the former owner after any take-over, forced or not.
+    `put_out` is the former owner after a forced take-over; that process may not have noticed the take-over
+    yet. `taken_from` is the former owner after any take-over, forced or not.
     """
 
     folder: Path
@@ -55,7 +55,9 @@ class OpenSession:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process still owns the session: False after a forced take-over by another process. Blocks."""
+        """Whether this process still owns the session. False after another process took the session over by
+        force. Blocks.
+        """
         return self.lock.is_ours()
 
     def keep(self, data: bytes) -> str:
@@ -74,7 +76,7 @@ class OpenSession:
 class SessionStore:
     """The store of sessions.
 
-    `on_failure` is called once per session when its log cannot be written; the session goes on.
+    `on_failure` is called when the log of a session cannot be written; the session continues.
     """
 
     def __init__(
@@ -87,14 +89,14 @@ class SessionStore:
     ) -> None:
         """Create a store in `root`.
 
-        `secrets` returns the keys that no log may contain. `lock` locks a file descriptor.
+        `secrets` returns the secret keys that are redacted in every log. `lock` locks a file descriptor.
         """
         self.layout = Layout(root)
         self._on_failure = on_failure
         self._lock = lock
         self.secrets = secrets
         self.program = ""
-        """The name of this process that users of other processes see as the owner."""
+        """The name of this program, which other processes display as the owner of a session."""
 
     def create(self, header: Header) -> OpenSession:
         """Create a session.
@@ -131,7 +133,8 @@ class SessionStore:
         return self._opened(session_id, folder, lock)
 
     def seize(self, session_id: str, asked: Owner | None) -> OpenSession:
-        """Open a session by a forced take-over: `asked` is the owner that did not answer a request to hand it over.
+        """Open a session by a forced take-over. `asked` is the owner that did not respond to the hand-over
+        request.
 
         Raises:
             StoreError: `asked` is no longer the owner, or this platform cannot replace open files.
@@ -147,7 +150,8 @@ class SessionStore:
         return replace(self._opened(session_id, folder, lock), put_out=asked)
 
     def owner(self, session_id: str) -> Owner | None:
-        """Return the process that has the session open according to its lock file, None if there is none.
+        """Return the process that has the session open according to its lock file; None if no process has it
+        open.
 
         Raises:
             StoreError: unknown session.
@@ -186,8 +190,8 @@ class SessionStore:
         return self._summary(session_id, folder)
 
     def fork(self, session_id: str, header: Header, at_turn: str) -> None:
-        """Create a session with the history of another one, open or not, up to the end of turn `at_turn` ("": the
-        last).
+        """Create a session with the history of session `session_id` up to the end of turn `at_turn`, or of
+        the last complete turn if it is "". The original session may be open.
 
         Raises:
             StoreError: unknown session, or UnknownTurnError.
@@ -220,7 +224,8 @@ class SessionStore:
         """
         folder = self.folder(session_id)
         with locks.held(lock_path(folder), session_id):
-            # From here on no list contains the session, even if this process is killed.
+            # Without its log, the session is in no list, even if this process is killed before the folder is
+            # deleted.
             log_path(folder).unlink(missing_ok=True)
             self.layout.recording(session_id).unlink(missing_ok=True)
             remove_worktree(self.layout.worktree(session_id))

@@ -1,6 +1,7 @@
-"""Follow a log that another process writes. The cost depends on the new lines only, not on the log's size. Blocks.
+"""Read the new lines of a log that another process writes. The cost depends only on the new lines, not on the
+log's size. Blocks.
 
-An incomplete last line is left until it is complete.
+An incomplete last line is returned only after it was completed.
 """
 
 from __future__ import annotations

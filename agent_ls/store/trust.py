@@ -35,7 +35,7 @@ class TrustRecord:
 class TrustStore:
     """Stored trust decisions.
 
-    A decision that cannot be read, or whose folder has a new owner, does not count. Methods block.
+    A decision is ignored if it cannot be read or if the folder now has another owner. Methods block.
     """
 
     def __init__(self, root: Path | None = None) -> None:
@@ -63,7 +63,7 @@ class TrustStore:
         self._list.change(lambda entries: [*_without(entries, new.path), asdict(new)])
 
     def forget(self, workspace: str) -> bool:
-        """Delete the decision about a workspace. Returns whether there was one.
+        """Delete the decision about a workspace. Returns False if no decision was stored.
 
         Raises:
             OSError: it cannot be written.

@@ -1,6 +1,6 @@
 """Maintenance of the store: retention, quota, moved workspace folders, deletion of all sessions. Blocks.
 
-Sessions that a process has open are never changed, and neither are sessions younger than the limit.
+Sessions that a process has open are never changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agent_ls.store.worktrees import has_unbrought, remove_worktree
 class RetentionLimits:
     """Retention limits; 0 means no limit.
 
-    `max_bytes` is the total of a workspace's sessions; the oldest are deleted first.
+    `max_bytes` limits the total size of a workspace's sessions; the oldest sessions are deleted first.
     """
 
     keep_days: int = 0
@@ -35,8 +35,8 @@ class RetentionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """The result of a deletion. `removed` are ids; `in_use` are sessions that were not deleted because they
-    are open.
+    """The ids of the sessions that were deleted (`removed`), and of those that could not be deleted, for
+    example because they are open (`in_use`).
     """
 
     removed: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def prune(
 def delete_all(layout: Layout) -> Swept:
     """Delete all sessions of all workspaces with their files.
 
-    Sessions that are open, and their recordings, are kept.
+    Open sessions and their recordings are not deleted.
     """
     swept = _remove(layout, layout.listed(), partial(_is_readable, layout))
     for folder in layout.root.glob("workspaces/*/sessions/*"):
@@ -108,7 +108,7 @@ def relink(layout: Layout, old: str, new: str) -> list[str]:
 
 
 def lost_workspaces(layout: Layout) -> list[str]:
-    """Return the workspace folders of stored sessions that do not exist any more: moved or deleted."""
+    """Return the paths of workspaces with stored sessions whose folder was moved or deleted."""
     notes = layout.root.glob("workspaces/*/workspace.json")
     return sorted(path for note in notes for path in _path_of(note) if not Path(path).is_dir())
 
@@ -137,7 +137,7 @@ def session_bytes(layout: Layout, folder: Path) -> int:
 def _over_quota(layout: Layout, newest_first: Sequence[ListedSession], max_bytes: int) -> list[ListedSession]:
     """Return the sessions beyond the quota.
 
-    The newest is never among them: one large session must not delete itself.
+    The newest session is never returned, because one large session must not delete itself.
     """
     total, over = 0, []
     for it in newest_first if max_bytes else ():
@@ -148,7 +148,8 @@ def _over_quota(layout: Layout, newest_first: Sequence[ListedSession], max_bytes
 
 
 def _remove_rest(folder: Path) -> None:
-    """Delete a folder that is not a session any more. A session that is just being created is locked by its process.
+    """Delete a folder in a `sessions` folder that contains no session. The lock excludes a session that
+    another process is just creating.
 
     Raises:
         SessionLockedError, OSError.
@@ -173,8 +174,8 @@ def _forget_empty(folder: Path) -> None:
 
 
 def _is_as_listed(layout: Layout, listed: ListedSession) -> bool:
-    """Return False if the session was used since it was listed, if its worktree has changes that exist only there, or
-    if its log cannot be read.
+    """Return whether the session can be deleted: its log is readable, it was not used since it was listed,
+    and its worktree has no changes that the user's folder lacks.
     """
     found = layout.summary(listed.folder)
     is_unused = found is not None and found.updated == listed.updated
@@ -190,7 +191,7 @@ def _remove(
     wanted: Sequence[ListedSession],
     still: Callable[[ListedSession], bool],
 ) -> Swept:
-    """Delete the sessions for which `still` is true after their lock was acquired."""
+    """Lock each session, and delete it if `still` then returns True."""
     removed, in_use = [], []
     for it in wanted:
         try:

@@ -2,7 +2,7 @@
 
 ROOT/worktrees/ID/worktree.json   paths of the worktree and of its folder in the repository
 ROOT/worktrees/ID/NAME            the worktree, named like the user's folder
-ROOT/worktrees/ID/index           git index of the worktree's text that the user's folder has already
+ROOT/worktrees/ID/index           git index of the changes that the user's folder has received
 ROOT/worktrees/ID/unbrought       exists while the worktree may have changes that the user's folder lacks
 
 The json file is written last: if it is missing, the creation of the worktree was interrupted.
@@ -25,8 +25,9 @@ NOTE, INDEX, UNBROUGHT = "worktree.json", "index", "unbrought"
 
 @dataclass(frozen=True, slots=True)
 class StoredWorktree:
-    """A worktree. `top` is the user's working tree, `tree` the one of the session, `git_folder` its folder in the
-    repository. `prefix` is the folder that the session works in, below both, "" for the whole tree.
+    """The worktree of a session. `top` is the path of the user's working tree, `tree` the path of the
+    session's worktree, `git_folder` the folder in the repository that git uses for the worktree. `prefix` is
+    the relative path of the session's working directory in both trees, "" for the whole tree.
     """
 
     top: str
@@ -36,12 +37,14 @@ class StoredWorktree:
 
 
 def worktree_path(place: Path, folder: str) -> Path:
-    """Return the path of the worktree in a place, for a session in the user's `folder`."""
+    """Return the path of a worktree below `place`. `folder` is the user's folder, and the worktree gets the
+    same name.
+    """
     return place / (Path(folder).name or "worktree")
 
 
 def write_note(place: Path, worktree: StoredWorktree) -> None:
-    """Record a finished worktree in its place.
+    """Record a completely created worktree in the folder `place`.
 
     Raises:
         OSError: it cannot be written.
@@ -55,7 +58,7 @@ def write_note(place: Path, worktree: StoredWorktree) -> None:
 
 
 def read_note(place: Path) -> StoredWorktree | None:
-    """Return the worktree in the folder `place`; None if there is none, or if its creation was interrupted."""
+    """Return the worktree in the folder `place`; None if no worktree exists or its creation was interrupted."""
     try:
         return StoredWorktree(**json.loads((place / NOTE).read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -68,7 +71,7 @@ def has_unbrought(place: Path) -> bool:
 
 
 def mark_unbrought(place: Path, *, is_unbrought: bool) -> None:
-    """Note whether a worktree may have changes that the user's folder does not have. Does not raise."""
+    """Record whether a worktree may have changes that the user's folder does not have. Does not raise."""
     with suppress(OSError):
         if is_unbrought:
             (place / UNBROUGHT).touch(FILE_MODE)
@@ -84,7 +87,7 @@ def remove_worktree(place: Path) -> None:
     if not place.is_dir():
         return
     for git_folder in _git_folders(place):
-        # The repository's record of a worktree names the worktree. Anything else must not be deleted.
+        # Delete the folder in the repository only if its `gitdir` file names this worktree.
         with suppress(OSError):
             named = Path((git_folder / "gitdir").read_text("utf-8", "surrogateescape").strip())
             if git_folder.parent.name == "worktrees" and named.parent.parent.samefile(place):
@@ -105,7 +108,7 @@ def _git_folders(place: Path) -> set[Path]:
 
 
 def _retry(function: Callable[[str], object], path: str, _: object) -> None:
-    """Make the folder of `path` writable and try again."""
+    """Make `path` and its folder writable and call `function` again."""
     with suppress(OSError):
         os.chmod(os.path.dirname(path), 0o700)
         if os.chmod in os.supports_follow_symlinks:
