@@ -53,12 +53,12 @@ _TRANSIENT = frozenset(("network", "overloaded", "rate_limit", "server", "timeou
 
 @dataclass(frozen=True, slots=True)
 class AttemptSetup:
-    """How attempts are started. `child` is the program that runs one `agent-ls exec` and ends when its
-    standard input ends.
+    """Settings for starting attempts. `child` is the command line of the program that runs one `agent-ls
+    exec`. The program ends when its standard input ends.
 
-    `environ` are the variables of that program. Work folders are on `machine`, where git and checks run,
-    without keys. `pace` is the shared file and the maximum number of model requests per minute of all
-    attempts; None: no limit.
+    `environ` are the environment variables of that program. Work folders are on `machine`; git and checks run
+    there, without secret keys in their environment. `pace` is the path of the shared file and the maximum
+    number of model requests per minute of all attempts together, None for no limit.
     """
 
     child: Sequence[str]
@@ -70,7 +70,7 @@ class AttemptSetup:
 
 
 def tool_environ() -> Mapping[str, str]:
-    """Return the variables of this process without keys."""
+    """Return the environment variables of this process without secret keys."""
     from agent_ls.app.models.key_store import load_credentials
 
     return without_secrets(os.environ, load_credentials().known_secrets())
@@ -84,8 +84,8 @@ def make_launch(
     *,
     keeps_work: bool,
 ) -> AttemptSetup:
-    """Return how this process starts attempts, with its own variables and keys. `machine` None: work on this
-    machine.
+    """Return the settings for attempts that get this process's environment variables and keys. If `machine`
+    is None, work folders are on this machine.
     """
     return AttemptSetup(
         child=(sys.executable, "-m", "agent_ls.cli.batch_child"),
@@ -99,7 +99,7 @@ def make_launch(
 
 @dataclass(frozen=True, slots=True)
 class AttemptUsage:
-    """Figures from the events of one attempt."""
+    """Usage and error of one attempt, computed from its events."""
 
     model: str = ""
     session_id: str = ""
@@ -116,7 +116,8 @@ async def run_attempt(
 ) -> Result:
     """Run one attempt, with its files in `folder`, which contains only the task.
 
-    The result is stored before this returns. A cancelled attempt stores none, and the next run repeats it.
+    The result is stored before this returns. A cancelled attempt stores no result, so that the next run
+    repeats it.
 
     Raises:
         OSError: the result folder cannot be written.
@@ -166,7 +167,9 @@ async def run_attempt(
 async def _run_agent(
     task: Task, folder: Path, work: str, lock: TaskLock, launch: AttemptSetup
 ) -> tuple[int, bool]:
-    """Run the child process to its end. Returns its exit code, and whether it was ended at the time limit."""
+    """Run the child process until it ends. Returns its exit code and whether it was terminated at the time
+    limit.
+    """
     arguments = ["exec", "--json", *launch.machine.arguments(work), "--approve", task.approve]
     for option, value in (("--provider", task.provider), ("--model", task.model), ("--effort", task.effort)):
         arguments += [f"{option}={value}"] if value else []
@@ -221,7 +224,9 @@ async def _end(process: Process) -> None:
 async def _run_check(task: Task, folder: Path, work: str, launch: AttemptSetup) -> CheckResult:
     environment = launch.machine.environment(work)
     await environment.initialize()
-    if isinstance(environment, LocalEnvironment):  # a far end ends the commands of a lost connection itself
+    if isinstance(
+        environment, LocalEnvironment
+    ):  # on a remote machine, the server there ends the commands of a lost connection
         await to_thread.run_sync(write_atomically, folder / CHECK_MARK, environment.mark)
     try:
         ended = await environment.exec_command(
@@ -241,7 +246,9 @@ async def _run_check(task: Task, folder: Path, work: str, launch: AttemptSetup) 
 
 
 def read_usage(folder: Path) -> AttemptUsage:
-    """Read the figures from the events of an attempt. Incomplete or unknown lines are skipped. Blocks."""
+    """Compute usage and error from the stored events of an attempt. Incomplete or unknown lines are skipped.
+    Blocks.
+    """
     usage = AttemptUsage()
     with (folder / EVENTS).open("rb") as events:
         for line in events:

@@ -1,7 +1,7 @@
-"""Run the tasks of a batch on the workers of a Dask cluster. The result folder is the only state, as it is locally.
-
-Dask decides where a task runs, and gives it to another worker when one is lost. Whether it still has to run is decided
-by the result folder, under the lock of the task.
+"""Run the tasks of a batch on the workers of a Dask cluster. As in a local run, the result folder is the only
+state. Dask decides on which worker a task runs, and moves the task to another worker if its worker is lost.
+The worker runs the task only if the result folder has no final result for it, checked under the lock of the
+task.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ HINT = (
     "workers need the same version of agent-ls, and the same folders at the same paths: `agent-ls docs batch`"
 )
 SUBMISSIONS = 4
-"""How often a task is submitted to the cluster. Dask itself also repeats a task whose worker was lost a few
-times.
+"""Maximum number of times that a task is submitted to the cluster. Dask itself also repeats a task whose
+worker was lost a few times.
 """
 
 
 class DaskRunner:
-    """Runs tasks on the cluster of the scheduler at `address`. The other parameters are those of BatchRunner."""
+    """Runs tasks on the cluster of the Dask scheduler at `address`. The other parameters have the same
+    meaning as in BatchRunner.
+    """
 
     def __init__(
         self, out: ResultFolder, launch: AttemptSetup, report: Report, address: str, *, attempts: int = 2
@@ -52,11 +54,12 @@ class DaskRunner:
         self._stop = out.path / f".stop-{uuid.uuid4().hex}"
 
     async def run(self, tasks: Sequence[Task]) -> BatchProgress:
-        """Run every task that has no final result. A termination signal starts no more tasks and gives the running
-        ones a few seconds.
+        """Run every task that has no final result. After a termination signal, no more tasks are started, and
+        running tasks get a few seconds to end.
 
         Raises:
-            AppError: Dask is not installed, no scheduler answers, or a worker cannot use the result folder.
+            AppError: Dask is not installed, no scheduler can be reached, or a worker cannot use the result
+            folder.
         """
         progress = await to_thread.run_sync(read_progress, self._out, tasks, self._attempts)
         self._report(progress, "")
@@ -80,7 +83,7 @@ class DaskRunner:
             raise AppError("--dask needs Dask", f"install it: {extra_command('dask')}") from None
         if not re.fullmatch(r"([a-z]+://)?[^/\s]+:[0-9]{1,5}", self._address):
             raise AppError(f"--dask {self._address}: not an address of a Dask scheduler", ADDRESS_HINT)
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # hide its tracebacks from users
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # hide Dask's tracebacks from users
         client_type: Any = distributed.Client  # its methods have no types
         try:
             client: Any = await client_type(self._address, asynchronous=True, timeout=CONNECT_SECONDS)
@@ -100,7 +103,7 @@ class DaskRunner:
 
         as_completed: Any = distributed.as_completed
         given = {task.id: 0 for task in tasks}
-        owners: dict[Any, Task] = {}  # tasks by future; Dask drops a future that nothing refers to
+        owners: dict[Any, Task] = {}  # tasks by future; Dask cancels a future that is no longer referenced
         waiting = as_completed()
 
         def submit(task: Task) -> None:
@@ -138,7 +141,8 @@ class DaskRunner:
             raise failure
 
     async def _check_lost(self, task: Task, future: Any, count: int) -> None:
-        """Raise an error for a task without a result, unless Dask gave it up because its workers were lost.
+        """Check why a task has no result. Returns if Dask gave the task up because its workers were lost, so
+        that it can be submitted again.
 
         Raises:
             AppError: the task could not be run.
@@ -165,7 +169,7 @@ class DaskRunner:
             requests_per_minute=self._launch.pace[1] if self._launch.pace else None,
             keeps_work=self._launch.keeps_work,
         )
-        # Use a new key for each submission, because Dask answers a repeated key from its memory.
+        # Use a new key for each submission, because Dask returns its stored result for a repeated key.
         return client.submit(
             run_task, request_text(request), key=f"agent-ls-{task.id}-{uuid.uuid4().hex}", pure=False
         )

@@ -1,9 +1,9 @@
 """Run one task of a batch on a worker of a Dask cluster.
 
 The worker starts this module as a program, with the request as a line of standard input. The program runs the
-task as the local runner does: under the task's lock, and only if it has no final result. It ends when its
-standard input ends. So the task ends with a killed worker, and the next worker waits for the lock before it
-begins.
+task as the local runner does: under the task's lock, and only if it has no final result. The program ends
+when its standard input ends. If the worker is killed, the task therefore ends too, and the next worker waits
+for the lock before it begins.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ EXIT_REFUSED = 2
 
 @dataclass(frozen=True, slots=True)
 class DaskRequest:
-    """A task with the options of its batch. The folders have the same paths on all machines.
-
-    `stop` is a file whose existence asks to stop. `version` is the version of agent-ls: workers must have the
-    same.
+    """A task with the options of its batch. The folders have the same paths on all machines. `stop` is the
+    path of a file; if the file exists, the task must stop. `version` is the version of agent-ls, which must
+    be the same on the workers.
     """
 
     task: Mapping[str, Any]
@@ -46,7 +45,8 @@ class DaskRequest:
 
 
 def run_task(text: str) -> str:
-    """Run the task of a request, in a process of its own. Returns the reason why it could not be run, "" for none.
+    """Run the task of a request in its own process. Returns the reason why the task could not be run, "" if
+    it was run.
 
     Blocks. Called in a thread of a Dask worker.
     """
@@ -85,7 +85,9 @@ def run_task(text: str) -> str:
 
 
 def main() -> int:
-    """Read a request and run its task. Returns 0 even for a failed task, because its result has the failure."""
+    """Read a request and run its task. Returns 0 even for a failed task, because the stored result describes
+    the failure.
+    """
     line = b""
     while not line.endswith(b"\n"):
         data = os.read(0, 1024 * 1024)

@@ -1,5 +1,5 @@
-"""Display the progress of a batch: a line for each change, and on a terminal a last line that is kept up to
-date.
+"""Display the progress of a batch: one line for each change. On a terminal, the last line is a summary that
+is updated in place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ _CLEAR_LINE = "\r\x1b[K"
 
 
 class Display:
-    """Writes progress to `out`. `as_json`: one object per result and a last one with the sums."""
+    """Writes progress to `out`. If `as_json`, it writes one JSON object per result and a last object with the
+    sums.
+    """
 
     def __init__(
         self,
@@ -36,7 +38,7 @@ class Display:
         self._written: set[str] = set()
 
     def report(self, progress: BatchProgress, sentence: str) -> None:
-        """Write a change of the state."""
+        """Write the results or the sentence of one change of the progress."""
         if self._as_json:
             for result in progress.results.values():
                 if result.id not in self._written:
@@ -49,7 +51,7 @@ class Display:
         self._out.flush()
 
     def line(self, progress: BatchProgress) -> str:
-        """Return one line with the whole state."""
+        """Return a one-line summary of the progress."""
         sums = Sums([*progress.results.values(), *progress.earlier])
         words = [
             f"{len(progress.results)} of {progress.total} done",
@@ -64,7 +66,7 @@ class Display:
         return ", ".join(words)
 
     def finish(self, progress: BatchProgress) -> None:
-        """Write the end of the run."""
+        """Write the final summary of the run."""
         if self._as_json:
             sums = Sums([*progress.results.values(), *progress.earlier])
             end = {
@@ -83,7 +85,9 @@ class Display:
 
 
 class Sums:
-    """Tokens and cost of several results; `cost_usd` counts only known prices, None without any."""
+    """Total tokens and cost of several results. `cost_usd` is the sum of the known costs, None if no cost is
+    known.
+    """
 
     def __init__(self, results: Collection[Result]) -> None:
         self.tokens = sum(result.input_tokens + result.output_tokens for result in results)
@@ -91,7 +95,7 @@ class Sums:
         self.cost_usd = round(sum(costs), 6) if costs else None
 
     def describe(self) -> str:
-        """Return the sums in words."""
+        """Return the sums as text for users."""
         cost = "" if self.cost_usd is None else f", ${self.cost_usd:.2f}"
         return f"{self.tokens:,} tokens{cost}"
 

@@ -1,4 +1,4 @@
-"""The machine of `agent-ls batch --on`, on which work folders are made."""
+"""The remote machine of `agent-ls batch --on`, on which the work folders are created."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from agent_ls.environments.far.place import Place, PlaceNameError, check_place
 from agent_ls.environments.local.environ import EnvRules
 
 COMMAND_MS = 3_600_000
-"""Time limit of one command of git, of a copy and of a removal: a checkout may be large."""
+"""Time limit of one git command, copy or removal. Large, because a checkout may be large."""
 PATCH_BYTES = 512 * 1024 * 1024
 
 _CACHE = 'printf %s "${XDG_CACHE_HOME:-$HOME/.cache}"'
@@ -34,11 +34,12 @@ _REMOVE = f'test -e "$1" || exit {_ABSENT}; rm -rf -- "$1" 2>/dev/null || {{ chm
 
 
 class FarMachine:
-    """The machine of `--on`. Work folders are in the user's cache folder on it, below the id of the result
-    folder.
+    """The remote machine that `--on` names. Work folders are in the user's cache folder on that machine, in a
+    subfolder named by the id of the batch.
 
-    Each attempt has a new folder, because a far end whose connection was lost may still be ending a command
-    in an earlier one. `environ` are the variables of the client program, without keys.
+    Each attempt gets a new folder, because after a lost connection the remote machine may still be ending a
+    command in the earlier folder. `environ` are the environment variables of the local client program,
+    without secret keys.
     """
 
     def __init__(self, place: Place, environ: Mapping[str, str], out: ResultFolder) -> None:

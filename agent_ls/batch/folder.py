@@ -1,7 +1,9 @@
-"""The result folder of a batch: one folder per task, one per attempt. A result is written last, by a rename.
+"""The result folder of a batch: one folder per task, and in it one folder per attempt. The result file of an
+attempt is written last, by a rename.
 
 The folder is the only state. A task with a final result is never run again. An attempt without a result was
-interrupted, and is renamed. A lock file per task keeps two processes from working on one task.
+interrupted, and its folder is renamed. A lock file per task prevents two processes from working on the same
+task.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The end of one attempt. `task_digest` identifies the task that it belongs to, `error` is one sentence.
-
-    `is_transient`: another attempt may succeed (a crash, the network, an overloaded provider).
+    """The result of one attempt. `task_digest` identifies the content of the task, `error` is one sentence.
+    `is_transient` is True if another attempt may succeed (after a crash, a network error, an overloaded
+    provider).
     """
 
     id: str
@@ -71,7 +73,9 @@ class Result:
 
 
 class TaskLock:
-    """The right to work on one task. It ends with the last process that has the descriptor open."""
+    """The lock of one task. The kernel releases the lock when the last process that has the descriptor open
+    ends.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -110,12 +114,14 @@ class TaskFolder:
         return TaskLock(descriptor)
 
     def attempts(self) -> Sequence[tuple[int, Path]]:
-        """Return the attempts by number, without those that were renamed because they were interrupted."""
+        """Return the attempts with their numbers, in order. Interrupted attempts, which were renamed, are
+        left out.
+        """
         found = [(int(it[1]), path) for path in _entries(self.path) if (it := _ATTEMPT.match(path.name))]
         return sorted(found)
 
     def last_result(self) -> Result | None:
-        """Return the newest result, if any."""
+        """Return the newest result of the task; None if it has no result."""
         for _, path in reversed(self.attempts()):
             if result := read_result(path):
                 return result
@@ -136,7 +142,7 @@ class TaskFolder:
         return lost
 
     def begin(self, task: Task) -> tuple[int, Path]:
-        """Make the folder of the next attempt. Returns its number and path. The lock must be held."""
+        """Create the folder of the next attempt. Returns its number and path. The lock must be held."""
         number = max((number for number, _ in self.attempts()), default=0) + 1
         path = self.path / f"attempt-{number}"
         path.mkdir()
@@ -155,7 +161,7 @@ class ResultFolder:
         self.path = path.absolute()
 
     def prepare(self) -> None:
-        """Make the folder, readable by its owner only. Blocks.
+        """Create the folder, readable by its owner only. Blocks.
 
         Raises:
             AppError: it cannot be made.
@@ -167,8 +173,8 @@ class ResultFolder:
             raise folder_error(self.path, error) from None
 
     def identity(self) -> str:
-        """Return the random id of this batch, which names its folders on another machine. The first caller
-        creates it. Blocks.
+        """Return the random id of this batch. Folders of the batch on another machine are named by this id.
+        The first call creates the id. Blocks.
 
         Raises:
             AppError: the folder cannot be written, or the file with the id is damaged.
@@ -188,7 +194,7 @@ class ResultFolder:
         return name
 
     def task(self, task_id: str) -> TaskFolder:
-        """Return the folder of a task, which may not exist yet."""
+        """Return the folder of a task. The folder may not exist yet."""
         return TaskFolder(self.path / "tasks" / task_id)
 
     def tasks(self) -> Iterator[TaskFolder]:
@@ -203,12 +209,14 @@ class ResultFolder:
 
 
 def write_result(folder: Path, result: Result) -> None:
-    """Store the result of an attempt, as its last file. Blocks."""
+    """Store the result of an attempt. Must be called after all other files of the attempt were written.
+    Blocks.
+    """
     write_atomically(folder / RESULT, json.dumps(to_json(result), indent=1) + "\n")
 
 
 def to_json(result: Result) -> dict[str, Any]:
-    """Return the fields of a result by their names in JSON."""
+    """Return the fields of a result as JSON, with camelCase names."""
     raw = {_camel(name): value for name, value in asdict(result).items()}
     if result.check:
         raw["check"] = {_camel(name): value for name, value in asdict(result.check).items()}
@@ -216,7 +224,7 @@ def to_json(result: Result) -> dict[str, Any]:
 
 
 def read_result(folder: Path) -> Result | None:
-    """Read the result of an attempt; None if it has none. Blocks.
+    """Read the result of an attempt; None if the attempt has no result. Blocks.
 
     Raises:
         AppError: the file is not a result.
@@ -244,7 +252,7 @@ def _camel(name: str) -> str:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that a crash or a loss of power leaves the old content or the new. Blocks."""
+    """Write a file so that after a crash or a power failure it has either the old or the new content. Blocks."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

@@ -1,5 +1,5 @@
-"""Interface to the machine with the work folders of a batch. `FarMachine` (far_machine.py) is the machine of
-`--on`.
+"""Interface to the machine on which a batch creates its work folders. `FarMachine` (far_machine.py)
+implements it for `--on`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from agent_ls.environments.local.environment import LocalEnvironment
 
 
 class BatchMachine(Protocol):
-    """Makes, copies and removes folders, and runs git and checks.
-
-    `name` is for messages.
+    """Creates, copies and removes folders, and runs git and checks, on one machine. `name` names the machine
+    in messages.
     """
 
     name: str
 
     async def start(self) -> None:
-        """Connect, if that is necessary. May be called again, which connects again after a loss.
+        """Connect to the machine if necessary. Call again to reconnect after a lost connection.
 
         Raises:
             AppError: the machine cannot be used.
@@ -38,8 +37,8 @@ class BatchMachine(Protocol):
     async def close(self) -> None: ...
 
     async def git(self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]) -> GitOutput:
-        """Run git to its end in a folder. Variables that name a repository to git are removed, except those
-        in `variables`.
+        """Run git in a folder until it ends. Environment variables by which git finds a repository are
+        removed, except those in `variables`.
 
         Raises:
             AppError: git cannot be started. EnvironmentLostError.
@@ -47,7 +46,7 @@ class BatchMachine(Protocol):
         ...
 
     async def read(self, path: str) -> bytes:
-        """Return the content of a file that git wrote.
+        """Return the content of the patch file that git wrote.
 
         Raises:
             AppError: it cannot be read. EnvironmentLostError.
@@ -59,7 +58,7 @@ class BatchMachine(Protocol):
         ...
 
     def arguments(self, folder: str) -> Sequence[str]:
-        """Return the options of `agent-ls exec` to work in this folder."""
+        """Return the options with which `agent-ls exec` works in this folder."""
         ...
 
     async def leftovers(self) -> Collection[str]:
@@ -67,8 +66,8 @@ class BatchMachine(Protocol):
         ...
 
     async def make_folder(self, task_id: str, source: str) -> tuple[str, str]:
-        """Make a folder for an attempt. Returns its path, and the path of the work folder to make in it. The
-        work folder is named like `source`, because the model sees its path.
+        """Create a folder for an attempt. Returns its path, and the path at which the caller must create the
+        work folder. The work folder has the same name as `source`, because the model sees its path.
 
         Raises:
             AppError: it cannot be made. EnvironmentLostError.
@@ -84,7 +83,8 @@ class BatchMachine(Protocol):
         ...
 
     async def remove(self, task_id: str) -> bool:
-        """Remove the folders of all attempts of a task, as far as possible. Returns whether there was one.
+        """Remove the work folders of all attempts of a task, as far as possible. Returns False if no folder
+        existed.
 
         Raises:
             EnvironmentLostError.
@@ -93,7 +93,9 @@ class BatchMachine(Protocol):
 
 
 class LocalMachine:
-    """This machine. Work folders are in the result folder. `environ` are the variables of commands, without keys."""
+    """The local machine. Work folders are in the result folder. `environ` are the environment variables of
+    commands, without secret keys.
+    """
 
     def __init__(self, environ: Mapping[str, str], out: ResultFolder) -> None:
         self.name = "this machine"
@@ -171,7 +173,7 @@ def _first_reason(error: OSError | shutil.Error) -> str:
 
 
 def _remove(folder: Path) -> None:
-    """Delete a folder with read-only folders in it."""
+    """Delete a folder even if it contains read-only folders."""
 
     def retry(function: Callable[[str], object], path: str, _: object) -> None:
         try:

@@ -23,7 +23,7 @@ _HINT = "`agent-ls docs batch` lists the fields of a task"
 class Task:
     """One line of a manifest. Exactly one of `folder` (copied) and `repo` (checked out at `commit`) is set.
 
-    Either is an absolute path of this machine, or the full name of a folder on another machine, such as
+    The value is an absolute path on this machine, or the full name of a folder on another machine, such as
     `ssh:HOST:/path`.
     """
 
@@ -45,12 +45,12 @@ class Task:
 
     @property
     def source(self) -> str:
-        """The folder or repository that the work folder is made from."""
+        """The folder or repository from which the work folder is created."""
         return self.repo or self.folder
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all fields: two tasks with the same digest ask for the same work."""
+        """SHA-256 of all fields. Two tasks with the same digest are identical."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
 
@@ -62,13 +62,13 @@ class Shard:
     count: int = 1
 
     def has(self, task_id: str) -> bool:
-        """Return whether the task belongs to this part, which depends on its id alone."""
+        """Return whether the task belongs to this part. The result depends only on the task's id."""
         digest = hashlib.sha256(task_id.encode()).digest()
         return int.from_bytes(digest[:8], "big") % self.count == self.index - 1
 
 
 def parse_shard(text: str) -> Shard:
-    """Parse `2/8`.
+    """Parse a shard such as `2/8`.
 
     Raises:
         BadChoiceError: not a valid shard.
@@ -82,10 +82,10 @@ def parse_shard(text: str) -> Shard:
 def read_manifest(path: Path, *, is_far: bool = False) -> list[Task]:
     """Read all tasks of a manifest. Relative folders are relative to the manifest's folder. Blocks.
 
-    `is_far`: folders are on another machine, so they are not checked here and are returned as written.
+    If `is_far`, the folders are on another machine. They are then not checked, and are returned as written.
 
     Raises:
-        BadChoiceError: the file cannot be read, or a line is wrong; the message has its number.
+        BadChoiceError: the file cannot be read, or a line is invalid; the message has the number of the line.
     """
     tasks: list[Task] = []
     lines: dict[str, int] = {}
@@ -97,7 +97,7 @@ def read_manifest(path: Path, *, is_far: bool = False) -> list[Task]:
                 task = _parse(data, path, number, is_far=is_far) if data.strip() else None
                 if task is None:
                     continue
-                # Some file systems do not distinguish case, and each task has a folder with the name of its id.
+                # Each task has a folder named by its id, and some file systems do not distinguish case.
                 if first := lines.get(task.id.lower()):
                     _refuse(path, number, f"the id {task.id!r} is that of line {first} (case does not count)")
                 lines[task.id.lower()] = number
@@ -112,7 +112,9 @@ def read_manifest(path: Path, *, is_far: bool = False) -> list[Task]:
 
 
 def _numbered(file: Any) -> Iterator[tuple[int, bytes]]:
-    """Yield lines with their numbers; of a line that is too long, only the beginning is read."""
+    """Yield the lines with their numbers. A line that is too long is yielded in parts, so that memory stays
+    bounded.
+    """
     number = 0
     while data := file.readline(MAX_LINE_BYTES + 2):
         number += 1
@@ -194,7 +196,7 @@ _FIELDS = {
     "maxSeconds": (_NUMBER, "max_seconds"),
     "tags": (_OBJECT, "tags"),
 }
-"""The fields of a line, by their names in JSON: the type, and the attribute of `Task`."""
+"""The fields of a manifest line by JSON name, with their type and the attribute of `Task`."""
 
 FIELD_NAMES: Collection[str] = _FIELDS.keys()
 

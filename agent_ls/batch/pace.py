@@ -1,4 +1,4 @@
-"""Limit the model requests per minute of several processes, by a file that they share."""
+"""Limit the total number of model requests per minute of several processes by a shared file."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ _POLL_SECONDS = 0.02
 
 
 class SharedPace(Middleware):
-    """Delays requests so that those of all processes with this file are at least a fixed time apart.
+    """Delays requests so that the requests of all processes that share this file are at least 60 /
+    `per_minute` seconds apart.
 
-    The file has the time of the next free slot. A process that is killed loses at most its own slot.
+    The file contains the time at which the next request may start. If a process is killed, at most one slot
+    stays unused.
     """
 
     def __init__(self, path: Path, per_minute: int) -> None:
@@ -45,8 +47,8 @@ class SharedPace(Middleware):
         await anyio.sleep(pause)
 
     def _take_slot(self) -> float | None:
-        """Return the seconds until the slot of this request; None while another process has the file locked.
-        0 without the file.
+        """Reserve a slot and return the seconds until it begins. Returns None while another process has the
+        file locked, and 0 if the file cannot be used.
         """
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)

@@ -24,7 +24,7 @@ RECHECK_SECONDS = 1.0
 
 @dataclass
 class BatchProgress:
-    """The state of a run, for display. `earlier` are results of attempts that were followed by another
+    """The progress of a run, for display. `earlier` has the results of attempts that were followed by another
     attempt.
     """
 
@@ -37,16 +37,18 @@ class BatchProgress:
 
     @property
     def failed(self) -> int:
-        """Return how many results are failures."""
+        """The number of results that are not a success."""
         return sum(not result.is_success for result in self.results.values())
 
 
 Report = Callable[[BatchProgress, str], None]
-"""Called after each change with the state and a sentence about the change ("" for none)."""
+"""Function called after each change with the progress and a sentence about the change ("" for none)."""
 
 
 class BatchRunner:
-    """Runs tasks in a result folder. `jobs` attempts run at a time, `attempts` is how often a task is tried."""
+    """Runs tasks and stores the results in `out`. Up to `jobs` attempts run at the same time, and a task gets
+    at most `attempts` attempts.
+    """
 
     def __init__(
         self, out: ResultFolder, launch: AttemptSetup, report: Report, *, jobs: int = 1, attempts: int = 2
@@ -61,11 +63,12 @@ class BatchRunner:
         self._failure: AppError | None = None
 
     async def run(self, tasks: Sequence[Task]) -> BatchProgress:
-        """Run every task that has no final result. The first termination signal starts no more tasks and gives the
-        running ones a few seconds; a second one ends them at once.
+        """Run every task that has no final result. After the first termination signal, no more tasks are
+        started and running tasks get a few seconds to end. A second signal ends them at once.
 
         Raises:
-            AppError: the result folder or the place cannot be used, or the folder holds results of other tasks.
+            AppError: the result folder or the machine cannot be used, or the folder has results of other
+            tasks.
         """
         machine = self._launch.machine
         self._progress = await to_thread.run_sync(read_progress, self._out, tasks, self._attempts)
@@ -98,7 +101,7 @@ class BatchRunner:
             raise self._failure
 
     async def _remove_leftover(self, task: Task) -> None:
-        """Remove the work folder of a finished task whose runner was killed before it could."""
+        """Remove the work folder of a finished task. It remains if the runner was killed before removing it."""
         lock = await to_thread.run_sync(self._out.task(task.id).take)
         if lock is None:
             return  # the process that runs the task is removing the folder
@@ -109,8 +112,8 @@ class BatchRunner:
             lock.release()
 
     async def _work(self, task: Task) -> None:
-        """Run attempts of one task until it has its final result. The caller acquired a slot of the limiter,
-        which this releases.
+        """Run attempts of one task until the task has its final result. The caller has acquired a slot of the
+        limiter for the task; this method releases it.
         """
         has_slot = True
         try:
@@ -131,8 +134,8 @@ class BatchRunner:
                 self._jobs.release_on_behalf_of(task.id)
 
     async def _try_once(self, task: Task) -> float | None:
-        """Make one attempt. Returns None if the task has its final result, otherwise the seconds until the
-        next try.
+        """Make one attempt. Returns None if the task now has its final result, otherwise the seconds until
+        the next attempt.
         """
         lock = await to_thread.run_sync(self._out.task(task.id).take)
         if lock is None:
@@ -204,10 +207,10 @@ class BatchRunner:
 
 
 def read_progress(out: ResultFolder, tasks: Sequence[Task], attempts: int) -> BatchProgress:
-    """Return the state that a result folder has for these tasks. Blocks.
+    """Compute the progress of these tasks from a result folder. Blocks.
 
     Raises:
-        AppError: the folder cannot be read, or holds results of other tasks.
+        AppError: the folder cannot be read, or has results of other tasks.
     """
     progress = BatchProgress(len(tasks))
     for task in tasks:
@@ -219,10 +222,10 @@ def read_progress(out: ResultFolder, tasks: Sequence[Task], attempts: int) -> Ba
 
 
 def final_result(out: ResultFolder, task: Task, attempts: int) -> Result | None:
-    """Return the result of a task that is not tried again; None if there is none. Blocks.
+    """Return the final result of a task; None if the task needs another attempt. Blocks.
 
     Raises:
-        AppError: as `read_progress`.
+        AppError: the folder cannot be read, or has a result of another task with this id.
     """
     result = out.task(task.id).last_result()
     if result and result.task_digest != task.digest:
@@ -235,7 +238,7 @@ def final_result(out: ResultFolder, task: Task, attempts: int) -> Result | None:
 
 
 def describe(result: Result) -> str:
-    """Return one line about a result."""
+    """Return a one-line description of a result for users."""
     words = f"{result.id}: {result.status}"
     if result.check:
         words += (

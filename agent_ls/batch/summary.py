@@ -1,4 +1,4 @@
-"""The files about a whole batch: a line for each result, the predictions, and the merge of several result folders."""
+"""Write the summary and prediction files of a batch, and merge several result folders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUMMARY, PREDICTIONS = "summary.jsonl", "predictions.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class MergeCounts:
-    """How many tasks a merge added, and how many the target already had."""
+    """The number of tasks that a merge added, and of tasks that the target already had."""
 
     added: int
     known: int
@@ -46,11 +46,12 @@ def write_summary(out: ResultFolder) -> list[Result]:
 
 
 def merge(sources: Sequence[ResultFolder], target: ResultFolder) -> MergeCounts:
-    """Copy the tasks with results of `sources` into `target`, and write its summary. Can be repeated. Blocks.
+    """Copy all tasks with results from `sources` into `target`, and write the summary of `target`. Can be
+    repeated. Blocks.
 
     Raises:
-        AppError: a source has no results, two folders have results of different tasks with one id, or a file
-            cannot be read or written. Tasks copied before remain.
+        AppError: a source has no results, two folders have results of different tasks with the same id, or a
+        file cannot be read or written. Tasks that were already copied remain.
     """
     for source in sources:
         if not (source.path / "tasks").is_dir():
@@ -83,7 +84,9 @@ def merge(sources: Sequence[ResultFolder], target: ResultFolder) -> MergeCounts:
 
 
 def _copy(source: TaskFolder, target: TaskFolder) -> None:
-    """Copy a task's folder so that an interrupted copy is not taken for a result."""
+    """Copy a task's folder under a temporary name and rename it, so that an interrupted copy does not look
+    like a result.
+    """
     part = target.path.with_name(f".part-{target.path.name}")
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(source.path, part)

@@ -1,8 +1,8 @@
-"""Make the folder that an attempt works in, and the patch of the changes in it.
+"""Create the folder in which an attempt works, and a patch of the changes made in it.
 
-Attempts never work in the user's own folder. A repository gets a git work tree at the task's revision; a
-plain folder is copied. Git runs without hooks, and with an index outside the work folder, which the agent
-cannot change.
+Attempts never work in the user's own folder. For a repository, the work folder is a git worktree at the
+task's revision; a plain folder is copied. Git runs without hooks. Its index is outside the work folder, so
+that the agent cannot change it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _DIFF = ("diff", "--cached", "--binary", "--full-index", "--no-ext-diff", "--no-
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """A folder to work in. `git_folder`, `index` and `patch` are outside of it; `base` is the tree to compare with."""
+    """The work folder of an attempt. `git_folder`, `index` and `patch` are paths outside of it. `base` is the
+    git tree or commit from which the patch is computed.
+    """
 
     path: str
     git_folder: str
@@ -36,14 +38,14 @@ class WorkFolder:
 
 
 class WorkFolders:
-    """Makes and removes work folders on a machine."""
+    """Creates and removes work folders on a machine."""
 
     def __init__(self, machine: BatchMachine) -> None:
         self._machine = machine
         self._locks: dict[str, anyio.Lock] = {}
 
     async def check_revisions(self, tasks: Sequence[Task]) -> None:
-        """Check that each task with a repository names a folder that is one, and a revision that it has.
+        """Check for each task with `repo` that `repo` is a git repository and contains the revision `commit`.
 
         Raises:
             AppError: a repository or revision does not exist; the message names the task.
@@ -60,7 +62,7 @@ class WorkFolders:
                     raise AppError(f"task {task.id}: {error}", error.hint) from error
 
     async def make(self, task: Task) -> WorkFolder:
-        """Make the work folder of a task.
+        """Create the work folder of a task.
 
         Raises:
             AppError: git failed, or a file cannot be copied. EnvironmentLostError.
@@ -85,7 +87,8 @@ class WorkFolders:
         return WorkFolder(path, git_folder_of_copy, index, patch, tree)
 
     async def patch(self, work: WorkFolder) -> bytes:
-        """Return the changes as a git patch, new files included, ignored files not.
+        """Return the changes in a work folder as a git patch. It includes new files, but not files that git
+        ignores.
 
         Raises:
             AppError: git failed, or the patch cannot be read. EnvironmentLostError.
@@ -96,7 +99,7 @@ class WorkFolders:
         return await self._machine.read(work.patch)
 
     async def remove(self, task: Task) -> None:
-        """Remove the work folder of a task, if there is one, even if making it was interrupted.
+        """Remove the work folder of a task if it exists, even if its creation was interrupted.
 
         Raises:
             AppError: git failed. EnvironmentLostError.
