@@ -1,1 +1,3 @@
-"""Replay a recorded session: the same loop with the recorded answers."""
+"""Replay a recorded session: run the real agent loop, with the recorded answers of the model and of the
+environment.
+"""

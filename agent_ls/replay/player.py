@@ -1,4 +1,4 @@
-"""Repeat the user's actions of a recorded session, at the same model calls."""
+"""Repeat the user's actions of a recorded session, each during the same model call as in the recording."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ TimedEvent: TypeAlias = tuple[int, Mapping[str, Any]]
 
 @dataclass(slots=True)
 class RecordedInput:
-    """A message of the user. `before` are steering messages sent while no turn ran; `begins_at` counts the
-    calls before it.
+    """A message that started a turn. `before` has the steering messages sent before it while no turn was
+    running. `begins_at` is the number of model calls before the message.
     """
 
     text: str
@@ -29,7 +29,9 @@ class RecordedInput:
 
 @dataclass(slots=True)
 class RecordedUserActions:
-    """The user's actions. `during` happen while that call (from 1) is answered; `interrupted` calls were cut off."""
+    """The user's actions in a recording. `during` has the actions by the number of the model call (from 1)
+    during which the user took them. `interrupted` has the numbers of the calls that the user interrupted.
+    """
 
     inputs: list[RecordedInput] = field(default_factory=list)
     during: dict[int, list[tuple[ActName, str]]] = field(default_factory=dict)
@@ -73,8 +75,8 @@ def extract_user_actions(events: Sequence[TimedEvent]) -> RecordedUserActions:
 
 
 class UserActionPlayer:
-    """Repeats the actions in a live session. The replayed model reports when a call begins and where one was
-    cut off.
+    """Repeats the recorded actions in a live session. The replayed model reports when a call begins, and when
+    the recorded answer of a call is incomplete.
     """
 
     def __init__(self, course: RecordedUserActions) -> None:
@@ -99,13 +101,15 @@ class UserActionPlayer:
                         self._answer(live, event)
 
     def call_begins(self, number: int) -> None:
-        """Perform the actions of call `number` (from 1); 0 are those before the first call."""
+        """Perform the actions recorded during call `number` (from 1); 0 means before the first call."""
         for act, text in self._course.during.pop(number, ()):
             if self._live:
                 getattr(self._live.session, act)(text)
 
     def was_cut(self, number: int) -> bool:
-        """Return whether the user interrupted the turn at this call; if so, interrupt it here too."""
+        """Interrupt the turn if the user interrupted it at this call in the recording. Returns whether that
+        was the case.
+        """
         if number not in self._course.interrupted or not self._live:
             return False
         self._live.session.interrupt()
@@ -127,7 +131,8 @@ class UserActionPlayer:
 
 
 def _recorded_answer(recorded: Mapping[str, Any]) -> ApprovalAnswer:
-    # Rule ids belong to the recorded session. Later requests that a rule allowed are answered as recorded.
+    # Rule ids belong to the recorded session. Later requests that such a rule allowed get the recorded
+    # answer.
     return ApprovalAnswer(
         "allow" if recorded["decision"] == "allow" else "deny",
         reason=str(recorded.get("reason", "")),

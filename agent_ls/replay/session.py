@@ -68,15 +68,15 @@ _VOLATILE = frozenset(
 )  # fmt: skip
 _TRUSTING: Mapping[object, Trusting] = {"unknown": "asked", "restricted": "restricted"}
 _SKIPPED = frozenset(
-    # Messages are compared when the model gets them, not when they were sent. Whether a command waited for
+    # Messages are compared when the model gets them, not when they are sent. Whether a command waited for
     # input depends on timing.
     "title session_end state retry hunk_state queue steering_queued steering_removed terminal_waiting".split()
 )
 
 
 INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "GEMINI.md", "instructions.md", "memory.md"})
-"""Files that a session reads by itself. A recording by an earlier version may have no answer for some of
-them; they count as missing.
+"""Names of files that a session reads without a request of the model. If the recording, for example by an
+earlier version, has no answer for a file, the file counts as missing.
 """
 
 
@@ -87,10 +87,9 @@ class BadRecordingError(AppError):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A recording. `events` are JSON; `asked` (requests) and `said` (answers) have one entry for each model
-    call.
-
-    `calls_before`: for each event, the number of model calls that had begun before it.
+    """The content of a recording file. `events` are JSON. `asked` (requests) and `said` (answers) have one
+    entry for each model call. `calls_before` has for each event the number of model calls that had begun
+    before it.
     """
 
     header: Mapping[str, Any]
@@ -103,7 +102,9 @@ class Recording:
 
 @dataclass
 class ReplayResult:
-    """The result. `differences` is empty if everything was as recorded; `files` are the written files, by path."""
+    """The result of a replay. `differences` is empty if the replay matched the recording. `files` has the
+    content of the written files by path.
+    """
 
     events: int = 0
     calls: int = 0
@@ -115,7 +116,7 @@ def read_recording(path: Path) -> Recording:
     """Read a recording (blocking). A truncated last line is dropped.
 
     Raises:
-        BadRecordingError: not a recording, or one of a newer version.
+        BadRecordingError: the file is not a recording, or a newer version wrote it.
     """
     try:
         lines = path.read_bytes().split(b"\n")[:-1]
@@ -192,8 +193,8 @@ async def replay(recording: Recording) -> ReplayResult:
 
 
 def _with_detected_packs(header: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the recorded settings, with the tool packs that were chosen for the folder, because replay does
-    not have the folder.
+    """Return the recorded settings, and in them the tool packs that were detected in the folder. Replay
+    cannot detect the packs, because it does not have the folder.
     """
     settings = dict(header.get("settings", {}))
     if detected := _string_list(header.get("packs")):
@@ -261,8 +262,8 @@ class _Model:
 
 
 class _Place:
-    """An environment, WebFetcher, EditorStatus and LanguageHost that returns recorded answers, each once, in
-    order of its kind.
+    """An ExecutionEnvironment, WebFetcher, EditorStatus and LanguageHost that returns the recorded answers.
+    Repeated calls with the same arguments get the answers in the recorded order.
     """
 
     def __init__(self, recording: Recording, told: ReplayResult) -> None:
@@ -270,7 +271,8 @@ class _Place:
         self._told = told
         self._answers: dict[str, deque[Any]] = {}
         for line in recording.place:
-            # Decoded and encoded again, so that fields newer than the recording get their defaults.
+            # Decode and encode the arguments again, so that fields added after the recording get their
+            # defaults.
             key = _key(line["place"], plain(value_of(line["given"])))
             self._answers.setdefault(key, deque()).append(line["answer"])
 
@@ -295,7 +297,8 @@ class _Place:
         return self._answer(bytes, "read_bytes", path, max_bytes)
 
     async def file_exists(self, path: str) -> bool:
-        # Paths without recorded answer do not exist: a renamed folder may be at another depth.
+        # Paths without a recorded answer count as missing, because the replayed folder may be at another
+        # depth than the recorded one.
         answers = self._answers.get(_key("file_exists", [path]))
         return bool(answers and (answers.popleft() if len(answers) > 1 else answers[0]))
 
@@ -381,8 +384,8 @@ class _Place:
         return self._answer(tuple, "problems", path)
 
     def _is_known(self, what: str, *given: Any) -> bool:
-        """Return whether the recording has answers of this kind. Some kinds need an editor, so not every
-        recording has them.
+        """Return whether the recording has an answer to this call. Some calls need an editor, so not every
+        recording has answers to them.
         """
         return _key(what, plain(list(given))) in self._answers
 
@@ -392,7 +395,8 @@ class _Place:
             words = f"{what} {json.dumps(plain(list(given)), ensure_ascii=False)[:200]}"
             self._told.differences.append(f"not recorded: {words}")
             raise UnsupportedError(f"the recording has no answer to {words}")
-        # The last answer is repeated, because how often a folder is read does not matter.
+        # The last answer is repeated, because the replay may read a folder more often than the recorded
+        # session.
         answer = value_of(waiting.popleft() if len(waiting) > 1 or what == "commit" else waiting[0])
         if isinstance(answer, Exception):
             raise answer
@@ -408,7 +412,9 @@ def _key(what: str, given: Any) -> str:
 
 
 def _compare_lanes(recorded: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the first difference of each call, and of the events outside calls. The order between calls may differ."""
+    """Compare the events of each call, and the events outside of calls, and return the first difference of
+    each group. The order between calls may differ.
+    """
     then_lanes, now_lanes = _lanes(recorded), _lanes(now)
     found = []
     for lane in dict.fromkeys((*then_lanes, *now_lanes)):
@@ -427,7 +433,7 @@ def _lanes(events: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     lanes: dict[str, list[Any]] = {}
     for event in events:
         call_id = str(event["data"].get("callId", ""))
-        # The capabilities of the machine, and the programs on it, are not part of the session.
+        # Skip warnings about the machine's sandbox and programs, because replay may run on another machine.
         if event["data"].get("code") in ("sandbox", "bad_tools"):
             continue
         # File changes of commands are detected on a disk, which replay does not have.
@@ -438,7 +444,7 @@ def _lanes(events: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _remove_volatile(value: Any, names: dict[str, str]) -> Any:
-    """Remove values that differ in every run."""
+    """Remove fields that differ in every run, and replace generated ids by numbers in order of appearance."""
     if isinstance(value, Mapping):
         return {key: _remove_volatile(it, names) for key, it in value.items() if key not in _VOLATILE}
     if isinstance(value, list):
