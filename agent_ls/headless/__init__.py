@@ -1,1 +1,1 @@
-"""Front ends without an editor: exec, demo and apply-patch."""
+"""The commands that run without an editor: exec, demo and apply-patch."""

@@ -1,5 +1,5 @@
-"""Grant the entries of `exec --allow` for one run: a tool, commands by their first words, paths, pages of a
-site.
+"""Allow the entries of `exec --allow` for one run. An entry is a tool, the first words of commands, paths, or
+a site.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from agent_ls.policy.rules import EDITS_RULE, id_of_words, tool_id
 SHELL_WORDS = frozenset(
     ". : cd command eval exec export false printf pwd set source test time true ulimit".split()
 )
-"""Built-in commands of shells, which are not programs on PATH."""
+"""Commands that are built into shells, so that they need not be programs on PATH."""
 
 EDITING = frozenset(("write_file", "edit_file", "apply_patch", "edit_notebook", "rename_symbol"))
-"""Tools that edit files, including those that only other models have, so that one command line fits all models."""
+"""Tools that edit files. The set includes tools that only some models have, so that the same command line
+works for all models.
+"""
 
 SWITCHES = {
     "web_fetch": "webFetch",
@@ -37,9 +39,8 @@ SWITCHES = {
 """Settings that enable a tool."""
 
 _OUR_TOOLS = "agent_ls.tools."
-"""Prefix of the modules of our tools, including the tools of packs that are written in Python.
-
-The function of a tool that is defined in a file is a `partial`, which has another module.
+"""Prefix of the modules of the built-in tools, including the tools of packs that are written in Python. The
+function of a tool defined in a YAML file is a `partial`, so its module has another prefix.
 """
 
 _SERVER_TOOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*__[A-Za-z0-9_]+")
@@ -49,7 +50,8 @@ _FORMS = "name a tool, the first words of commands ('npm test'), paths (write:GL
 
 
 async def allow_listed(live: LiveSession, listed: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Grant each entry while this process has the session open; nothing is stored. `environ` has the commands' PATH.
+    """Allow each entry of `listed` while this process has the session open; nothing is stored. `environ` has
+    the PATH for commands.
 
     Raises:
         BadChoiceError: an entry is unknown, or cannot be granted.
@@ -61,13 +63,13 @@ async def allow_listed(live: LiveSession, listed: Sequence[str], environ: Mappin
 
 
 async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> str:
-    """Return the id of the rule for one entry of `--allow`, or "" if it needs none."""
+    """Return the id of the rule for one entry of `--allow`, or "" if the entry needs no rule."""
     registry = live.session.profile.registry
     if tool := registry.lookup(text):
         is_ours = text in own_names() or tool.prepare.__module__.startswith(_OUR_TOOLS)
         return _rule_of_builtin(text, tool.category, tool.kind) if is_ours else tool_id(text)
     if _SERVER_TOOL.fullmatch(text):
-        # the server is started only with the first message, so its tools are not known yet
+        # the MCP server is started only with the first message, so its tools are not known yet
         return tool_id(text)
     if text in EDITING:
         return EDITS_RULE
@@ -87,7 +89,9 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
 
 
 def _rule_of_builtin(name: str, category: str, kind: str) -> str:
-    """Return the rule for edits if the tool edits files; "" for a tool without effects, which needs no rule."""
+    """Return the rule for edits if the tool edits files, or "" for a tool without effects, because such a
+    tool needs no rule.
+    """
     if category == "write":
         return EDITS_RULE
     if category == "admin":

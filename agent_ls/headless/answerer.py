@@ -1,7 +1,7 @@
-"""Answer approvals when there is no editor, more strictly than the permission modes do.
+"""Answer approval requests without an editor, more strictly than the permission modes do.
 
-Read-only calls are allowed. Other calls are allowed only by the mode, or by the list that the user gave for
-this run (allowed.py).
+Read-only calls are allowed. Other calls are allowed only by the permission mode or by the user's `--allow`
+options (allowed.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Answerer: TypeAlias = Callable[[ApprovalRequested], Awaitable[ApprovalAnswer]]
 MODES: dict[Approve, Mode] = {"never": "ask", "ask": "ask", "edits": "edits", "all": "full"}
 """The permission mode for each value of `--approve`.
 
-Effects for which the mode would ask are refused, or the user is asked on the terminal.
+If the mode requires approval, the call is refused, or with the value `ask` the user is asked on the terminal.
 """
 
 _WIDER = {
@@ -32,7 +32,9 @@ _WIDER = {
 
 
 def answerer(approve: Approve, lines: Lines) -> Answerer:
-    """Return the function that answers requests. `lines` are used only for the value `ask`."""
+    """Return the function that answers approval requests. `lines` reads the user's answers, and is used only
+    for the value `ask`.
+    """
     if approve == "ask":
         return partial(ask, lines=lines)
 

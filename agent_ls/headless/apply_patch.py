@@ -1,7 +1,7 @@
 """Apply a v4a patch to the files below a folder, completely or not at all: `agent-ls apply-patch`.
 
-Output and exit codes are those of the reference program (docs/editing.md, Patches): the files on standard output
-and 0, or the errors on standard error and 1.
+Output and exit codes are the same as in the reference program (docs/editing.md, Patches): on success the
+changed files on standard output and 0, otherwise the errors on standard error and 1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DONE, FAILED = 0, 1
 
 
 def main(data: bytes, folder: Path, *, is_check: bool = False) -> int:
-    """Apply the patch and return the exit code. `folder` is absolute; `is_check` writes nothing."""
+    """Apply the patch and return the exit code. `folder` is absolute. If `is_check`, nothing is written."""
     try:
         change_set = anyio.run(_applied, data, str(folder), is_check)
     except (PatchError, EnvError) as error:
@@ -55,17 +55,20 @@ async def _applied(data: bytes, folder: str, is_check: bool) -> ChangeSet:
 
 
 class _Folder:
-    """The path policy of one folder, with links resolved. Its methods block."""
+    """A path policy that allows only paths below one folder, after resolving symbolic links. Its methods
+    block.
+    """
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._real = os.path.realpath(folder)
 
     def located(self, path: str) -> str:
-        """Return the absolute path of a file in the patch.
+        """Return the absolute path of a file that the patch names.
 
         Raises:
-            PatchError: PATH_OUTSIDE (deviation D8 in docs/deviations.md).
+            PatchError: the path is outside the folder, kind PATH_OUTSIDE (deviation D8 in
+            docs/deviations.md), or invalid.
         """
         whole = os.path.normpath(os.path.join(self._folder, path))
         if "\0" in path:

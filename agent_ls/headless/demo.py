@@ -26,11 +26,12 @@ from agent_ls.loop.events.types import ApprovalRequested, Envelope, FileChange
 
 STEER = "Please also note the fix in CHANGES.md."
 PAUSE_MS = 15
-"""Pause between words on a terminal: short enough to read along, long enough to see that the text streams."""
+"""Pause between words on a terminal: short enough for reading, long enough to see that the text is streamed.
+"""
 
 
 class ScriptedUser:
-    """Answers as a new user might."""
+    """Answers approval requests and steers once, in place of a user."""
 
     NAME = "the demo's user"
 
@@ -56,7 +57,7 @@ class ScriptedUser:
 async def play(
     folder: Path, state: Path, out: TextIO, user: Callable[[LiveSession], ScriptedUser] = ScriptedUser
 ) -> int:
-    """Run the session in `folder`. Returns the exit code, as exec does."""
+    """Run the demo session in `folder`. Returns the same exit codes as exec."""
     settings = Settings(walkthrough_pause_ms=PAUSE_MS if out.isatty() else 0)
     manager = SessionManager(
         settings=settings, credentials=Credentials(), state_dir=state, trusting="trusted"

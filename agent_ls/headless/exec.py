@@ -1,4 +1,6 @@
-"""Run one input without an editor: `agent-ls exec`. Its exit codes are part of its interface."""
+"""Run one message of the user without an editor: `agent-ls exec`. The exit codes are part of the command's
+interface.
+"""
 
 from __future__ import annotations
 
@@ -57,18 +59,19 @@ from agent_ls.system import (
 
 DONE, FAILED, USAGE, REFUSED, LIMIT = 0, 1, 2, 3, 4
 LOST = 5
-"""Exit code with `ends_at_loss`: the place could not be reached, or was lost."""
+"""Exit code if `ends_at_loss` is set and the connection to the remote machine failed or was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecOptions:
-    """The options of `agent-ls exec`. `beside` are additional workspace folders. `on`: the name of another
-    machine or container, where the agent works instead of in `folder`.
+    """The options of `agent-ls exec`. `beside` are additional workspace folders. `on` names another machine
+    or container, where the agent then works instead of in `folder`.
 
-    `own_settings` are those of `settings` that were given for this run, and not in the user's settings file.
-    `ends_at_loss`: a call that failed because the connection to the place was lost ends the run. `worktree`:
-    a new session works in a git worktree of its own; the value says with which content the worktree begins.
-    With `findings`, the findings of a review are the output, and the transcript goes to standard error.
+    `own_settings` are the part of `settings` that was given for this run and not in the user's settings file.
+    If `ends_at_loss`, the run ends when a call fails because the connection to the remote machine was lost.
+    If `worktree` is set, a new session works in its own git worktree; the value selects the worktree's
+    initial content. If `findings` is set, the findings of a review are printed to standard output, and the
+    transcript to standard error.
     """
 
     prompt: str
@@ -94,7 +97,7 @@ class ExecOptions:
 
 
 class RunOutcome:
-    """Collects the facts from events that determine the exit code."""
+    """Computes the exit code from the events of a run."""
 
     def __init__(self, *, ends_at_loss: bool = False) -> None:
         self._ends_at_loss = ends_at_loss
@@ -109,7 +112,8 @@ class RunOutcome:
         match envelope.event:
             case Error():
                 self.failed = True
-            # Every refusal counts, also one without a question to the user (for example a folder of credentials).
+            # Every refusal counts, even if the user was not asked (for example because the folder contains
+            # credentials).
             case ToolCallEnd(error_kind="permission_denied"):
                 self.refused = True
             case ToolCallEnd(error_kind=EnvironmentLostError.kind) if self._ends_at_loss:
@@ -136,17 +140,17 @@ class RunOutcome:
 
 
 async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines | None = None) -> int:
-    """Run one input and return the exit code.
+    """Run one message of the user and return the exit code.
 
-    0 done, 1 failed, 3 something was refused, 4 a limit was reached, 130 interrupted. `lines` None: answers are
-    read from the terminal.
+    0 done, 1 failed, 3 something was refused, 4 a limit was reached, 130 interrupted. If `lines` is None,
+    answers are read from the terminal.
 
     Raises:
-        AppError: nothing was started.
+        AppError: the session or the run could not be started.
     """
     credentials = load_credentials()
     start_log(options.settings.log_level, credentials.known_secrets)
-    # Without `--approve ask` the user is not asked about trust; only earlier decisions count.
+    # The user is asked about trust only with `--approve ask`. Otherwise only stored trust decisions apply.
     trusting: Trusting = "trusted" if options.trust else "asked" if options.approve == "ask" else "kept"
     manager = SessionManager(
         settings=options.settings,
@@ -197,7 +201,7 @@ async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
     if options.resume:
         live = await manager.open_session(options.resume)
         live.approver.mode = MODES[options.approve]
-        live.approver.review = "after"  # hunks cannot be reviewed in the terminal before they are applied
+        live.approver.review = "after"  # the terminal has no review of hunks before they are applied
         return live
     return await manager.new_session(
         SessionSpec(
@@ -216,7 +220,7 @@ async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
 class RunOutput:
     """The outputs of a run. `out` gets the transcript or the events, `err` messages for the user.
 
-    `secrets` are removed from both.
+    `secrets` returns the secret keys to redact in both outputs.
     """
 
     out: TextIO
@@ -225,7 +229,7 @@ class RunOutput:
 
 
 class _Play:
-    """One input, from submission to its end."""
+    """One message of the user, from its submission to the end of its turn."""
 
     def __init__(
         self,
@@ -249,11 +253,11 @@ class _Play:
         self._unsent: AppError | None = None
 
     async def run(self) -> None:
-        """Submit the input, and print events until the turn has ended.
+        """Submit the message, and print events until the turn has ended.
 
         Raises:
-            BrokenPipeError: the output was closed by its reader.
-            AppError: the input was not submitted.
+            BrokenPipeError: the program that reads the output has closed it.
+            AppError: the message was not submitted.
         """
         session = self._live.session
         problem: BrokenPipeError | None = None
@@ -261,9 +265,9 @@ class _Play:
             known = session.last_seq
             for item in await self._earlier_warnings(known):
                 problem = self._tell(item)
-            # Await answers in separate tasks: an interrupt must take effect while the user thinks.
+            # Wait for answers in separate tasks, so that an interrupt takes effect while a question is open.
             async with anyio.create_task_group() as group:
-                # From a suspended turn, which continues before the new input.
+                # Requests and questions of a suspended turn. That turn continues before the new message.
                 for request in self._live.approver.pending():
                     self._show_waiting(request)
                     group.start_soon(self._ask, request)
@@ -303,7 +307,9 @@ class _Play:
             self._output.err.write(f"session {session.id}\n")
 
     async def _submit(self, events: Subscription) -> None:
-        """Submit the prompt with the files that it mentions. Ends the subscription if a file cannot be read."""
+        """Submit the prompt with the contents of the files that it mentions. If a file cannot be read, end
+        the subscription.
+        """
         try:
             attached = await self._live.mentions.typed(self._options.prompt)
             prompt = await self._live.skills.expand_message(self._options.prompt)
@@ -315,8 +321,8 @@ class _Play:
         self._live.session.submit(text, images=attached.images, client_key=new_id("exec"))
 
     async def _offer_changes(self) -> None:
-        """Ask whether to bring the changes of the worktree to the folder, which does not happen by itself in
-        mode `ask`.
+        """Ask whether to apply the worktree's changes to the user's folder. In mode `ask` this does not
+        happen automatically.
         """
         names = await self._live.waiting_changes()
         if not names:
@@ -329,7 +335,7 @@ class _Play:
                 self._output.err.write(f"    {it.state}: {plain(it.path)}{it.reason and ' ' + it.reason}\n")
 
     async def _earlier_warnings(self, last: int) -> Sequence[Encoded]:
-        """Return the warnings that this process emitted while it opened the session, up to event number `last`."""
+        """Return the warnings that this process emitted while opening the session, up to event number `last`."""
         stored = self._live.stored.opened.stored
         begun = stored.last_seq if stored else 0
         lines = await anyio.to_thread.run_sync(self._live.events_since, begun, last)
@@ -357,7 +363,9 @@ class _Play:
         return None
 
     def _show_waiting(self, request: ApprovalRequested) -> None:
-        """Print a request of an earlier process, because no new event announces it."""
+        """Print an approval request that an earlier process emitted, because this process gets no event about
+        it.
+        """
         session = self._live.session
         envelope = Envelope(session.id, session.last_seq, "", request, session.turn_id)
         self._output.err.write(_whole_question(request, self._transcript.feed(envelope)))
@@ -368,10 +376,12 @@ class _Play:
             self._live.approver.answer(request.request_id, answer)
 
     async def _decide_proposals(self) -> None:
-        """Decide about changes that a suspended turn proposed in an editor, because no other client is connected."""
+        """Decide about changes that a suspended turn proposed in an editor. No other client is connected that
+        could decide.
+        """
         by_file = self._review.open_hunks(session_id=self._live.id)
         proposed = [hunk for hunks in by_file.values() for hunk in hunks if hunk.state == "proposed"]
-        # Proposals of calls that have ended are left for a later review.
+        # Proposals of calls that have ended stay undecided for a later review.
         awaited = [hunk for hunk in proposed if self._live.approver.is_reviewed_first(hunk.call_id)]
         if not awaited:
             return
@@ -393,8 +403,8 @@ class _Play:
         self._outcome.refused |= not keeps
 
     async def _reply(self, question: QuestionAsked) -> None:
-        """Answer a question with a line from the terminal; an empty line declines. Without a terminal,
-        decline.
+        """Answer a question of the model with a line from the terminal. An empty line declines the question,
+        and without `--approve ask` every question is declined.
         """
         text = ""
         if self._options.approve == "ask":
@@ -406,15 +416,15 @@ class _Play:
 
 
 def _whole_question(request: ApprovalRequested, text: str) -> str:
-    """Return the text of a request with the line of its call, because that line was printed to another output
-    or not at all.
+    """Return the text of an approval request, preceded by the line about its call. That line was printed to
+    another output or not at all.
     """
     return f"{plain(request.tool)} {plain(request.summary)}\n{text}"
 
 
 async def _stop_on_signal(live: LiveSession, outcome: RunOutcome, everything: anyio.CancelScope) -> None:
-    """Handle Ctrl-C. The first one ends the turn and its commands; the second one, or one without a turn,
-    ends this program.
+    """Handle termination signals such as Ctrl-C. The first signal ends the turn and its commands. A second
+    signal, or a signal while no turn runs, ends this program.
     """
 
     def stop() -> None:
@@ -428,7 +438,7 @@ async def _stop_on_signal(live: LiveSession, outcome: RunOutcome, everything: an
 
 
 def _let_go(out: TextIO) -> None:
-    """Redirect the closed output, so that the interpreter's final flush does not fail."""
+    """Redirect the closed output to the null device, so that the interpreter's final flush does not fail."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 

@@ -21,7 +21,9 @@ _LEVELS: Mapping[str, str] = MappingProxyType({"error": "error", "warning": "war
 
 
 def findings_text(findings: Sequence[ReviewFinding], folder: str, format_: FindingsFormat) -> str:
-    """Return the findings as one JSON document. Paths below `folder` are relative to it; lines count from 1."""
+    """Return the findings as one JSON document. Paths below `folder` are relative to `folder`; lines count
+    from 1.
+    """
     document = _json(findings, folder) if format_ == "json" else _sarif(findings, folder)
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
@@ -70,7 +72,9 @@ def _result(finding: ReviewFinding, folder: str) -> dict[str, Any]:
 
 
 def _path(path: str, folder: str) -> tuple[str, bool]:
-    """Return the path, relative with slashes if it is below `folder`, and whether it is."""
+    """Return the path and whether it is below `folder`. A path below `folder` is returned relative to
+    `folder`, with slashes.
+    """
     try:
         return PurePath(path).relative_to(folder).as_posix(), True
     except ValueError:

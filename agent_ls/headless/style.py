@@ -1,8 +1,8 @@
 """Pure: emphasis for terminals, and removal of unsafe characters.
 
-Text from a model, a file or a command is untrusted. Control characters are removed, so that no output can move the
-cursor or retitle the terminal. Characters that change the text direction are made visible, so that they cannot
-hide what is approved.
+Text from a model, a file or a command is untrusted. Control characters are removed, so that no output can
+move the cursor or retitle the terminal. Characters that change the text direction are replaced by a visible
+character, so that they cannot hide text from a user who approves it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Start and end of each kind of emphasis; all empty if the output is not a terminal."""
+    """The escape sequences that start each kind of emphasis, and `end`. All are empty if the output is not a
+    terminal.
+    """
 
     bold: str = ""
     dim: str = ""
@@ -44,9 +46,10 @@ def painted(text: str, colour: str, style: Style) -> str:
 
 
 def painted_diff(diff: str, style: Style) -> Iterator[str]:
-    """Yield the lines of one file's unified diff without its header, which names the file."""
+    """Yield the coloured lines of one file's unified diff. The header with the file names is left out."""
     lines = plain(diff).rstrip("\n").split("\n")
-    # Skip a header only at the start: a removed SQL comment, `-- like this`, has the same form further down.
+    # Skip a header only at the start, because a removed SQL comment (`-- like this`) looks like a header
+    # line.
     head = 2 if len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ") else 0
     for line in lines[head:]:
         colour = style.green if line.startswith("+") else style.red if line.startswith("-") else style.dim
@@ -54,7 +57,9 @@ def painted_diff(diff: str, style: Style) -> Iterator[str]:
 
 
 def shortened(lines: Sequence[str], max_lines: int) -> list[str]:
-    """Return head and tail, with the number of omitted lines between them."""
+    """Return at most `max_lines` lines: head and tail, with a line between them that has the number of
+    omitted lines.
+    """
     if len(lines) <= max_lines:
         return list(lines)
     head, tail = max_lines // 2, max_lines - max_lines // 2 - 1

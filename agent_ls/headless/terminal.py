@@ -1,4 +1,6 @@
-"""Answers on the terminal: one line per question. Lines typed before the question are discarded."""
+"""Read the user's answers from the terminal, one line per question. Lines typed before the question are
+discarded.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
 
 BELL = "\a"
 Bell: TypeAlias = Literal["off", "asked", "done"]
-"""When to ring the terminal's bell: never, when the user is asked, or in addition when the run has ended."""
+"""When to ring the terminal's bell: `off` never, `asked` when the user is asked, `done` when the user is
+asked and when the run has ended.
+"""
 
 
 class Lines(Protocol):
@@ -28,7 +32,9 @@ class Lines(Protocol):
 
 
 class TerminalLines:
-    """Standard input, read so that a cancelled wait consumes no line and keeps no process alive."""
+    """Reads answers from standard input. A cancelled `ask` consumes no line, and does not keep the process
+    alive.
+    """
 
     def __init__(self, err: TextIO, *, bell: bool = True) -> None:
         self._err = err
@@ -45,9 +51,9 @@ class TerminalLines:
 
 
 async def ask(request: ApprovalRequested, lines: Lines) -> ApprovalAnswer:
-    """Ask for approval of an effect that was displayed before.
+    """Ask the user to approve a request. The effect of the call must have been printed already.
 
-    Any line that is not a clear yes denies the request, and is sent as the reason.
+    Every line except "yes" or an offered rule denies the request, and the line is sent as the reason.
     """
     line = (await lines.ask(_choices(request.rules))).strip()
     word = line.lower()
@@ -63,7 +69,9 @@ async def ask(request: ApprovalRequested, lines: Lines) -> ApprovalAnswer:
 
 
 def _keyed(rules: Iterable[RuleOffer]) -> dict[str, RuleOffer]:
-    """Return the rules by the first letter of their scope; by numbers if two have the same letter."""
+    """Return the rules by the first letter of their scope, or by number if two scopes have the same first
+    letter.
+    """
     offered = list(rules)
     letters = {rule.scope[0]: rule for rule in offered}
     return letters if len(letters) == len(offered) else {str(n): rule for n, rule in enumerate(offered, 1)}
@@ -77,7 +85,7 @@ def _choices(rules: Iterable[RuleOffer]) -> str:
 
 
 def _forget_what_was_typed(descriptor: int) -> None:
-    """Discard typed input: a key pressed before the question was displayed is not an answer."""
+    """Discard characters typed before the question was displayed, because they are not an answer to it."""
     with suppress(ImportError, OSError):
         import termios
 

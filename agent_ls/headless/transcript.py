@@ -53,7 +53,9 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.text import reveal_controls
 
-OUTPUT_LINES = 24  # lines of a command's output: enough to see a failure; the session has the complete output
+OUTPUT_LINES = (
+    24  # maximum number of printed lines of a command's output; the session has the complete output
+)
 DIFF_LINES = 80  # maximum number of lines of a change that needs no approval
 SLOW_MS = 1_000  # calls that took less time are printed without their duration
 
@@ -73,7 +75,7 @@ _ENDS: dict[EndReason, str] = {
 _PLAN_MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
-# A subagent's text is for the agent that started it: only the main agent's text is printed.
+# Events that are not printed for subagents, because a subagent's text is for the agent that started it.
 _FOR_ITS_PARENT = (
     Delta, AssistantTextStart, AssistantTextEnd, ReasoningEnd, PlanChanged, SteeringQueued, SteeringInjected
 )  # fmt: skip
@@ -81,7 +83,7 @@ _FOR_ITS_PARENT = (
 
 @dataclass(slots=True)
 class _Turn:
-    """The figures of the closing line."""
+    """The numbers in the last line about a turn."""
 
     began: str = ""
     files: set[str] = field(default_factory=set)
@@ -92,7 +94,7 @@ class _Turn:
 
 
 class Transcript:
-    """Formats events one by one. It remembers the state of the current line and the calls that are running.
+    """Formats events one by one. Keeps track of the current output line and of the running calls.
 
     `feed` returns the text to print.
     """
@@ -284,7 +286,7 @@ class Transcript:
     # -- approvals
 
     def _asks(self, request: ApprovalRequested) -> None:
-        """Print the complete effect before the question."""
+        """Print the complete effect of a call, then the question whether to approve the call."""
         self._asked[request.request_id] = request
         self._fresh_line()
         self._write(indented(self._effect(request), "    "))
@@ -333,7 +335,7 @@ class Transcript:
                 pass
 
     def _command(self, effect: dict[str, Any], summary: str) -> Iterator[str]:
-        """Yield the lines about a command that the line of the call does not contain already."""
+        """Yield the details of a command that the line about the call does not contain."""
         command: str = effect["command"]
         if process := effect.get("inputOf"):
             yield from (f"> {line}" for line in reveal_controls(command).removesuffix("\n").split("\n"))
@@ -367,7 +369,7 @@ class Transcript:
         self._write(f"  {style.red}\u2717{style.end} not allowed{by}{because}\n")
 
     def _name(self, path: str) -> str:
-        """Return a path for display: relative to the session's folder if it is below it."""
+        """Return a path for display. A path below the session's folder is made relative to the folder."""
         below = path.startswith(f"{self._folder}/") if self._folder else False
         return path[len(self._folder) + 1 :] if below else path
 
