@@ -1,1 +1,3 @@
-"""One file per command, with its arguments only; the logic is in other packages."""
+"""The command line: one module per command. A module defines the command's arguments; the logic is in other
+packages.
+"""

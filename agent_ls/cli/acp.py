@@ -1,4 +1,4 @@
-"""agent-ls acp: arguments only."""
+"""agent-ls acp: define the arguments, and start the ACP agent or the login."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _login() -> int:
-    """Enter a key, like `agent-ls keys set`, in a terminal that a client opened for this."""
+    """Ask for a provider and its API key, and store the key like `agent-ls keys set`. ACP clients open a
+    terminal for this.
+    """
     from agent_ls.cli.keys import run as keys
     from agent_ls.llm.credentials import KEYLESS, VARIABLES
 

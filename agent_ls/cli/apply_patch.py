@@ -43,7 +43,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _patch(named: str) -> bytes:
-    """Return the patch from an argument, a file or standard input.
+    """Return the patch: from standard input for "-", from the argument itself if it has several lines,
+    otherwise from the named file.
 
     Raises:
         OSError: the file or standard input cannot be read.

@@ -1,4 +1,4 @@
-"""agent-ls batch: run many tasks, several at a time, and join the results of several runs."""
+"""agent-ls batch: run many tasks, several at a time, and merge the results of several runs."""
 
 from __future__ import annotations
 
@@ -124,10 +124,11 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _far_machine(on: str, out: ResultFolder) -> FarMachine:
-    """Return the machine that --on names.
+    """Return the remote machine that `--on` names.
 
     Raises:
-        BadChoiceError: the text is not the name of a place, or names a container that is started for each process.
+        BadChoiceError: `on` is not the name of a machine or container, or the settings start a new container
+        for each process.
     """
     from agent_ls.app.errors import BadChoiceError
     from agent_ls.app.sessions.workspaces.far_sites import find_place
@@ -145,7 +146,7 @@ def _far_machine(on: str, out: ResultFolder) -> FarMachine:
 
 
 async def _locate(machine: FarMachine, tasks: Sequence[Task]) -> Sequence[Task]:
-    """Return the tasks with the full names of their folders. Checks first that folders and revisions exist."""
+    """Return the tasks with the full names of their folders. Checks that the folders and git revisions exist."""
     from agent_ls.batch.workfolder import WorkFolders
 
     try:
@@ -169,10 +170,10 @@ def _merge(options: argparse.Namespace) -> int:
 
 
 def _trusted(tasks: Sequence[Task], is_all: bool) -> frozenset[str]:
-    """Return the folders of the tasks that are trusted.
+    """Return the trusted folders among the folders of the tasks.
 
     Raises:
-        AppError: a task may change or run something in a folder that is not trusted.
+        AppError: a task may change files or run commands in a folder that is not trusted.
     """
     from agent_ls.app.clock import SystemClock
     from agent_ls.app.errors import AppError

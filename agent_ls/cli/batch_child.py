@@ -1,4 +1,5 @@
-"""Run one `agent-ls exec` for `agent-ls batch`: the request is a line of standard input, whose end ends this process.
+"""Run one `agent-ls exec` for `agent-ls batch`. The request is one line of standard input. At the end of
+standard input, this process ends.
 
 The runner holds the other end of standard input open. If the runner is killed, this process stops its turn and ends.
 """
@@ -61,7 +62,8 @@ def _run(request: dict[str, Any]) -> int:
 
 
 def _end_with(runner: int) -> None:
-    # Not a buffered file: its lock would be held by this thread when the interpreter ends.
+    # Read the descriptor and not a buffered file, because this thread would hold the file's lock when the
+    # interpreter ends.
     while os.read(runner, 1024):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

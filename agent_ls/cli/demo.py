@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _maybe_neovim(options: argparse.Namespace) -> tuple[tuple[str, Path] | None, str]:
-    """Return the path of Neovim and of our plugin, or None and the reason why Neovim is not opened."""
+    """Return the paths of Neovim and of the agent-ls plugin, or None and the reason why Neovim is not opened."""
     if options.headless:
         return None, "as a transcript; without --headless it opens in Neovim"
     if not sys.stdin.isatty() or not sys.stdout.isatty() or "CI" in os.environ:
@@ -95,7 +95,7 @@ def _open_neovim(nvim: str, plugin: Path, folder: Path, state: Path) -> int:
 
 
 def _neovim() -> str:
-    """Return the first nvim on PATH if it is new enough, else ""."""
+    """Return the path of nvim if version 0.11 or newer is on PATH, otherwise ""."""
     found = shutil.which("nvim")
     if not found:
         return ""

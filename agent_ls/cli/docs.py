@@ -1,4 +1,4 @@
-"""agent-ls docs: list the pages of the documentation, or print one; they belong to this installation."""
+"""agent-ls docs: list the documentation pages of this installation, or print one page."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def find_docs() -> Path | None:
-    """Return the folder of the pages in the installed package or in the checkout; None if there is none."""
+    """Return the documentation folder of the installed package or of the checkout; None if it does not exist."""
     package = Path(__file__).resolve().parents[1]
     places = (package / "docs", package.parent / "docs")
     return next((place for place in places if (place / "configuration.md").is_file()), None)
 
 
 def sections(text: str, words: str) -> Iterator[str]:
-    """Yield the lines of the sections whose heading contains `words`, ignoring case, with the sections below them."""
+    """Yield the lines of each section with `words` in its heading, ignoring case. Subsections are included."""
     level, is_code = 0, False
     for line in text.splitlines():
         is_code ^= line.startswith("```")

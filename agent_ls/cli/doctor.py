@@ -68,10 +68,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _place(on: str, settings: Settings) -> Place:
-    """Return the place to check, completed with the settings for the same machine.
+    """Return the machine or container to check, with the options that the settings have for it.
 
     Raises:
-        BadChoiceError: the text is not the name of a place.
+        BadChoiceError: `on` is not the name of a machine or container.
     """
     from agent_ls.app.sessions.workspaces.far_sites import find_place
 
@@ -79,7 +79,7 @@ def _place(on: str, settings: Settings) -> Place:
 
 
 def _settings(file: str) -> tuple[Settings, list[str]]:
-    """Return the user's own settings with `file` merged over them, and the problems in either.
+    """Return the user's settings, overridden by the settings in `file`, and the problems found in both.
 
     Raises:
         BadChoiceError: `file` cannot be read, or is not JSON.

@@ -26,7 +26,7 @@ LIMITS = {
     "--max-seconds": ("limits.secondsPerInput", "stop after this many seconds"),
     "--max-rounds": ("maxToolRoundsPerInput", "stop after this many rounds of tools"),
 }
-"""Options for the settings that scripts need most: the setting, and the help text."""
+"""Options for the settings that scripts need most, each with the name of the setting and the help text."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -197,11 +197,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _place(on: str, folder: Path, settings: Settings) -> str:
-    """Return the name of the place to work in, "" for this machine. `--on` and `--cd` take precedence over
-    the settings.
+    """Return the name of the machine and folder to work in, "" for this machine. `--on` and `--cd` take
+    precedence over the settings.
 
     Raises:
-        BadChoiceError: the text is not the name of a place.
+        BadChoiceError: `on`, or the setting `place`, is not the name of a machine or container.
     """
     from agent_ls.app.errors import BadChoiceError
     from agent_ls.environments.far.place import PlaceNameError, parse_place
@@ -219,9 +219,8 @@ def _place(on: str, folder: Path, settings: Settings) -> str:
 
 
 def _settings(options: argparse.Namespace) -> tuple[Settings, Settings]:
-    """Merge the user's own settings, the file of this run, `--set` and other options; later ones win.
-
-    Returns all of them, and those without the user's own.
+    """Merge the user's settings file, the `--settings` file, `--set` and other options, in this order: later
+    values override earlier ones. Returns the merged settings, and the same without the user's settings file.
 
     Raises:
         BadChoiceError: a file cannot be read, or a setting is unknown or invalid.

@@ -1,4 +1,4 @@
-"""agent-ls hooks: the hooks of the user and of a project, and confirming those of the project."""
+"""agent-ls hooks: list the hooks of the user and of a project, and confirm the project's hooks."""
 
 from __future__ import annotations
 

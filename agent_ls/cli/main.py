@@ -15,7 +15,7 @@ from agent_ls.system import INTERRUPTED, configure_output_encoding, exit_on_term
 
 
 class CommandModule(Protocol):
-    """A module of this package with one command."""
+    """A module in this package that implements one command."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
@@ -50,16 +50,16 @@ COMMANDS = (
 
 
 _SERVERS = ("serve", "acp")
-"""Commands that start before any other module of the command line is imported."""
+"""Server commands. They start before the other modules of the command line are imported."""
 
 _OWN_OUTPUT = ("serve", "acp", "exec")
 """Commands whose output is read by programs, or whose options select its format."""
 
 _PRINTING = frozenset({"--login", "--help", "-h"})
-"""Options with which a server prints text for its user and ends."""
+"""Options with which a server command only prints text for the user and ends."""
 
 _OWN_STYLE = ("exec", "batch", "demo")
-"""Commands that colour and clean their output themselves."""
+"""Commands that colour their output and remove control characters from it themselves."""
 
 _JSON = ("protocol", "config", "export")
 """Commands that always print JSON."""
@@ -75,7 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     wanted = next((word for word in arguments if not word.startswith("-")), "")
     for name in COMMANDS:
         sub = commands.add_parser(name, help=_HELP[name], description=_HELP[name])
-        # Only the module of the given command is imported, so that starting the server loads no others.
+        # Only the module of the given command is imported, so that a server starts without loading the other
+        # commands.
         if name == wanted:
             _import_command(name).add_arguments(sub)
     if wanted not in _OWN_OUTPUT:
@@ -114,7 +115,9 @@ def _run(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
 
 
 def _output_cleaner(wanted: str, arguments: Sequence[str]) -> Callable[[str], str]:
-    """Return the function that cleans a command's output: text loses control characters, JSON escapes them."""
+    """Return the function that makes a command's output safe: control characters are removed in text and
+    escaped in JSON.
+    """
     if wanted in _OWN_STYLE:
         return str
     if wanted in _JSON or "--json" in arguments or any(word in arguments for word in ("jsonl", "calls")):

@@ -1,4 +1,4 @@
-"""agent-ls mcp: the servers of the Model Context Protocol that sessions in a folder would have."""
+"""agent-ls mcp: list, add, remove, import, log in to and test servers of the Model Context Protocol (MCP)."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def _test(options: argparse.Namespace) -> int:
 
 
 def _is_approved(config: ServerConfig) -> bool:
-    """Return whether a server may start. Asks the user if necessary, and stores the answer."""
+    """Return whether the user has approved a server. Asks the user if necessary, and stores an approval."""
     from agent_ls.app.clock import SystemClock
     from agent_ls.app.servers.of_session import FETCHED, REASON, effect_of
     from agent_ls.app.settings.state_folder import state_folder

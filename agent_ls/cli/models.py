@@ -1,4 +1,4 @@
-"""agent-ls models: list usable models and why others are not, and set the default model."""
+"""agent-ls models: list usable models, explain why other models are unusable, and set the default model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
 
 
-SHOWN = 5  # models listed for each provider; naming a provider lists all
+SHOWN = 5  # models listed for each provider; with a PROVIDER argument all are listed
 
 
 async def _show(provider: str) -> int:

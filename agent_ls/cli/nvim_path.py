@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def find_plugin() -> Path | None:
-    """Return the plugin's folder in the installed package or in the checkout; None if there is none."""
+    """Return the plugin's folder in the installed package or in the checkout; None if it does not exist."""
     package = Path(__file__).resolve().parents[1]
     places = (package / "editors" / "nvim", package.parent / "editors" / "nvim")
     return next((place for place in places if (place / "plugin").is_dir()), None)

@@ -1,5 +1,5 @@
-"""Standard output with checks: control characters of untrusted text are removed, and a failed write becomes
-one sentence.
+"""Wrap standard output and standard error: make control characters of untrusted text harmless, and report a
+failed write in one sentence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ class OutputError(Exception):
 
 
 def to_single_row(text: str) -> str:
-    """Return `text` in one line, because a title or path with a newline would look like two rows."""
+    """Return `text` as one line with newlines escaped, because a title or path with a newline would look like
+    two rows.
+    """
     return text.replace("\r", "").replace("\n", "\\n")
 
 
@@ -30,9 +32,9 @@ def escaped_json(text: str) -> str:
 
 
 class CheckedOutput(io.TextIOBase):
-    """A text stream that writes `clean(text)`, and raises OutputError if that fails.
+    """A text stream that writes `clean(text)` to `stream`, and raises OutputError if the write fails.
 
-    `names_command` becomes true when a text tells the user to run a command of agent-ls.
+    `names_command` becomes True when a written text mentions a command of agent-ls.
     """
 
     def __init__(self, stream: TextIO, clean: Callable[[str], str]) -> None:
@@ -87,7 +89,8 @@ def run_checked(
 ) -> int:
     """Run a command with checked output. Returns its exit code, or 1 if its output could not be written.
 
-    On a terminal, `note()` is printed last if the output names a command of agent-ls.
+    If the output mentions a command of agent-ls and standard error is a terminal, the text `note()` is
+    printed at the end.
     """
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")
@@ -123,7 +126,9 @@ def _report_failure(why: str) -> int:
 
 
 def _output_error(error: BaseException) -> OutputError | BrokenPipeError | None:
-    """Return the output error in `error`, also inside exception groups."""
+    """Return the output error that `error` is or, if `error` is an exception group, contains. None if there
+    is no output error.
+    """
     if isinstance(error, OutputError | BrokenPipeError):
         return error
     inner = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
@@ -131,6 +136,8 @@ def _output_error(error: BaseException) -> OutputError | BrokenPipeError | None:
 
 
 def _redirect_to_null(stream: TextIO) -> None:
-    """Redirect the descriptor, so that the interpreter's last flush cannot fail again."""
+    """Redirect the stream's descriptor to the null device, so that the interpreter's last flush cannot fail
+    again.
+    """
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -11,7 +11,7 @@ from agent_ls.installation import install_source, shell_words, temporary_tool
 
 
 def own_command() -> str:
-    """Return words for a shell that start this program, whatever the current folder is."""
+    """Return the shell command that starts this program from any folder."""
     if command := temporary_command():
         return command
     if shutil.which("agent-ls"):
@@ -23,9 +23,11 @@ def own_command() -> str:
 
 
 def temporary_command() -> str:
-    """Return the command of uv or pipx that made the environment of this process for one run; "" if none did.
+    """Return the `uvx` or `pipx run` command that created the temporary environment of this process; "" for a
+    permanent installation.
 
-    uv adds such an environment to PATH for this process, so `agent-ls` is found here but not in the user's shell.
+    uv adds a temporary environment to PATH for this process. Therefore this process finds `agent-ls` on PATH,
+    but the user's shell does not.
     """
     uv, pipx = shutil.which("uvx"), shutil.which("pipx")
     tool = temporary_tool(Path(sys.prefix))
@@ -39,6 +41,8 @@ def temporary_command() -> str:
 
 
 def path_note() -> str:
-    """Return the line that explains `agent-ls` in messages of this process; "" if the shell finds the command."""
+    """Return a line that explains how to start `agent-ls`, or "" if the user's shell finds the command on
+    PATH.
+    """
     command = own_command()
     return "" if command == "agent-ls" else f"(agent-ls is not on PATH: start it as {command})\n"

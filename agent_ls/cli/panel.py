@@ -40,14 +40,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _has_display(environ: Mapping[str, str]) -> bool:
-    """Return whether a browser can be opened here: not over SSH, and on Linux only with a display."""
+    """Return whether a browser can be opened on this machine. False over SSH, and on Linux without a display."""
     if environ.get("SSH_CONNECTION"):
         return False
     return sys.platform == "darwin" or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 
 
 async def _announce(opens: bool, new_link: Callable[[], str]) -> None:
-    """Print a link, and another one each time the user presses Enter. Each works once."""
+    """Print a link, and a new link each time the user presses Enter. Each link works only once."""
     import anyio
     import anyio.to_thread
 

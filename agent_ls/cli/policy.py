@@ -1,4 +1,6 @@
-"""agent-ls policy: explain how a command is judged, and list or remove the user's stored rules."""
+"""agent-ls policy: explain how the permission policy decides about a command, and list or remove stored
+rules.
+"""
 
 from __future__ import annotations
 

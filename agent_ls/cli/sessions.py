@@ -1,4 +1,6 @@
-"""agent-ls sessions: list, show, export and delete stored sessions, and relink those of a moved folder."""
+"""agent-ls sessions: list, show, export and delete stored sessions, and relink the sessions of a moved
+folder.
+"""
 
 from __future__ import annotations
 

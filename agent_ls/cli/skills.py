@@ -1,4 +1,4 @@
-"""agent-ls skills: skills, commands and kinds of subagents in files, as the model and the slash lists have them."""
+"""agent-ls skills: list the skills, commands and kinds of subagents that are defined in files."""
 
 from __future__ import annotations
 

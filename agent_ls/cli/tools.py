@@ -1,4 +1,6 @@
-"""agent-ls tools: list your own tools and the tool packs, check what a preset needs, and install programs for it."""
+"""agent-ls tools: list the user's own tools and the tool packs, check the programs that a preset needs, and
+install them.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,7 @@ def _list_packs() -> int:
 
 
 def _loaded(text: str, folder: Path) -> SessionPacks:
-    """Load the packs that `text` names, or those of the user's settings for "".
+    """Load the packs that `text` names. If it is "", load the packs of the user's settings.
 
     Raises:
         BadChoiceError: a name is unknown, the settings are invalid, or no pack is chosen.
@@ -141,7 +143,7 @@ def _is_restricted(folder: str) -> bool:
 
 
 def _check(packs: SessionPacks) -> int:
-    """Print the report. Returns 0 if nothing is missing, else 1."""
+    """Print which tools of the packs can be used. Returns exit code 0 if nothing is missing, otherwise 1."""
     report = packs.report
     print(f"{report.usable} of {report.total} tools can be used here ({report.coverage_percent}%)")
     print(f"packs: {', '.join(report.packs)}")
@@ -160,7 +162,9 @@ def _check(packs: SessionPacks) -> int:
 
 
 def _install(packs: SessionPacks) -> int:
-    """Install missing programs, each after a yes on the terminal. Returns 0 if none is missing afterwards."""
+    """Install missing programs. Asks the user on the terminal before each command. Returns exit code 0 if all
+    were installed.
+    """
     missing = packs.report.missing
     if not missing:
         print("no program is missing")
@@ -185,7 +189,9 @@ def _install(packs: SessionPacks) -> int:
 
 
 def _has_run(command: tuple[str, ...]) -> bool:
-    """Run an installation command. Returns whether it succeeded; reports a program that cannot be started."""
+    """Run an installation command. Returns whether the command succeeded. Prints a message if it cannot be
+    started.
+    """
     try:
         done = subprocess.run(command, check=False)
     except OSError as error:
