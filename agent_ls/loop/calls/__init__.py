@@ -1,1 +1,1 @@
-"""One tool call: arguments, approval, execution, output, and the result for the model."""
+"""The execution of a tool call: arguments, approval, running, output, and the result for the model."""

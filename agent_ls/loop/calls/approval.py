@@ -1,7 +1,7 @@
 """The `Approver` interface, which a session asks before a call takes effect, and the pending requests.
 
-`PendingApprovals` emits the events `approval_requested` and `approval_resolved`, and waits for the first answer. Each
-front end (server, headless, library) answers through it.
+`PendingApprovals` emits the events `approval_requested` and `approval_resolved`, and waits for the first
+answer. Each front end (server, headless, library) calls its method `answer`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ class ApprovalQuestion:
     """A request to decide about one call; it states the exact effect of the call.
 
     `allowed` lists what the user approved for this call before a restart, so that the same question is not
-    asked twice. `is_users_own`: the user replaced the model's command with this one; it is judged like a new
-    action. `agent_id` is the subagent that makes the call, "" for the main agent. `category` is the category
-    of the tool. `failed_confined`: the command failed while it ran with read-only access, and is to run again
-    without that restriction. `must_ask` is a reason to ask the user in every mode, "" for none.
+    asked twice. If `is_users_own`, the user replaced the model's command by this one; the policy checks the
+    new command like a new action. `agent_id` is the subagent that makes the call, "" for the main agent.
+    `category` is the category of the tool. If `failed_confined`, the command failed while it ran with
+    read-only access, and the question is about running it without that restriction. `must_ask` is a reason to
+    ask the user in every mode, "" for none.
     """
 
     call_id: str
@@ -51,10 +52,10 @@ class ApprovalQuestion:
 class Allowed:
     """The call may run.
 
-    `asked`: the user was asked, so time has passed and the effect must be computed again before the call
-    runs. `is_confined`: the call is allowed because it is read-only, so it runs confined or not at all.
-    `command` is a replacement written by the user, which is not judged yet; "" keeps the original. `by` has
-    the values of ApprovalResolved.decided_by, "" if the user was not asked.
+    If `asked`, the user was asked; time has passed, so the effect must be computed again before the call
+    runs. If `is_confined`, the call is allowed because it is read-only, and it must run confined or not at
+    all. `command` is a replacement written by the user, which the policy has not checked yet; "" keeps the
+    original command. `by` has the values of ApprovalResolved.decided_by, "" if the user was not asked.
     """
 
     asked: bool = False
@@ -80,18 +81,18 @@ class Approver(Protocol):
     """Interface that decides whether a call may take effect."""
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
-        """Decide about an effect. May wait for the user without limit; raises nothing but cancellation."""
+        """Decide about an effect. May wait for the user without a time limit. Raises only cancellation."""
         ...
 
     async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
-        """Return Allowed for a read-only effect that `decide` would allow without the user; otherwise None.
-        Must not raise.
+        """Return Allowed if the effect is read-only and `decide` would allow it without asking the user;
+        otherwise None. Must not raise.
         """
         ...
 
     async def resume(self, request: ApprovalRequested) -> Decision:
-        """Wait for the answer to a request from before a restart. The policy does not judge the request
-        again.
+        """Wait for the answer to a request that an earlier process emitted. The policy does not check the
+        request again.
         """
         ...
 
@@ -100,7 +101,7 @@ class Approver(Protocol):
 class ApprovalAnswer:
     """A user's decision on a pending request.
 
-    `rule_id` must be one of the rules that the request offered; "" stores no rule. `decided_by` names
+    `rule_id` must be the id of a rule that the request offered; "" stores no rule. `decided_by` names
     the client. `command` replaces the command of the request, "" keeps it; it cannot be combined with a
     rule.
     """
@@ -128,7 +129,7 @@ class UnknownApprovalError(Exception):
 
 
 class BadReplacementError(Exception):
-    """A replacement command that does not fit the request or the answer. The request stays open."""
+    """A replacement command that the request or the answer does not allow. The request stays open."""
 
     kind = "invalid_params"
     hint = "allow the command as it is, allow one of your own this one time, or deny it"
@@ -147,10 +148,10 @@ class _Request:
 class PendingApprovals:
     """The pending approval requests of a session. `emit` records and publishes an event of the session.
 
-    `is_stopped` is called when waiting is cancelled. True means that the user stopped the turn: the
-    request is denied. False means that the process ends: the request stays open and is restored on
-    resume. Resolved requests are kept, so that a late answer gets the first decision back. A request
-    without an answer for `limit_ms` is denied by `timeout`; 0 means no limit.
+    `is_stopped` is called when waiting is cancelled. True means that the user stopped the turn: the request
+    is denied. False means that the process ends: the request stays open and is restored on resume. Resolved
+    requests stay in memory, so that a late answer gets the first decision as the result. A request without an
+    answer for `limit_ms` is denied by `timeout`; 0 means no limit.
     """
 
     def __init__(
@@ -162,7 +163,7 @@ class PendingApprovals:
     ) -> None:
         self._clock = clock
         self.limit_ms = limit_ms
-        """Applies to requests that start to wait from now on."""
+        """The time limit for requests that start to wait after it is set."""
         self._emit = emit
         self._is_stopped = is_stopped
         self._requests: dict[str, _Request] = {}
@@ -219,7 +220,8 @@ class PendingApprovals:
             self._settle(request, ApprovalAnswer("deny", reason=words, decided_by="timeout"))
 
     def answer(self, request_id: str, answer: ApprovalAnswer) -> ApprovalResolved:
-        """Resolve a pending request. The first answer wins: later callers get the first decision back.
+        """Resolve a pending request. The first answer wins: every later caller gets the first decision as the
+        result.
 
         Raises:
             UnknownApprovalError, BadReplacementError.
@@ -238,7 +240,7 @@ class PendingApprovals:
         return tuple(request.event for request in self._requests.values() if not request.resolved)
 
     def turn_of(self, request_id: str) -> str:
-        """Return the id of the turn that a request belongs to, resolved or not.
+        """Return the id of the turn to which a request belongs. The request may be resolved.
 
         Raises:
             UnknownApprovalError.
@@ -297,7 +299,7 @@ def _requested(question: ApprovalQuestion, verdict: PolicyVerdict) -> ApprovalRe
 SELDOM = (
     "inputOf", "outsideSandbox", "server", "title", "about", "change", "annotated", "hosts", "readsRule",
 )  # fmt: skip
-"""Fields that are omitted when they are empty."""
+"""Fields of an effect that are omitted in JSON when they are empty."""
 
 
 def effect_json(effect: Effect) -> dict[str, Any]:

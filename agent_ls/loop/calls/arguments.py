@@ -22,7 +22,8 @@ def parse_arguments(text: str, model: type[A]) -> A:
     """Parse and validate the arguments of a call. An empty text counts as an empty object.
 
     Raises:
-        ArgumentsError: not JSON, not an object, or a missing, unknown, ill-typed or out-of-range argument.
+        ArgumentsError: the text is not a JSON object, or an argument is missing, unknown, ill-typed or out of
+        range.
     """
     raw = _object(text)
     try:

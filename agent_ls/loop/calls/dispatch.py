@@ -86,9 +86,10 @@ NOT_RUN = "Not run: interrupted by the user."
 
 @dataclass(slots=True)
 class Call:
-    """A call of a round. `index` is its position in the response, `event_id` its id in events. `outcome` is set
-    exactly once, also after an interrupt, but not if the call is suspended. `is_alone`: the round has no other call.
-    `known` is the state that an earlier process recorded."""
+    """A call of a round. `index` is its position in the response, `event_id` its id in events. `outcome` is
+    set exactly once, even after an interrupt, but not if the call is suspended. `is_alone` is True if the
+    round has no other call. `known` is the state that an earlier process recorded.
+    """
 
     part: ToolCallPart
     event_id: ToolCallId
@@ -99,16 +100,16 @@ class Call:
     summary: str = ""
     """One-line summary of the arguments, as in the start event."""
     landed: ToolOutput | None = None
-    """The result of a completed edit, while its diagnostics are awaited."""
+    """The result of a completed edit, set while the call waits for the diagnostics of the edit."""
     hooked: HookedCall | None = None
-    """The call as the user's hooks saw it before it ran; None if it did not run."""
+    """The call in the form that the hooks received before it ran; None if the call did not run."""
     touched: tuple[str, ...] = ()
     """The files that the call was allowed to read or change."""
     instructions: str = ""
     """The project's instructions for the folders of the `touched` files; the model gets them with the result.
     """
     decided_ms: int = 0
-    """Time spent on judging the call and waiting for approvals; not part of its duration."""
+    """Time spent on the policy check and on waiting for approvals. It is not part of the call's duration."""
     early: Early | None = None
     """Set if the call starts before its response is complete."""
 
@@ -155,8 +156,9 @@ class Dispatcher:
         """The latest plan of the model; None if there is none."""
 
     async def dispatch(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> None:
-        """Run the call and set its outcome. The outcome is not set if the call is cancelled while it waits for an
-        approval, an answer or decisions about hunks: the call is then suspended."""
+        """Run the call and set its outcome. If the call is cancelled while it waits for an approval, an
+        answer or decisions about hunks, the call is suspended and has no outcome.
+        """
         parsed = parse_call(call.part, profile)
         self._start(call, parsed)
         started_ms = self._ports.clock.monotonic_ms()
@@ -181,13 +183,13 @@ class Dispatcher:
                 call.instructions = await self._ports.documents.for_paths(
                     call.touched, profile.project_documents
                 )
-        finally:  # Reached also if the turn is stopped while the hooks run: the call itself has run by then.
+        finally:  # If the turn is stopped while the hooks run, the call has run already and still needs its end event.
             seen = output if profile.supports_images else without_images(output)
             self._end(call, seen, parsed.tool, config, started_ms)
 
     async def prepare_early(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> bool:
-        """Prepare a read-only call that needs no approval. Returns whether the call is prepared. If so,
-        dispatch it next, without an await in between. Emits no event.
+        """Prepare a read-only call that needs no approval. Returns whether the call was prepared. The caller
+        must then call `dispatch` next, without an await in between. Emits no event.
         """
         parsed = parse_call(call.part, profile)
         if parsed.tool is None or parsed.arguments is None or self._ports.hooks.watches_calls:
@@ -240,7 +242,9 @@ class Dispatcher:
         self._end(call, error_output(reason, kind), None, config, self._ports.clock.monotonic_ms())
 
     def is_asked(self, call: Call) -> bool:
-        """Return whether the call waits for the user. Its question then stays open after a cancellation."""
+        """Return whether the call waits for the user. If it does, its question stays open after a
+        cancellation.
+        """
         return call.event_id in self._emitter.asked
 
     def take_up(self, call: Call, ended: EndedCall, profile: ProviderProfile) -> None:
@@ -256,7 +260,7 @@ class Dispatcher:
     async def _guarded(
         self, call: Call, parsed: Parsed, context: ToolContext, config: SessionConfig
     ) -> ToolOutput:
-        """Run the steps from approval to result. Every failure except cancellation is returned as an error output."""
+        """Approve and run the call. Every failure except cancellation is returned as an error output."""
         allowed: tuple[ApprovalRequested, ...] = ()
         command = ""
         if call.known and call.known.asked:
@@ -304,9 +308,9 @@ class Dispatcher:
         command: str,
     ) -> Prepared | ToolOutput:
         """Return the prepared call, or the error for the model. After an approval the effect is computed
-        again, and the user is asked again if it changed. A command that the user or a hook wrote instead of
-        the model's is judged as a new action. `allowed` has the same meaning as in ApprovalQuestion,
-        `command` as in SuspendedCall.
+        again, and the user is asked again if it changed. If the user or a hook replaced the model's command,
+        the policy checks the new command as a new action. `allowed` has the same meaning as in
+        ApprovalQuestion, `command` as in SuspendedCall.
         """
         note, as_asked = "", arguments
         hooked: HookedCall | None = None
@@ -391,8 +395,8 @@ class Dispatcher:
         return error_output("Too many places outside the workspace: name fewer files.", "permission_denied")
 
     async def _run(self, call: Call, prepared: Prepared, left_ms: int | None = None) -> ToolOutput:
-        """Run an approved call. `left_ms` is the time left for the input; it is ignored for commands, because
-        their own timeout includes it.
+        """Run an approved call. `left_ms` is the time left until a time limit. It is ignored for commands,
+        because their own timeout respects it already.
         """
         effect = prepared.effect
         if not isinstance(effect, ReadEffect | NoEffect) and not await self._log_guard.may_act():
@@ -452,12 +456,13 @@ class Dispatcher:
     ) -> None:
         """Redact and truncate the output, set the outcome, and emit the end event."""
         name = call.part.name
-        # Text from outside enters the session here: redact it once, so that log, events and model have the
-        # same bytes.
+        # Text from outside enters the session here. Redact the text once, so that log, events and model get
+        # the same bytes.
         known = self._ports.secrets()
         output = replace(output, text=redacted(output.text, known), summary=redacted(output.summary, known))
         shown, ref = self._for_event(call.event_id, output.text)
-        # The model gets the text without terminal colours and overwritten lines; the event keeps them.
+        # The model gets the text without terminal colours and overwritten lines; the event has the original
+        # text.
         is_printed = output.exit_code is not None or (tool and tool.category == "admin")
         text = printed(output.text, known) if is_printed else output.text
         content = truncate_tool_output(text, tool.kind if tool else name, config)
@@ -546,8 +551,8 @@ def shell_limits(
     profile: ProviderProfile, config: SessionConfig, time_left_ms: int | None = None
 ) -> ShellLimits:
     """Return the time limits for commands. The profile's default timeout replaces the built-in default, but
-    not a default that the user set. Both are capped by the session's maximum and by the time left for the
-    input or session.
+    not a default that the user set. The default and the maximum are capped by the session's maximum and by
+    the time left until a time limit.
     """
     cap = min(config.max_command_timeout_ms, time_left_ms or config.max_command_timeout_ms)
     default = config.default_command_timeout_ms

@@ -1,6 +1,6 @@
 """Start read calls that need no approval while the model is still streaming its response.
 
-A call with an effect never starts before the response is complete, and neither does any call after it.
+A call with an effect, and all calls after such a call, start only when the response is complete.
 The results of early calls are dropped if the response turns out to be incomplete.
 """
 
@@ -45,8 +45,8 @@ class EarlyCalls:
         """Read the response while the early calls run; return when both have ended.
 
         Raises the errors of `reading` unchanged. A stop that arrives after the response was read takes effect
-        only at the caller's next await: by then the calls are in the history, and the round gives each of
-        them a result.
+        only at the caller's next await. At that point the calls are in the history, and the round gives each
+        call a result.
         """
         read: list[T] = []
         failure: Exception | None = None
@@ -64,7 +64,7 @@ class EarlyCalls:
         return read[0]
 
     def offer(self, part: ToolCallPart, event_id: ToolCallId, index: int) -> None:
-        """Start a call whose arguments are complete if it may run early."""
+        """Start the call if it may run early. Its arguments must be complete."""
         parsed = parse_call(part, self._profile)
         reach = reach_of(parsed, self._environment)
         # Calls after a call with an effect may depend on it, so they do not start early.

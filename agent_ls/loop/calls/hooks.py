@@ -31,8 +31,8 @@ class CallVerdict:
     """The combined decision of a call's hooks: the most restrictive one. `reason` is for the model or the
     user.
 
-    `ask`: the user is asked in every mode. `arguments` replace the model's arguments, None for no
-    change; the call is then prepared and judged again.
+    With kind `ask` the user is asked in every mode. `arguments` replace the model's arguments, None for no
+    change. If they differ, the call is prepared and checked by the policy again.
     """
 
     kind: Literal["none", "ask", "deny"] = "none"
@@ -83,7 +83,7 @@ class Hooks(Protocol):
 
     @property
     def watches_calls(self) -> bool:
-        """Whether a hook runs before calls; then no call may start early."""
+        """Whether a hook runs before tool calls. If so, no call may start early."""
         ...
 
     async def before_prompt(self, text: str) -> PromptVerdict:
@@ -91,7 +91,7 @@ class Hooks(Protocol):
         ...
 
     async def before_call(self, call: HookedCall) -> CallVerdict:
-        """Run the hooks for a call after it was prepared and before the policy judges it."""
+        """Run the hooks for a prepared call, before the policy checks the call."""
         ...
 
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
@@ -104,7 +104,7 @@ class Hooks(Protocol):
         """Run the hooks when a turn is about to end with the answer `text`. Returns a reason to continue, ""
         for none.
 
-        `again`: a hook already made this turn continue once, so the turn ends whatever is returned.
+        If `again`, a hook already made this turn continue once. The turn then ends whatever is returned.
         """
         ...
 
@@ -133,7 +133,7 @@ NO_HOOKS = NoHooks()
 
 
 class AgentHooks(NoHooks):
-    """The session's hooks for one subagent. Only hooks on calls run; they get the subagent's id."""
+    """The session's hooks for one subagent. Only hooks on tool calls run; they receive the subagent's id."""
 
     def __init__(self, hooks: Hooks, agent_id: str) -> None:
         self._hooks = hooks

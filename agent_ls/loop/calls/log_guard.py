@@ -13,9 +13,8 @@ STOP = "Stop here"
 
 
 class LogGuard:
-    """The guard for all agents of a session.
-
-    `refusal` is the reason for refusing effects of the running input.
+    """Shared by all agents of a session. `refusal` is the error with which effects of the running turn are
+    refused, None if they are allowed.
     """
 
     def __init__(self, recorder: Recorder, questions: QuestionAsker) -> None:
@@ -26,13 +25,13 @@ class LogGuard:
         self._asking = anyio.Lock()
 
     def begin(self) -> None:
-        """Forget the refusal for a new input, because the user may have freed disk space."""
+        """Clear the refusal at the start of a turn, because the user may have freed disk space."""
         self.refusal = None
 
     async def may_act(self) -> bool:
         """Return whether a call may have an effect.
 
-        If the log fails, ask the user once for all waiting calls.
+        If the log cannot be written, ask the user once for all waiting calls.
         """
         async with self._asking:
             problem = self._recorder.problem

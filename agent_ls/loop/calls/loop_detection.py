@@ -24,8 +24,8 @@ def signature(call: ToolCallPart) -> str:
 def detect_loop(signatures: Sequence[str], window: int) -> bool:
     """Return whether the last `window` signatures repeat a pattern of one, two or three calls.
 
-    A pattern length that does not divide the window is tested on the most recent whole repetitions:
-    length 3 on the last 9 of 10. A pattern must occur at least twice.
+    If the pattern length does not divide the window, only the most recent whole repetitions are tested, for
+    example the last 9 of 10 calls for length 3. A pattern must occur at least twice.
     """
     recent = signatures[-window:] if window > 0 else ()
     if len(recent) < window or not recent:
@@ -36,7 +36,7 @@ def detect_loop(signatures: Sequence[str], window: int) -> bool:
 def calls_since_warning(turns: Iterable[Turn]) -> list[str]:
     """Return the signatures of all calls since the last loop warning.
 
-    Earlier calls do not count, so that a warned model has a whole window to change its behaviour.
+    Calls before the warning are left out, so that the model has a whole window to change its behaviour.
     """
     found: list[str] = []
     for turn in turns:

@@ -61,7 +61,7 @@ def _ends_loop(output: ToolOutput, tool: Tool[Any] | None) -> Literal["completed
 
 
 def had_effect(output: ToolOutput, tool: Tool[Any] | None) -> bool:
-    """Return whether the call may have changed something; a command that ran and failed counts too."""
+    """Return whether the call may have changed something. A command that ran and failed counts as a change."""
     ran = not output.is_error or output.exit_code is not None
     return ran and tool is not None and tool.category != "read"
 

@@ -14,8 +14,8 @@ NOT_LIVE = "\n[... what is printed from here on is not shown as it comes ...]\n"
 class OutputTap:
     """Publish the output of a running call as deltas, until the call ends or LIVE_OUTPUT_CHARS are sent.
 
-    The limit exists because published output is kept in memory for late subscribers. The end event has the whole
-    output.
+    The output is limited because it stays in memory for late subscribers. The end event contains or
+    references the complete output.
     """
 
     def __init__(self, emitter: Emitter, part_id: str, redaction: StreamRedaction) -> None:
@@ -34,7 +34,9 @@ class OutputTap:
             self._tell(self._redaction.feed(text))
 
     def close(self) -> None:
-        """Publish the text that was held back, and stop. May be called repeatedly."""
+        """Publish the text that was held back because it might have been the beginning of a secret, and stop.
+        May be called repeatedly.
+        """
         if self._is_open:
             self._tell(self._redaction.end())
         self._is_open = False

@@ -54,7 +54,9 @@ _OPEN_BLOCK = re.compile(
 _OPEN_HEAD = re.compile(r"-----BEGIN [A-Z ]*-{0,4}\Z")
 
 Known = Callable[[], Collection[str]]
-"""Returns the keys of this process. Called each time, because the user may enter another key."""
+"""Function that returns the secret keys of this process. Called for each text, because the user may enter
+another key.
+"""
 
 
 def none_known() -> Collection[str]:
@@ -82,8 +84,8 @@ def without_known(text: str, known: Collection[str]) -> str:
 def known_end(text: str, known: Collection[str]) -> int:
     """Return the offset up to which `text` is safe to publish: a value in `known` may begin after it.
 
-    A single matching letter at the end is not held back, because too many words end with it. Code that writes
-    joined chunks must redact again.
+    A single matching character at the end is published, because too many texts end with such a character.
+    Code that writes joined chunks must therefore redact them again.
     """
     end = len(text)
     for value in known:
@@ -107,7 +109,7 @@ def without(line: bytes, known: Collection[str]) -> bytes:
 
 @lru_cache(maxsize=64)
 def _in_json(value: str) -> bytes:
-    """Return the value as it appears in JSON. Cached, because it is used for every line."""
+    """Return the value as it appears in JSON. The result is cached, because it is needed for every line."""
     return json.dumps(value, ensure_ascii=False)[1:-1].encode("utf-8", "replace")
 
 
@@ -134,7 +136,7 @@ class StreamRedaction:
 
 
 def _safe_end(text: str, known: Collection[str]) -> int:
-    """Return the offset up to which later chunks cannot make the text part of a secret."""
+    """Return the offset up to which the text cannot belong to a secret, whatever chunks follow."""
     if found := _OPEN_BLOCK.search(text) or _OPEN_HEAD.search(text):
         return found.start()
     end = len(text)

@@ -11,14 +11,16 @@ _TELLING = ("command", "path", "file_path", "query", "pattern", "url")
 
 
 def one_line(text: str, max_chars: int) -> str:
-    """Replace white space by single blanks, and truncate with an ellipsis."""
+    """Return the text as one line: white space becomes single blanks, and a long text is truncated with an
+    ellipsis.
+    """
     # Look only at the beginning, because outputs may be megabytes long.
     line = " ".join(text[: max_chars * 8].split())
     return line if len(line) <= max_chars else f"{line[: max_chars - 1]}…"
 
 
 def call_summary(name: str, arguments: str) -> str:
-    """Return the tool name and the most informative argument, for tools without a summary of their own."""
+    """Return the tool name and the most informative argument. Used for tools that define no summary."""
     return one_line(f"{name}: {_telling_argument(arguments)}", INPUT_CHARS)
 
 

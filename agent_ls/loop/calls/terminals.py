@@ -1,7 +1,7 @@
-"""The commands of a session: those that a tool call waits for, and those that run in the background.
+"""The commands of a session: commands that a tool call waits for, and background commands.
 
-The id of a command is the id of its call, everywhere. The user can end a single command: its call then gets a
-result that reports this, and the turn continues.
+The id of a command is always the id of its call. If the user ends a single command, the result of the call
+reports this, and the turn continues.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ STOPPED = "The user stopped this command. It may have had part of its effect: lo
 class Terminal:
     """A command. `pid` is None if unknown, for example while a call waits for the command.
 
-    `exit_code` is None while the command runs. `started_ms` is Unix time. `waiting`: the command waits for
-    input.
+    `exit_code` is None while the command runs. `started_ms` is Unix time. `waiting` is True while the command
+    waits for input.
     """
 
     id: str
@@ -47,7 +47,9 @@ class Terminal:
 
 @dataclass(frozen=True, slots=True)
 class TerminalText:
-    """Output from an offset on; `next_offset` is the offset for the next read, in code points."""
+    """Output of a command from a requested offset on. `next_offset` is the offset for the next read, in code
+    points.
+    """
 
     text: str
     next_offset: int
@@ -59,7 +61,7 @@ class TerminalText:
 class _Command:
     """The state of one command. `process_id` is the environment's id, "" while a call waits for the command.
 
-    `terminal` is None if the command has no terminal, or does not have it yet.
+    `terminal` is None until the command's terminal opens, or forever if the command runs without one.
     """
 
     call_id: str
@@ -74,7 +76,7 @@ class _Command:
 
 
 class SessionTerminals:
-    """The commands of a session by id. Emits when they start, wait for input, and end."""
+    """The commands of a session by id. Emits events when commands start, wait for input, and end."""
 
     def __init__(
         self, environment: ExecutionEnvironment, emitter: Emitter, clock: Clock, secrets: Known = none_known
@@ -112,8 +114,8 @@ class SessionTerminals:
                 self._emitter.emit(TerminalExit(call_id, output.exit_code if output else None))
 
     def watcher(self, call_id: str) -> _Watcher:
-        """Return the watcher for the command of this call. The watcher receives the command's terminal, if
-        there is one.
+        """Return the watcher for the command of this call. If the command runs in a terminal, the watcher
+        receives the terminal.
         """
         return _Watcher(self, call_id)
 
@@ -170,8 +172,8 @@ class SessionTerminals:
         if not command.process_id:
             text = self._emitter.text_of(output_part(command.call_id))
             return TerminalText(text[offset:], len(text), running=True)
-        # Get the state before the output: a client stops reading after a state "ended", so the output must
-        # be complete.
+        # Get the state before the output. A client stops reading when the command has ended, so the output
+        # must then be complete.
         processes = await self._environment.list_processes()
         text, end = await self._environment.read_process(command.process_id, offset)
         text = redacted(text, self._secrets())
@@ -180,7 +182,7 @@ class SessionTerminals:
         return TerminalText(text, end, running=process is not None and exit_code is None, exit_code=exit_code)
 
     def end_turn(self, turn_id: str) -> None:
-        """End the background commands of a turn, including those that are just starting.
+        """End the background commands of a turn, including commands that are just starting.
 
         Other commands end with their calls.
         """
@@ -190,7 +192,7 @@ class SessionTerminals:
                 self._end(command)
 
     def close(self) -> None:
-        """Emit the end of all running commands because the session is about to end."""
+        """Emit end events for all running commands because the session is about to end."""
         for command in self._commands.values():
             if not command.has_ended:
                 command.has_ended = True

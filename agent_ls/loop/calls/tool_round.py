@@ -1,4 +1,4 @@
-"""Run the calls of one response; a call that depends on an earlier call's effect waits for it."""
+"""Run the calls of one response. A call that may depend on the effect of an earlier call waits for that call."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from agent_ls.tools.paths import are_disjoint
 MAX_CALLS = 500
 """Maximum number of calls in one answer.
 
-Each call is compared with all calls before it, so the cost grows with the square of this number. No task
-needs more.
+Each call is compared with all calls before it, so the cost grows with the square of the number of calls.
 """
 
 
@@ -26,8 +25,8 @@ needs more.
 class Reach:
     """The files that a call may touch.
 
-    `paths` is None for "any file". `is_last`: the call ends the loop, so it waits for all calls before
-    it.
+    `paths` is None for "any file". `is_last` is True if the call ends the loop; such a call waits for all
+    calls before it.
     """
 
     has_effect: bool = False
@@ -36,7 +35,7 @@ class Reach:
 
 
 def reach_of(parsed: Parsed, environment: ExecutionEnvironment) -> Reach:
-    """Return the reach of a call. A call that fails validation touches nothing."""
+    """Return which files a call may touch. A call that fails validation touches no files."""
     tool = parsed.tool
     if tool is None or parsed.arguments is None:
         return Reach()
@@ -69,7 +68,7 @@ async def run_round(
     config: SessionConfig,
     environment: ExecutionEnvironment,
 ) -> None:
-    """Run all calls that have no outcome, and set their outcomes, also on cancellation.
+    """Run all calls that have no outcome, and set their outcomes, even on cancellation.
 
     Calls after the first MAX_CALLS get an error. If the round is cancelled while a call waits for the user,
     the round is suspended: calls without an outcome stay without one.
@@ -85,8 +84,8 @@ async def run_round(
             event.set()
 
     def waits_for(place: int, before: int) -> bool:
-        # Do not await an event that is set: a call that is restored while it waits for the user must reach
-        # its wait before a stop arrives.
+        # Do not await an event that is already set. A restored call that waits for the user must start
+        # waiting before a stop can arrive.
         if done[before].is_set():
             return False
         in_order = not profile.supports_parallel_tool_calls

@@ -1,4 +1,4 @@
-"""Pure: the files that a call touches, by its effect."""
+"""Pure: derive the files that a call touches from its effect."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from agent_ls.text import render_terminal_output
 Mode: TypeAlias = Literal["head_tail", "tail", "head"]
 
 DEFAULT_LIMIT: tuple[int, Mode] = (30_000, "head_tail")
-"""Limit for tools that CHARACTER_LIMITS does not list."""
+"""Character limit and mode for tools that CHARACTER_LIMITS does not list."""
 
 CHARACTER_LIMITS: dict[str, tuple[int, Mode]] = {
     "read_file": (50_000, "head_tail"),  # the start has the imports, the end the newest code
@@ -34,8 +34,8 @@ LINE_LIMITS: dict[str, int] = {"shell": 256, "grep": 200, "glob": 500}
 def printed(output: str, known: Collection[str]) -> str:
     """Return the text that a terminal would display after a command's output, without the keys in `known`.
 
-    For a very long output only the beginning and the end are rendered: the model gets less than that anyway,
-    and rendering all of it would block the process.
+    Only the beginning and the end of a very long output are rendered. The model gets less text than that
+    anyway, and rendering the whole output would block the process.
     """
     if len(output) <= 2 * PRINTED_CHARS:
         return _printed(output, known)
@@ -46,7 +46,7 @@ def printed(output: str, known: Collection[str]) -> str:
 
 
 def _printed(output: str, known: Collection[str]) -> str:
-    # Redact again: rendering may have removed characters that separated the parts of a key.
+    # Redact again, because rendering may have removed characters that separated the parts of a key.
     return redacted(render_terminal_output(output), known)
 
 

@@ -1,7 +1,7 @@
 """Pure: choose which turns a compaction removes, and build the texts that replace them.
 
-A cut never separates a call from its result. Text that must survive is repeated word for word next to the summary:
-the user's messages, the plan, and pinned texts.
+A cut never separates a call from its result. Text that must not be lost is repeated word for word next to the
+summary: the user's messages, the plan, and pinned texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ DROP_TO_SHARE = 0.5
 WORDS_MAX_CHARS = 1_500  # limit for one message of the user that is repeated next to the summary
 WORDS_TOTAL_CHARS = 12_000  # limit for all repeated messages of the user together
 ITEM_CAPS = (8_000, 2_000, 500, 150)
-"""Length limits for the texts of a transcript. The first one with which the transcript fits is used."""
+"""Length limits for the single texts of a transcript. The first limit with which the whole transcript is
+short enough is used.
+"""
 
 FRAME: Final = (
     "[Background from agent-ls, not a request: the earlier part of this conversation was taken out to make room. "
@@ -67,7 +69,7 @@ class Cut:
 
 
 def cut(history: ConversationHistory, config: ContextConfig, spare_share: float) -> Cut | None:
-    """Return the turns to remove, or None if there are none.
+    """Return the turns to remove; None if no turns can be removed.
 
     `spare_share` is the share of the conversation that the strategy `dropOldest` removes.
     """
@@ -88,7 +90,9 @@ def cut(history: ConversationHistory, config: ContextConfig, spare_share: float)
 
 
 def _first_left(visible: Sequence[Turn], spare_share: float) -> int:
-    """Return the first index to keep, so that as few turns as possible are removed to free `spare_share`."""
+    """Return the index of the first turn to keep, so that removing all turns before it frees at least
+    `spare_share` of the conversation.
+    """
     sizes = [len(text_of(turn)) for turn in visible]
     to_go = sum(sizes) * min(max(spare_share, 0.0), 1.0)
     for start, size in enumerate(sizes):
@@ -128,7 +132,7 @@ def content(
     plan: PlanChanged | None,
     pinned: Sequence[str],
 ) -> str:
-    """Return the text that replaces the removed turns from now on."""
+    """Return the text that the model receives in place of the removed turns."""
     words = _words_of_user(_all_gone(history, gone))
     parts = [
         FRAME,
@@ -154,7 +158,7 @@ def _all_gone(history: ConversationHistory, gone: Sequence[Turn]) -> list[Turn]:
 
 
 def _words_of_user(turns: Sequence[Turn]) -> list[str]:
-    """Return the user's first message and as many of the newest ones as fit."""
+    """Return the user's first message and as many of the newest messages as WORDS_TOTAL_CHARS allows."""
     said = [
         shortened(turn.content.strip(), WORDS_MAX_CHARS)
         for turn in turns
@@ -202,7 +206,9 @@ def text_of(turn: Turn, cap: int = 0) -> str:
 
 
 def shortened(text: str, cap: int) -> str:
-    """Return the head and a smaller tail of a text. `cap` 0 means no limit."""
+    """Return a long text shortened to its head and a smaller tail, about `cap` characters in total. 0 means
+    no limit.
+    """
     if cap <= 0 or len(text) <= cap:
         return text
     tail = cap // 4

@@ -1,4 +1,5 @@
-"""Compaction of the conversation: automatic, on request, or after the provider refused a too long request.
+"""Compaction of the conversation: automatic, on the user's request, or after the provider refused a request
+as too long.
 
 Nothing changes until the summary has arrived. Then a single CompactionTurn in the history replaces the
 earlier turns.
@@ -39,7 +40,7 @@ TRANSCRIPT_SHARE = (
     # estimate
     0.5
 )
-# used if the provider refuses the larger share, because the window is smaller than documented
+# used if the provider refuses a transcript of TRANSCRIPT_SHARE because the window is smaller than documented
 TIGHT_SHARE = 0.15
 TRANSCRIPT_MIN_CHARS = 4_000
 
@@ -67,7 +68,9 @@ class Wish:
 
 
 class AgentConversation(Protocol):
-    """Interface to the conversation of one agent. `history` changes when the session goes back to an earlier turn."""
+    """Interface to the conversation of one agent. `history` is another object after the session went back to
+    an earlier turn.
+    """
 
     @property
     def history(self) -> ConversationHistory: ...
@@ -101,7 +104,8 @@ class Compactor:
         return self._wish is not None
 
     def ask(self, config: SessionConfig, instructions: str, client_key: str) -> str:
-        """Store a request for compaction and return its id. Until it starts, another request returns the same id.
+        """Store a request for compaction and return its id. Until the compaction starts, further requests
+        return the same id.
 
         Raises:
             CompactionOffError, NothingToCompactError.
@@ -115,7 +119,7 @@ class Compactor:
         return self._wish.compaction_id
 
     def forget(self) -> None:
-        """Drop a request that has not started."""
+        """Drop a requested compaction that has not started."""
         self._wish = None
 
     def trigger(self, config: SessionConfig, fill: Fill) -> Trigger | None:
@@ -138,7 +142,8 @@ class Compactor:
     ) -> ModelUsage | None:
         """Compact the conversation. Returns the usage of the summary call, or None if nothing was done.
 
-        If nothing was done, an event has reported the reason, unless there was nothing to remove.
+        If the compaction failed, an event has reported the reason. If there was nothing to remove, no event
+        is emitted.
         """
         wish, self._wish = self._wish or Wish(new_id("k")), None
         before, strategy = measure(), config.context.strategy
@@ -181,7 +186,7 @@ class Compactor:
     async def _turn(
         self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
     ) -> tuple[CompactionTurn, ProviderProfile]:
-        """Return the compaction turn, and the model that wrote its summary."""
+        """Return the compaction turn, and the profile of the model that wrote its summary."""
         before = self._conversation.history.compaction
         summary, usage = before.summary if before else "", Usage()
         if config.context.strategy == "summarize":
@@ -260,8 +265,8 @@ _BECAME = {
 def _to_go(fill: Fill) -> float:
     """Return the share of the conversation that `dropOldest` removes.
 
-    The share is chosen so that half of the window stays in use. If the conversation is smaller than that
-    already, half of the conversation is removed.
+    The share is chosen so that half of the window stays in use. If the conversation fills less than half of
+    the window, half of the conversation is removed.
     """
     if fill.tokens <= fill.window_tokens * DROP_TO_SHARE or not fill.window_tokens:
         return DROP_TO_SHARE

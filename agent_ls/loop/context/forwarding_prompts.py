@@ -1,4 +1,4 @@
-"""Base class of prompt sources that add something to the prompt of another one."""
+"""Base class of prompt sources that extend the prompt of another prompt source."""
 
 from __future__ import annotations
 

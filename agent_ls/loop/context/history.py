@@ -1,10 +1,11 @@
-"""Pure: convert turns to messages. Only this module converts between both types.
+"""Pure: convert turns to messages for the model. Only this module does this conversion.
 
 Turns and messages are append-only: the messages of earlier rounds are the same frozen objects in every
 request. Messages that a provider would refuse are never created: each call is followed by its result (an
 error result if the history lacks one), a result without a call is left out, and an empty answer becomes no
-message. At a CompactionTurn the list of messages starts again. All messages are derived from the list of
-turns, so removing a CompactionTurn from the end of the list restores the full history.
+message. A CompactionTurn replaces all messages before it, except the messages that it keeps. All messages are
+derived from the list of turns, so removing a CompactionTurn from the end of the list restores the full
+history.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ IMAGE_CHARS = 4_800  # an image of the size of a screen costs about 1,200 tokens
 class ConversationHistory:
     """The turns of one session and the messages made of them.
 
-    `chars` counts the code points of these messages in a request, `tool_chars` those of the tool results
-    among them; both are updated with each turn. `model_calls` counts the answers. `compaction` is the newest
-    compaction, None if there is none.
+    `chars` counts the code points of these messages in a request, `tool_chars` the code points of the tool
+    results only; both are updated with each turn. `model_calls` counts the model's answers. `compaction` is
+    the newest compaction, None if there is none.
     """
 
     def __init__(self, turns: Iterable[Turn] = ()) -> None:
@@ -65,8 +66,8 @@ class ConversationHistory:
 
     @property
     def visible(self) -> Sequence[Turn]:
-        """The turns that are sent as separate messages: all turns, or those since the newest compaction and
-        the turns that it kept.
+        """The turns that are sent as separate messages: the turns since the newest compaction and the turns
+        that it kept, or all turns if there was no compaction.
         """
         return self._visible
 
@@ -143,7 +144,7 @@ def message_of(turn: UserTurn | AssistantTurn | SystemTurn | SteeringTurn | Comp
 
 
 def _without_empty_parts(message: Message) -> Message | None:
-    """Remove empty texts, which providers refuse. Parts that carry a provider-specific item are kept."""
+    """Remove empty texts, because providers refuse them. Parts with a provider-specific item stay."""
     kept = tuple(part for part in message.parts if not _is_empty(part))
     if len(kept) == len(message.parts):
         return message if kept else None
@@ -159,7 +160,7 @@ def missing_result(call: ToolCallPart, content: str = NO_RESULT) -> ToolResultPa
 
 
 def _results_message(calls: Sequence[ToolCallPart], results: Sequence[ToolResultPart]) -> Message:
-    """Return one result for each call, in order.
+    """Return a message with one result for each call, in the order of the calls.
 
     If a provider uses an id twice, results are assigned in sequence.
     """

@@ -65,7 +65,7 @@ async def _run(arguments: SearchHistoryArguments, history: ConversationHistory) 
 
 
 def matches(turns: Sequence[Turn], query: str, limit: int) -> Iterator[str]:
-    """Return number, time and excerpt of each turn that contains `query`, newest first."""
+    """Yield number, time and excerpt of each turn that contains `query`, newest first."""
     wanted = query.casefold()
     for number in range(len(turns), 0, -1):
         turn = turns[number - 1]
@@ -84,7 +84,7 @@ def matches(turns: Sequence[Turn], query: str, limit: int) -> Iterator[str]:
 def _is_search(turn: Turn) -> bool:
     """Return whether a turn only searches the history.
 
-    It contains the searched words and would match itself.
+    Such a turn contains the searched words and would match every search for them.
     """
     match turn:
         case AssistantTurn() if turn.tool_calls and not turn.content:

@@ -1,4 +1,6 @@
-"""The prefix of every request of a session: system prompt and tools, and the sources that they were built from."""
+"""The prefix of every request of a session: system prompt and tools, and the sources from which they were
+built.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ class Prefix:
     tools_chars: int = field(default=0, compare=False)
 
     def lost_by(self, now: Prefix) -> LostBy | None:
-        """Return the source that differs between this prefix and `now`, or None if none does."""
+        """Return the first source that differs between this prefix and `now`; None if all sources are equal."""
         if (self.provider, self.model) != (now.provider, now.model):
             return "model"
         if self.tools != now.tools:
@@ -42,7 +44,7 @@ class Prefix:
 
 
 def digest_of(documents: str) -> str:
-    """Return a digest of the project documents, "" if there are none."""
+    """Return a digest of the project documents, "" for no documents."""
     return sha256(documents.encode("utf-8", "replace")).hexdigest()[:16] if documents else ""
 
 

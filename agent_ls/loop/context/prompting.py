@@ -1,4 +1,4 @@
-"""Build the request prefix of an input, or reuse the previous one if none of its sources changed."""
+"""Build the request prefix for a turn, or reuse the previous prefix if its sources have not changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ async def prefix_now(
     instructions: str,
     before: Prefix,
 ) -> Prefix:
-    """Return the prefix for an input; `before` itself if it is still valid, so that the bytes do not change."""
+    """Return the prefix for a turn. If `before` is still valid, `before` itself is returned, so that the
+    bytes do not change.
+    """
     documents = await source.documents(profile, environment)
     tools = profile.tools()
     now = Prefix(

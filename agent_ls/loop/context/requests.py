@@ -66,9 +66,9 @@ class ContextKeeper:
         return self._meter.measure(self._prefix, self._conversation.history, config.context.chars_per_token)
 
     async def begin(self, profile: ProviderProfile, config: SessionConfig, *, is_new: bool = True) -> Prefix:
-        """Return the prefix of all requests of an input.
+        """Return the prefix of all requests of a turn.
 
-        `is_new` False: an earlier process began the input; reuse its prefix.
+        If `is_new` is False, an earlier process began the turn, and its prefix is reused.
         """
         self._offer_search(profile)
         before = self._prefix
@@ -122,7 +122,9 @@ class ContextKeeper:
     # --- compaction
 
     async def make_room(self, profile: ProviderProfile, config: SessionConfig) -> ModelUsage | None:
-        """Compact if a compaction is due. Returns the usage of the compaction, None if nothing was done."""
+        """Compact the conversation if necessary. Returns the usage of the summary call, None if nothing was
+        done.
+        """
         trigger = self.compactor.trigger(config, self._fill(profile, config))
         if trigger is None:
             return None
@@ -133,7 +135,7 @@ class ContextKeeper:
     ) -> ModelUsage | None:
         """Compact after the provider refused the conversation as too long.
 
-        Returns the usage, None if nothing was done.
+        Returns the usage of the summary call, None if nothing was done.
         """
         if config.context.compaction != "auto":
             return None

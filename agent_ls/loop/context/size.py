@@ -1,7 +1,7 @@
 """Estimate how full the context window is, by category. Usage that the provider reports calibrates the
 estimate.
 
-Only running sums are used, so that measuring costs the same however long the session is.
+Only running sums are used, so that the cost of measuring does not grow with the session.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ContextMeter:
     def observe(self, sent: ContextParts, input_tokens: int, chars_per_token: int) -> None:
         """Calibrate with the provider's `input_tokens` for a request measured as `sent`.
 
-        0 means "not reported".
+        `input_tokens` 0 means "not reported".
         """
         if sent.total <= 0 or input_tokens <= 0:
             return
@@ -52,7 +52,7 @@ class ContextMeter:
 
     def maybe_warning(self, tokens: int, window_tokens: int) -> str:
         """Return a warning when the window gets more than 80 % full, otherwise "". Warns again only after the
-        fill was lower.
+        fill level was below 80 %.
         """
         full = window_tokens > 0 and tokens > window_tokens * WARNING_SHARE
         is_new = full and not self._warned

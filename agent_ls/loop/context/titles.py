@@ -1,4 +1,4 @@
-"""Pure: make a session's title from the beginning of its first input, as plain text."""
+"""Pure: make a session's title from the beginning of the user's first message, as plain text."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MARKS = re.compile(r"[#>*+\-\s`]*")
 
 
 def title_of(text: str) -> str:
-    """Return the first line that has words, truncated; "" if there is none. Attachments before the message
-    are skipped.
+    """Return the first line that contains words, truncated; "" if no line contains words. Attachments before
+    the message are skipped.
     """
     rest = text
     while (found := _ATTACHED.match(rest)) and found.end() < len(rest):

@@ -51,7 +51,7 @@ def payload(event: RecordedEvent) -> dict[str, Any]:
 
 
 def decode(data: bytes) -> Envelope | None:
-    """Decode an event. Returns None for an unknown kind, which another version may have written.
+    """Decode an event. Returns None for an unknown kind, because another version may have written the event.
 
     Raises:
         ValueError: not an event.
@@ -60,7 +60,7 @@ def decode(data: bytes) -> Envelope | None:
 
 
 def from_json(raw: Any) -> Envelope | None:
-    """Decode an event from parsed JSON, as `decode`.
+    """Decode an event from parsed JSON. Returns None for an unknown kind.
 
     Raises:
         ValueError: not an event.

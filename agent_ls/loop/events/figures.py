@@ -55,7 +55,7 @@ class Figures:
 
 
 def figures_of(envelopes: Iterable[Envelope]) -> Figures:
-    """Return the statistics of a whole session. The events must start with the first one."""
+    """Return the statistics of a whole session. `envelopes` must begin with the first event of the session."""
     count = _Count()
     for envelope in envelopes:
         count.take(envelope)
@@ -100,8 +100,8 @@ class _Tool:
 class _Count:
     """Collects the statistics of each round from the events.
 
-    The next round begins with a second usage report, or with a call whose index is not higher than the last
-    one.
+    A new round begins with a second usage report, or with a call whose index is not higher than the index of
+    the last call.
     """
 
     def __init__(self) -> None:

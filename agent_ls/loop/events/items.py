@@ -1,8 +1,8 @@
 """Pure: a session's transcript as items for display, built from its events.
 
-An item begins with one event, whose number is its position, and is completed by later events. Live
-events and a stored log give the same items. Building may start in the middle of a log: items that began
-earlier are missing then.
+An item begins with one event and is completed by later events. The number of the first event is the item's
+position. Live events and a stored log give the same items. Building may start in the middle of a log. Items
+that began before that point are then missing.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class Item:
 
 
 class ItemFold:
-    """Builds items from events, which must be in order but may start anywhere."""
+    """Builds items from events. The events must be in order, but may start in the middle of a session."""
 
     def __init__(self) -> None:
         self._items: list[Item] = []
@@ -289,7 +289,7 @@ class ItemFold:
             self._change(part_id, text=said.text[:offset] + text)
 
     def _begun(self, envelope: Envelope) -> Body | None:
-        """Return the body of the item that an event begins, None if it begins none."""
+        """Return the body of the item that an event begins; None if the event begins no item."""
         match envelope.event:
             case UserInput(text=text):
                 return UserMessage(text)
@@ -355,7 +355,7 @@ class ItemFold:
     def _close_turn(self) -> None:
         """Close items that are still open at the end of a turn.
 
-        Apart from steers, only a damaged log has open items there.
+        At that point, only steers are normally open. Other open items occur only if the log is damaged.
         """
         for key, index in list(self._open.items()):
             match self._items[index].body:
@@ -479,7 +479,7 @@ _BEGINNINGS = (
 
 
 def _key(body: Body) -> str:
-    """Return the id by which later events refer to the item; "" if it is complete from the start."""
+    """Return the id by which later events refer to the item; "" if no later event changes the item."""
     match body:
         case SaidItem(part_id=key) | ToolUse(call_id=key) | SteerMessage(steer_id=key):
             return key
@@ -502,7 +502,7 @@ def _both(first: Action, then: Action) -> Action:
 def _cut(end: ToolCallEnd, seq: int) -> ToolCallEnd:
     """Return the event with its long output shortened to head and tail.
 
-    If the event has the complete output, the reference names this event.
+    If the original event has the complete output, `output_ref` refers to that event.
     """
     left_out = len(end.output) - 2 * OUTPUT_SHARE_CHARS
     if left_out <= 0:

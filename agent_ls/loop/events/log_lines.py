@@ -1,4 +1,6 @@
-"""Pure: the process log's line for an event: numbers and names, no text of the user, the model or a file."""
+"""Pure: format an event as a line of the process log. The line has only numbers and names, no text of the
+user, the model or a file.
+"""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ class Proposed:
                     if hunk.state == "proposed" and hunk.call_id in self._running:
                         self.hunks[hunk.id] = hunk.call_id
                     elif hunk.state != "stale":
-                        # A hunk in state stale stays undecided. Hunks that are not proposals are not in the
-                        # mapping.
+                        # A hunk in state `stale` stays undecided. The mapping contains only proposed hunks,
+                        # so popping any other id does nothing.
                         self.hunks.pop(hunk.id, None)
             case ToolCallEnd(call_id=ended):
                 self._running.discard(ended)

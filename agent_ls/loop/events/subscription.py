@@ -37,7 +37,7 @@ class Encoded:
 
 
 class _Pending:
-    """A queued item. A delta collects the deltas that follow it in the same part."""
+    """A queued event. A queued delta collects the following deltas of the same part."""
 
     __slots__ = ("first", "more", "size")
 
@@ -56,11 +56,14 @@ class _Pending:
 
 
 class Subscription:
-    """An async iterator of Encoded, for one consumer. It ends when the session ends, or by `close()`."""
+    """An async iterator of Encoded for one consumer. The iteration ends when the session ends or `close()` is
+    called.
+    """
 
     def __init__(self, on_close: Callable[[Subscription], None]) -> None:
         self._waiting: deque[_Pending] = deque()
-        # Queued deltas that the next delta may extend: those since the last recorded event, by part and name.
+        # Deltas queued since the last recorded event, by part and name. The next delta of the same part and
+        # name extends them.
         self._joinable: dict[tuple[str, str], _Pending] = {}
         self._wake: anyio.Event | None = None
         self._ended = False
@@ -69,7 +72,9 @@ class Subscription:
         self._limit: int | None = None
 
     def bound(self, limit: int) -> None:
-        """Limit the queue: above `limit` bytes and characters, all events but the newest are dropped."""
+        """Limit the queue. If it exceeds `limit` bytes (deltas: characters), all events except the newest are
+        dropped.
+        """
         self._limit = limit
 
     def push(self, item: Encoded) -> None:
@@ -86,7 +91,8 @@ class Subscription:
                 waiting.size += size
                 return
             pending = _Pending(item, size)
-            # Both output streams of a call are one part: text of one stream ends the joining for the other.
+            # Both output streams of a call are one part. Text of one stream therefore ends the joining of the
+            # other stream's deltas.
             self._joinable = {k: p for k, p in self._joinable.items() if k[0] != event.part_id}
             self._joinable[key] = pending
             self._waiting.append(pending)

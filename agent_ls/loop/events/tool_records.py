@@ -34,7 +34,9 @@ ChangeType: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """The type of a failure, and the action suggested to the model; `action` is "" if there is none."""
+    """The type of a failure, and the action suggested to the model. `action` is "" for an error that the
+    model cannot handle.
+    """
 
     type: ErrorType
     action: str
@@ -165,8 +167,8 @@ class ToolRecord:
         return self.model_chars is not None and self.model_chars < self.output_chars
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON. Field names follow the tool calling specification, 6.2, where it has
-        them.
+        """Return the record as JSON. Fields that the tool calling specification (section 6.2) defines have
+        the names of the specification.
         """
         error = self.error
         return {

@@ -1,4 +1,6 @@
-"""One answer of the model while it streams: parts are published at once, and become a turn at the end."""
+"""Build one answer of the model from its stream. Parts are published at once, and form a turn when the stream
+ends.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ class ModelAnswer:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a part of the answer was published; the model call is not retried then."""
+        """Whether a part of the answer was published. If so, the model call must not be retried."""
         return bool(self._parts or self._open or self._event_ids)
 
     @property
@@ -163,7 +165,9 @@ class ModelAnswer:
         return told
 
     def _with_own_id(self, part: ToolCallPart) -> ToolCallPart:
-        """Give a call a unique id. Providers refuse a request with two results for one id."""
+        """Give a call an id that is unique in the answer, because providers refuse a request with two results
+        for the same id.
+        """
         call_id, number = part.id, 2
         while call_id in self._provider_ids:
             call_id, number = f"{part.id[:48]}_{len(self._provider_ids)}_{number}", number + 1

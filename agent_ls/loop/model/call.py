@@ -27,7 +27,9 @@ from agent_ls.loop.seams import Clock, ModelClient
 from agent_ls.loop.turns import AssistantTurn, Turn
 
 RUNAWAY_CHARS = 500
-"""Characters of a stopped endless text that the model gets back: all of it would fill its context."""
+"""Number of characters of a stopped endless text that stay in the history, because the whole text would fill
+the context.
+"""
 
 BREATH_EVENTS = 100
 """In a burst of events, yield to other tasks of the process after this many events (about 4 ms)."""
@@ -35,7 +37,8 @@ BREATH_EVENTS = 100
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A complete answer: the recorded turn, the ModelAnswer that it was built from, and the end of the stream.
+    """A complete answer: the recorded turn, the ModelAnswer from which the turn was built, and the stream's
+    finish event.
 
     `duration_ms` is from the successful request to the end, `first_output_ms` to the first event.
     """
@@ -72,7 +75,7 @@ class ModelCalls:
         streaming: bool,
         on_call: Callable[[ToolCallPart, ToolCallId, int], None] = lambda part, call_id, place: None,
     ) -> ModelReply:
-        """Call the model, with retries, and record its answer. `on_call` as in ModelAnswer.
+        """Call the model, with retries, and record its answer. `on_call` is passed to ModelAnswer.
 
         Raises:
             LlmError: the call failed and is not retried; text that had arrived is in the history.
@@ -104,7 +107,7 @@ class ModelCalls:
     async def _read(
         self, request: Request, answer: ModelAnswer, *, streaming: bool
     ) -> tuple[StreamFinish, int]:
-        """Read the answer. Returns how it ended, and the time of its first event."""
+        """Read the answer. Returns the finish event, and the time of the first event."""
         if streaming:
             first_ms = await self._stream(request, answer)
         else:
@@ -165,7 +168,7 @@ class ModelCalls:
 
 
 def _without_repetition(message: Message) -> Message:
-    """Return the beginning of each text of an endless answer."""
+    """Return the message with each text shortened to its beginning."""
     texts = [part.text for part in message.parts if isinstance(part, TextPart)]
     kept = (text if len(text) <= RUNAWAY_CHARS else f"{text[:RUNAWAY_CHARS]} […]" for text in texts)
     return Message(message.role, tuple(map(TextPart, kept)))

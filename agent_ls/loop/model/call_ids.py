@@ -8,7 +8,7 @@ from agent_ls.loop.ids import ToolCallId, new_id
 
 
 class CallIds:
-    """Assigns the ids; `used` are those of earlier events of the session."""
+    """Assigns unique ids to calls. `used` has the ids that occur in earlier events of the session."""
 
     def __init__(self, used: Iterable[str] = ()) -> None:
         self._used = set(used)

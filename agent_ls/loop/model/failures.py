@@ -1,4 +1,4 @@
-"""Decide what a failed model call means for the session."""
+"""Convert a failed model call to the events to emit, and decide whether the session ends."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from agent_ls.text import strip_escapes, to_display_line
 CONTEXT_WARNING = "The conversation no longer fits the model's context window."
 MESSAGE_CHARS = 1000
 
-# The first class that matches; used if the provider's adapter gave no hint.
+# The hint of the first matching class is used if the provider's adapter gave no hint.
 _HINTS: tuple[tuple[type[LlmError], str], ...] = (
     (ConfigurationError, "Set the provider's key, or choose another provider, and send the message again."),
     (AuthenticationError, "Enter a valid API key, then send the message again. The conversation is kept."),
@@ -51,7 +51,7 @@ _HINTS: tuple[tuple[type[LlmError], str], ...] = (
 _RETRY_HINT = "Send the message again in a few minutes."
 _CONTINUE_HINT = "What has arrived is kept: send a message to go on."
 
-# The first class that matches. Other errors are temporary, or their hint says what to do.
+# The action of the first matching class is used. Other errors are temporary, or their hint says what to do.
 _ACTIONS: tuple[tuple[type[LlmError], UserAction], ...] = (
     (MissingKeyError, "setKey"),
     (AuthenticationError, "setKey"),
@@ -66,7 +66,7 @@ _ACTIONS: tuple[tuple[type[LlmError], UserAction], ...] = (
 class Failure:
     """The consequences of a failed call:
 
-    `events` to emit, the error last. `closes`: the session ends but can be resumed.
+    `events` to emit, the error last. If `closes`, the session ends but can be resumed.
     """
 
     events: tuple[Warning | Error, ...]
@@ -96,14 +96,14 @@ def _action(error: LlmError) -> UserAction:
 
 
 def ended_badly(finish: FinishReason) -> Error:
-    """Return the error for an answer that the provider ended early; the text that has arrived is kept."""
+    """Return the error for an answer that the provider ended early. The received text stays in the history."""
     if finish.kind == "content_filter":
         return Error(cut_message(finish), finish.kind, "Rephrase the request, then send it again.")
     return Error(cut_message(finish), "provider", _CONTINUE_HINT, retryable=True, action="continue")
 
 
 def failed_tools(names: Sequence[str]) -> Error:
-    """Return the error for tools that report that the task cannot continue."""
+    """Return the error for tools that reported a fatal failure."""
     return Error(f"The task cannot go on: {', '.join(names)} failed.", "fatal", "See the output of the call.")
 
 
@@ -113,7 +113,7 @@ def visible(message: str) -> str:
 
 
 def _wait_hint(error: LlmError) -> str:
-    """Return how long the provider asks to wait, rounded up; "" if it does not say."""
+    """Return the hint to wait as long as the provider asks, rounded up; "" if the provider gives no time."""
     wait_s = ceil(error.retry_after_s or 0)
     if not wait_s:
         return ""
@@ -122,7 +122,7 @@ def _wait_hint(error: LlmError) -> str:
 
 
 def internal_error(error: Exception) -> Error:
-    """Return the error for an unexpected exception, which ends the turn but never the session."""
+    """Return the error for an unexpected exception. Such an exception ends the turn but never the session."""
     return Error(
         f"The turn ended because of an internal error of agent-ls ({type(error).__name__}).",
         "internal",

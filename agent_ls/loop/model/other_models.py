@@ -1,4 +1,6 @@
-"""The models that may answer in place of the session's model: one for a purpose, or a fallback after a failure."""
+"""Models that may answer in place of the session's model: a model for a certain purpose, or a fallback after
+a failure.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,15 @@ UNAVAILABLE = (
     NetworkError,
     RequestTimeoutError,
 )
-"""Failures that another model may not have. Other errors, such as a wrong key, are reported to the user."""
+"""Errors after which a fallback model is tried. Other errors, such as a wrong key, are reported to the user.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class UnusableModel:
-    """A configured model that cannot be called, such as one without a key. `reason` is a clause."""
+    """A configured model that cannot be called, for example because its key is missing. `reason` is a clause
+    for messages.
+    """
 
     name: str
     reason: str
@@ -54,10 +59,10 @@ class ModelUsage:
 
 
 class OtherModels(Protocol):
-    """Interface to the configured models. Each call returns what the settings say now. Must not raise."""
+    """Interface to the configured models. Each call uses the current settings. Must not raise."""
 
     def for_purpose(self, purpose: Purpose) -> ProviderProfile | UnusableModel | None:
-        """Return the model for a purpose; None: the session's model."""
+        """Return the model for a purpose; None to use the session's model."""
         ...
 
     def fallbacks(self) -> Iterable[ProviderProfile | UnusableModel]:
@@ -77,7 +82,9 @@ NO_OTHER_MODELS: OtherModels = _NoOtherModels()
 
 
 class Fallbacks:
-    """The fallbacks of one turn or one summary. Each is tried once. A warning names the model that answers."""
+    """The fallback models for one turn or one summary. Each model is tried once. A warning names the model
+    that answers.
+    """
 
     def __init__(self, models: OtherModels, emitter: Emitter) -> None:
         self._models = models
@@ -86,10 +93,11 @@ class Fallbacks:
         self._skipped: set[str] = set()
 
     def after(self, failed: ProviderProfile, error: LlmError) -> ProviderProfile:
-        """Return the model to call after `failed` has failed with `error`, its retries included.
+        """Return the model to call after `failed` has failed with `error`, and its retries have failed too.
 
         Raises:
-            LlmError: `error` itself, if it is of another kind, a part of the answer arrived, or no model is left.
+            LlmError: `error` itself, if no fallback is used for this kind of error, part of the answer
+            arrived, or no model is left.
         """
         if error.is_cut or not isinstance(error, UNAVAILABLE):
             raise error
@@ -115,7 +123,9 @@ class Fallbacks:
 def model_for(
     models: OtherModels, purpose: Purpose, profile: ProviderProfile, emitter: Emitter
 ) -> ProviderProfile:
-    """Return the model for a purpose, and `profile` if there is none. If that model is unusable, a warning says so."""
+    """Return the model for a purpose, or `profile` if no model is configured for it. If the configured model
+    is unusable, emit a warning and return `profile`.
+    """
     chosen = models.for_purpose(purpose)
     if isinstance(chosen, UnusableModel):
         message = f"The model {chosen.name} for {purpose} is not used: {chosen.reason}."

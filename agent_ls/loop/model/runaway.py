@@ -1,6 +1,6 @@
 """Detect an answer that repeats itself or sends control characters without end.
 
-Small models, and damaged ones, do so until the output limit, which some servers do not have.
+Small or damaged models send such answers until the output limit, and some servers have no limit.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from agent_ls.llm.errors import RunawayError
 from agent_ls.llm.stream import ReasoningDelta, StreamEvent, TextDelta, ToolCallDelta
 
 REPEATED_CHARS = 16_384
-"""Characters that consist of one repeated piece before an answer counts as endless: no table or file of zeros that
-someone wants is as long."""
+"""An answer counts as endless if this many characters consist of one repeated piece. Useful repetitions, such
+as tables, are shorter.
+"""
 
 PIECE_CHARS = 100
-"""Characters of the longest repeated piece."""
+"""Maximum length of the repeated piece, in characters."""
 
 CONTROL_CHARS = 4096
-"""The last characters of which more than half are control characters."""
+"""An answer counts as endless if more than half of its last CONTROL_CHARS characters are control characters.
+"""
 
 _LOOK_EVERY = 2048
 _SAMPLE_CHARS = 64
@@ -27,7 +29,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")  # U+FFFD r
 
 
 class RunawayGuard:
-    """Reads the deltas of one answer."""
+    """Checks the deltas of one answer, and raises an error if the answer is endless."""
 
     def __init__(self, provider: str, model: str) -> None:
         self._provider = provider
