@@ -16,7 +16,7 @@ def keep(folder: Path, data: bytes) -> str:
     """Store bytes and return their name. The blob is complete or does not exist, even if the process is killed.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the blob cannot be written.
     """
     name = sha256(data)
     if not (folder / name).exists():

@@ -18,7 +18,7 @@ def keep_draft(folder: Path, draft: Mapping[str, Any], known: Collection[str] = 
     deleted.
 
     Raises:
-        OSError: it cannot be written, or the session's folder is gone.
+        OSError: the file cannot be written, or the session's folder does not exist.
     """
     path = draft_path(folder)
     if not any(draft.values()):

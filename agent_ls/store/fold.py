@@ -88,15 +88,15 @@ class Fold:
     that has not ended, or "".
 
     `ends` are the end events of that turn's calls, without outputs. `session_grants` and `turn_grants` are
-    ids of rules that the user stored. `shown` maps each file that the model has seen to its digest; `known`
-    has the digest of each such file that changed afterwards, if the model was informed about the change.
-    `prompt` is the newest system prompt, `prefix` its sources (without the text). `compaction` is a
-    compaction that has begun and not ended. `intents` are planned writes of calls that have not ended;
-    `filed` has the call and path of each file change reported for these calls. `hunk_positions` are hunk
-    positions by path. `notices` are notices that the model has not received. `reviews` are proposals of calls
-    that have not ended, by call; `proposed` has the undecided hunks of these proposals. `left_running` are
-    background commands that ended because agent-ls ended, by terminal. `checkpoints` are stored by the id of
-    the following turn, or of the revert; `turn_ids` are the turn ids of the user messages in `turns`.
+    ids of rules that the user stored. `shown` maps each file that the model has seen to its digest; If such a
+    file changed afterwards and the model was informed, `known` has the new digest. `prompt` is the newest
+    system prompt, `prefix` its sources (without the text). `compaction` is a compaction that has begun and
+    not ended. `intents` are planned writes of calls that have not ended; `filed` has the call and path of
+    each file change reported for these calls. `hunk_positions` are hunk positions by path. `notices` are
+    notices that the model has not received. `reviews` are proposals of calls that have not ended, by call;
+    `proposed` has the undecided hunks of these proposals. `left_running` are background commands that ended
+    because agent-ls ended, by terminal. `checkpoints` are stored by the id of the following turn, or of the
+    revert; `turn_ids` are the turn ids of the user messages in `turns`.
     """
 
     turns: list[Turn] = field(default_factory=list)

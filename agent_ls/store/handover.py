@@ -21,7 +21,7 @@ def ask(folder: Path, owner: Owner, by: Owner) -> None:
     """Write a request from `by` to `owner`. Blocks.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     part = folder / f"{NAME}.{os.getpid()}.part"
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)

@@ -80,7 +80,7 @@ class Layout:
         """Write the workspace's path to a file in its folder.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         folder = self.workspace_folder(workspace)
         make_private_folder(folder)

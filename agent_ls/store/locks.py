@@ -108,7 +108,7 @@ class SessionLock:
         """Create the lock file again if it was deleted with its folder. Does nothing if it exists.
 
         Raises:
-            OSError: it cannot be created.
+            OSError: the file cannot be created.
         """
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | OPEN_FLAGS, FILE_MODE)

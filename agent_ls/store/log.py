@@ -249,7 +249,7 @@ class SessionLog:
         """Create the deleted log again, with the content read from the descriptor that is still open.
 
         Raises:
-            OSError: it cannot be created, or another program has created a file with this name.
+            OSError: the file cannot be created, or another program has created a file with this name.
         """
         make_private_folder(self._path.parent)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | OPEN_FLAGS

@@ -32,7 +32,7 @@ def read_part(folder: Path, output_ref: str, offset: int, limit: int) -> OutputP
 
     Raises:
         UnknownOutputError: the output does not exist.
-        OSError: it cannot be read.
+        OSError: the output cannot be read.
     """
     if match := _EVENT_REF.fullmatch(output_ref):
         whole = _in_event(folder, int(match[1]), output_ref)

@@ -125,7 +125,7 @@ def open_part(path: Path) -> Iterator[LogPart]:
     """Open a log.
 
     Raises:
-        OSError: it cannot be opened.
+        OSError: the log cannot be opened.
     """
     with path.open("rb") as file:
         yield LogPart(file)

@@ -52,7 +52,7 @@ class RuleStore:
         """Store a rule if it is not stored yet.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         place = canonical(workspace) if scope == "project" else ""
         rule = StoredRule(rule_id, label, scope, place, now)

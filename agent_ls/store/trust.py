@@ -54,7 +54,7 @@ class TrustStore:
         """Store a decision.
 
         Raises:
-            OSError: it cannot be written, or the folder does not exist.
+            OSError: the file cannot be written, or the folder does not exist.
         """
         owner = owner_of(workspace)
         if owner is None:
@@ -66,7 +66,7 @@ class TrustStore:
         """Delete the decision about a workspace. Returns False if no decision was stored.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         path = canonical(workspace)
         known = any(folder.path == path for folder in self.folders())

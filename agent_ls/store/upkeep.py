@@ -35,8 +35,8 @@ class RetentionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """The ids of the sessions that were deleted (`removed`), and of those that could not be deleted, for
-    example because they are open (`in_use`).
+    """The ids of the deleted sessions (`removed`), and of the sessions that could not be deleted, for example
+    because they are open (`in_use`).
     """
 
     removed: tuple[str, ...] = ()
@@ -46,7 +46,9 @@ class Swept:
 def prune(
     layout: Layout, workspace: str, limits: RetentionLimits, now: str, spare: Sequence[str] = ()
 ) -> Swept:
-    """Delete the sessions of a workspace beyond its limits, except those in `spare`. `now` is ISO 8601."""
+    """Delete the sessions of a workspace that exceed `limits`, except the sessions in `spare`. `now` is ISO
+    8601.
+    """
     found = layout.listed(workspace)
     before = (datetime.fromisoformat(now) - timedelta(days=limits.keep_days)).isoformat()
     too_many = {it.session_id for it in _over_quota(layout, found, limits.max_bytes)}

@@ -47,7 +47,7 @@ def write_note(place: Path, worktree: StoredWorktree) -> None:
     """Record a completely created worktree in the folder `place`.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     part = place / f"{NOTE}.part"
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE), "w") as file:
