@@ -45,7 +45,7 @@ from agent_ls.environments.local.processes.ending import killed, terminate
 from agent_ls.environments.local.trees.process_tree import end_marked
 
 GRACE_SECONDS = 10.0
-"""A child process gets this time to end by itself before it is killed."""
+"""Time for a child process to end after SIGTERM before it is killed."""
 
 _STATUSES: Mapping[int, Status] = {0: "done", 3: "refused", 4: "limit"}
 _TRANSIENT = frozenset(("network", "overloaded", "rate_limit", "server", "timeout", "stream"))
@@ -114,7 +114,7 @@ class AttemptUsage:
 async def run_attempt(
     task: Task, number: int, folder: Path, lock: TaskLock, launch: AttemptSetup, works: WorkFolders
 ) -> Result:
-    """Run one attempt, with its files in `folder`, which contains only the task.
+    """Run one attempt. Its files are stored in `folder`, which must contain only the task file.
 
     The result is stored before this returns. A cancelled attempt stores no result, so that the next run
     repeats it.

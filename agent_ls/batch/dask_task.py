@@ -131,7 +131,7 @@ def _run(request: DaskRequest) -> None:
 
 
 def task_of(raw: Mapping[str, Any]) -> Task:
-    """Return the task whose fields are `raw`."""
+    """Return the task with the fields in `raw`, which come from JSON."""
     return Task(**{**raw, "allow": tuple(raw["allow"])})
 
 

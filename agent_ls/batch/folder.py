@@ -68,7 +68,7 @@ class Result:
 
     @property
     def is_success(self) -> bool:
-        """Return whether the agent finished and the check, if there is one, passed."""
+        """Whether the agent finished, and the check passed if the task has a check."""
         return self.status == "done" and (self.check is None or self.check.exit_code == 0)
 
 
@@ -164,7 +164,7 @@ class ResultFolder:
         """Create the folder, readable by its owner only. Blocks.
 
         Raises:
-            AppError: it cannot be made.
+            AppError: the folder cannot be created.
         """
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)

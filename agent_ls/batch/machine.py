@@ -49,7 +49,7 @@ class BatchMachine(Protocol):
         """Return the content of the patch file that git wrote.
 
         Raises:
-            AppError: it cannot be read. EnvironmentLostError.
+            AppError: the file cannot be read. EnvironmentLostError.
         """
         ...
 
@@ -70,7 +70,7 @@ class BatchMachine(Protocol):
         work folder. The work folder has the same name as `source`, because the model sees its path.
 
         Raises:
-            AppError: it cannot be made. EnvironmentLostError.
+            AppError: the folder cannot be created. EnvironmentLostError.
         """
         ...
 

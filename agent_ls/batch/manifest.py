@@ -1,4 +1,4 @@
-"""Read a manifest: one JSON object per line, each of which describes one task."""
+"""Read a manifest: each line is one JSON object that describes one task."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def parse_shard(text: str) -> Shard:
     """Parse a shard such as `2/8`.
 
     Raises:
-        BadChoiceError: not a valid shard.
+        BadChoiceError: `text` is not a valid shard.
     """
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
