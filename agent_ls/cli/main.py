@@ -53,7 +53,7 @@ _SERVERS = ("serve", "acp")
 """Server commands. They start before the other modules of the command line are imported."""
 
 _OWN_OUTPUT = ("serve", "acp", "exec")
-"""Commands whose output is read by programs, or whose options select its format."""
+"""Commands that write output for programs, or that have options for the output format."""
 
 _PRINTING = frozenset({"--login", "--help", "-h"})
 """Options with which a server command only prints text for the user and ends."""
