@@ -235,7 +235,9 @@ class TurnLoop:
 
     async def _refused_by_hook(self) -> Finish | None:
         """Ask the hooks whether the user's message may start a turn. Returns Finish if a hook stops the
-        message. If the hooks return text for the model, the text is recorded.
+        message.
+
+        If the hooks return text for the model, the text is recorded.
         """
         last = self.history.turns[-1]
         if not isinstance(last, UserTurn):
@@ -309,8 +311,9 @@ class TurnLoop:
         return finish
 
     async def _stopped_at_limit(self) -> Finish | None:
-        """If a limit is reached, ask the user whether to continue. Returns None if the turn continues. A
-        free-text answer means "continue", and its text becomes a steer.
+        """If a limit is reached, ask the user whether to continue. Returns None if the turn continues.
+
+        A free-text answer means "continue", and its text becomes a steer.
         """
         while reached := self._shared.budget.reached(self._config().limits):
             self._emitter.emit(TurnLimit(reached.limit, reached.count, reached.message))

@@ -13,8 +13,9 @@ STOP = "Stop here"
 
 
 class LogGuard:
-    """Shared by all agents of a session. `refusal` is the error with which effects of the running turn are
-    refused, None if they are allowed.
+    """The guard against effects without a log, shared by all agents of a session.
+
+    `refusal` is the error with which effects of the running turn are refused, None if they are allowed.
     """
 
     def __init__(self, recorder: Recorder, questions: QuestionAsker) -> None:
