@@ -1,7 +1,8 @@
 """Run the tasks of a batch on the workers of a Dask cluster. As in a local run, the result folder is the only
-state. Dask decides on which worker a task runs, and moves the task to another worker if its worker is lost.
-The worker runs the task only if the result folder has no final result for it, checked under the lock of the
-task.
+state.
+
+Dask decides on which worker a task runs, and moves the task to another worker if its worker is lost. The
+worker runs the task only if the result folder has no final result for it, checked under the lock of the task.
 """
 
 from __future__ import annotations

@@ -29,9 +29,10 @@ EXIT_REFUSED = 2
 
 @dataclass(frozen=True, slots=True)
 class DaskRequest:
-    """A task with the options of its batch. The folders have the same paths on all machines. `stop` is the
-    path of a file; if the file exists, the task must stop. `version` is the version of agent-ls, which must
-    be the same on the workers.
+    """A task with the options of its batch. The folders have the same paths on all machines.
+
+    `stop` is the path of a file; if the file exists, the task must stop. `version` is the version of
+    agent-ls, which must be the same on the workers.
     """
 
     task: Mapping[str, Any]

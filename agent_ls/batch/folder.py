@@ -44,6 +44,7 @@ class CheckResult:
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result of one attempt. `task_digest` identifies the content of the task, `error` is one sentence.
+
     `is_transient` is True if another attempt may succeed (after a crash, a network error, an overloaded
     provider).
     """

@@ -20,8 +20,9 @@ from agent_ls.environments.local.environment import LocalEnvironment
 
 
 class BatchMachine(Protocol):
-    """Creates, copies and removes folders, and runs git and checks, on one machine. `name` names the machine
-    in messages.
+    """Creates, copies and removes folders, and runs git and checks, on one machine.
+
+    `name` names the machine in messages.
     """
 
     name: str
