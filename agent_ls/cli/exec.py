@@ -220,7 +220,9 @@ def _place(on: str, folder: Path, settings: Settings) -> str:
 
 def _settings(options: argparse.Namespace) -> tuple[Settings, Settings]:
     """Merge the user's settings file, the `--settings` file, `--set` and other options, in this order: later
-    values override earlier ones. Returns the merged settings, and the same without the user's settings file.
+    values override earlier ones.
+
+    Returns the merged settings, and the same without the user's settings file.
 
     Raises:
         BadChoiceError: a file cannot be read, or a setting is unknown or invalid.
