@@ -39,8 +39,9 @@ SWITCHES = {
 """Settings that enable a tool."""
 
 _OUR_TOOLS = "agent_ls.tools."
-"""Prefix of the modules of the built-in tools, including the tools of packs that are written in Python. The
-function of a tool defined in a YAML file is a `partial`, so its module has another prefix.
+"""Prefix of the modules of the built-in tools, including the tools of packs that are written in Python.
+
+The function of a tool defined in a YAML file is a `partial`, so its module has another prefix.
 """
 
 _SERVER_TOOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*__[A-Za-z0-9_]+")
