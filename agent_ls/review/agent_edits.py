@@ -3,14 +3,16 @@
 Rules for each block of changed lines. (A line directly before or after a hunk is outside it, except that
 lines inserted where a hunk of the same session removed some belong to that hunk.)
 
-- Outside all hunks: a new pending hunk.
-- Inside an open hunk of the same session: the hunk keeps its id and its first call, and now has these lines. If that
-  restores the base lines, it is `gone`. A hunk that the user edited stays `edited`, because it contains their text.
-- Inside a hunk of another session: for that hunk it counts as a user's edit, so it becomes `edited`.
-- Across hunk borders: the first open hunk of the same session grows over the whole block; if there is none, a new hunk
-  does. Other hunks of the same session are `gone` (merged into it), those of other sessions `stale`. If text of the
-  user or of another session was merged, the hunk is `edited`, so that undo asks first.
-- A gone hunk that is touched cannot be reopened.
+- Outside all hunks: the block becomes a new pending hunk.
+- Inside an open hunk of the same session: the hunk keeps its id and its first call, and gets the new lines. If the
+  change restores the base lines, the hunk is `gone`. A hunk that the user edited stays `edited`, because it contains
+  text of the user.
+- Inside a hunk of another session: that hunk becomes `edited`, as if the user had changed it.
+- Across hunk borders: one hunk grows over the whole block. It is the first open hunk of the same session, or a new
+  hunk if there is none. The other hunks of the same session become `gone` (merged into the grown hunk). Hunks of other
+  sessions become `stale`. If the grown hunk contains text of the user or of another session, it is `edited`, so that
+  an undo asks the user first.
+- A gone hunk cannot be reopened after a change has touched its lines.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from agent_ls.review.whole_file import apply_agent_file_change, is_whole_file_ch
 
 
 def apply_agent_edit(ledger: FileLedger, new_text: str | None, author: Author) -> LedgerChange:
-    """Return the ledger after an agent changed the file's text to `new_text`; None: the agent deleted the file."""
+    """Return the ledger after an agent changed the file's text to `new_text`. None means a deleted file."""
     if new_text is not None and ledger.current is None and ledger.base is not None:
         return diff_ledgers(ledger, apply_agent_edit(recreate_file(ledger), new_text, author).ledger)
     if new_text is None or is_whole_file_change(ledger):

@@ -1,7 +1,7 @@
 """Apply the user's decisions on hunks: keep a hunk, undo it, or replace it by another text.
 
-A decision on one hunk never changes another, so the order of decisions does not matter. Ids without an open
-hunk are ignored: the caller detects them because they are missing in `changed`.
+A decision on one hunk never changes another hunk, so the order of decisions does not matter. Ids without an
+open hunk are ignored. The caller recognises ignored ids because `LedgerChange.changed` does not contain them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from agent_ls.text import line_ending, preferred_ending, split_lines, strip_endi
 class Decision:
     """A decision on hunks of one file.
 
-    `lines` [first, last) limits it to some new lines of its only hunk. `replacement` is the text to keep
-    instead of the agent's, None for the agent's text.
+    `lines` [first, last) limits the decision to some new lines; `ids` then has exactly one hunk. `replacement`
+    is the text to keep instead of the agent's text. None keeps the agent's text.
     """
 
     ids: frozenset[str]
@@ -33,10 +33,10 @@ class Decision:
 
 
 def apply_decision(ledger: FileLedger, decision: Decision) -> LedgerChange:
-    """Return the ledger after the decision; its text is the one to write to the file.
+    """Return the ledger after the decision. The caller writes the ledger's current text to the file.
 
-    Text that the user types in the meantime is added afterwards by `apply_user_edit`. Keeping a stale hunk
-    dismisses it.
+    If the user types before the file is written, apply that text afterwards with `apply_user_edit`. Keeping a
+    stale hunk dismisses the hunk.
 
     Raises:
         ValueError: the hunk does not have these lines.
@@ -55,7 +55,7 @@ def apply_decision(ledger: FileLedger, decision: Decision) -> LedgerChange:
 
 
 def narrow_to_lines(ledger: FileLedger, decision: Decision) -> tuple[FileLedger, frozenset[str]]:
-    """Return a ledger in which the decision concerns whole hunks, and their ids.
+    """Split a hunk if the decision concerns only some of its lines. Return the ledger and the ids to decide.
 
     Raises:
         ValueError: the hunk does not have these lines.
@@ -68,7 +68,7 @@ def narrow_to_lines(ledger: FileLedger, decision: Decision) -> tuple[FileLedger,
 
 
 def replacement_lines(text: str, instead: Lines, file: Lines) -> Lines:
-    """Return a text from the user as whole lines, with the file's line ending, to replace the lines `instead`."""
+    """Return the user's `text` as whole lines with the line ending of `file`. They replace the lines `instead`."""
     ending = preferred_ending(file)
     lines = [strip_ending(line) + ending for line in split_lines(text)]
     if lines and instead and not line_ending(instead[-1]):
@@ -112,7 +112,7 @@ def _decide_whole_file(ledger: FileLedger, hunk: LedgerHunk, decision: Decision)
 
 
 def _shrink_created(after: FileLedger, made: LedgerHunk) -> FileLedger:
-    """Return the ledger of a file created by an agent after lines of it were undone: it is still a created file."""
+    """Return the ledger after some lines of a created file were undone. The file keeps its `create` hunk."""
     current = after.current or ()
     hunk = replace(made, agent_lines=current, start=0, end=len(current))
     return FileLedger(after.path, None, current, (hunk,), after.closed)

@@ -1,20 +1,22 @@
-"""Decide whether a document contains the edit that we sent. Compares texts only: no versions, no editor.
+"""Decide whether a document contains the edit that the server sent ("our edit"). Compares only texts.
 
 An observed text may contain our edit, the user's typing, or both (Neovim joins 150 ms of changes into one).
 There are two explanations: the user changed `expected` into `observed` (our edit is present), or changed
 `old` into `observed` (it is absent). Each is checked at every position that our edit changes, character by
 character:
 
-- The edit can be present only if all characters that it adds are there: unchanged, with the user's typing directly at
-  either end, or with one insertion inside. Where it only removes characters, none of them may have been typed there.
-- It can be absent only if all characters that it removes are still there in the same sense.
+- The edit can be present only if `observed` contains all characters that the edit adds. They may be unchanged, have
+  the user's typing directly at either end, or have one insertion inside. At a position where the edit only removes
+  characters, the user must not have typed any of these characters.
+- The edit can be absent only if `observed` contains all characters that the edit removes. The same insertions are
+  allowed.
 
 An editor may also apply the edit at a wrong position, because the user's typing has moved the lines. Then
-lines that the edit removes are still there, or characters that it adds are elsewhere.
+the text still has lines that the edit removes, or has the added characters at another position.
 
-If only one explanation is possible, it is the result. If both are possible, the one with less typing by the
-user is, provided the difference is nearly the size of our edit. Otherwise the result is undetermined: the
-user typed over the edit, or the editor applied a part of it.
+If only one explanation is possible, it is the result. If both are possible, the result is the explanation with
+less typing by the user, provided that the difference is nearly the size of our edit. Otherwise the result is
+undetermined: the user typed over the edit, or the editor applied only a part of it.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from agent_ls.text import normalize_line_endings, split_lines
 
 _CLEAR = 0.8  # minimum difference in typing between the two explanations, as a share of the size of our edit
 _REST_MIN = 8  # a removed text of this many characters does not reappear by chance
-_REST_NEAR_MIN = 4  # the same limit, for text within about one line
+_REST_NEAR_MIN = 4  # the limit for a removed text that reappears within about one line of the edit
 _NEAR_CHARS = 80
 _PAIRS_MAX = 2_000  # pairs of positions and typed changes to compare by characters; above that, by lines
 _EXACT_MAX = 250_000  # product of lengths; above that, difflib costs more than the precision is worth
@@ -41,10 +43,10 @@ _EXACT_MAX = 250_000  # product of lengths; above that, difflib costs more than 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The text contains our edit. `ours` is the text with only our edit, so the user typed the difference to
-    `observed`.
+    """The observed text contains our edit. `ours` is the old text with only our edit.
 
-    It equals `expected` except for line endings that an editor adapts.
+    The user typed the difference between `ours` and the observed text. `ours` equals the expected text, except
+    for line endings that an editor adapts.
     """
 
     ours: str
@@ -63,7 +65,7 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Undetermined:
-    """The edit, or a part of it, may be in the text: no conclusion is possible."""
+    """The text may contain the edit or a part of it; the texts alone do not show which."""
 
 
 EditDetection: TypeAlias = Present | Absent | Undetermined
@@ -83,10 +85,10 @@ class _Change:
 
 
 def detect_edit(old: str, expected: str, observed: str) -> EditDetection:
-    """Return whether `observed` contains the edit from `old` to `expected`, which must differ.
+    """Return whether `observed` contains the edit from `old` to `expected`. These two texts must differ.
 
-    A change that our edit and the user made alike counts as ours. A text without our edit and without any
-    other change is `Absent`; an edit that was undone before it was observed looks the same.
+    If the user made the same change as our edit, the change counts as our edit. A text equal to `old` is
+    `Absent`, even if the user undid the edit before the text was observed.
     """
     if observed == expected:
         return Present(expected)
@@ -111,11 +113,10 @@ def detect_edit(old: str, expected: str, observed: str) -> EditDetection:
 
 
 def apply_ignoring_versions(old: str, expected: str, observed: str) -> str | None:
-    """Return `observed` with the edit from `old` to `expected` in place of what the user typed in the same
-    lines.
+    """Return `observed` after the edit from `old` to `expected` overwrites the user's text in the same lines.
 
-    This is the result of an editor that applies edits without checking versions. None: two positions have
-    merged into one.
+    This is the result of an editor that applies edits without checking versions. Return None if the user's
+    typing has merged two positions of the edit into one.
     """
     typing = text_hunks(old, observed)
     lines = split_lines(observed)
@@ -131,7 +132,7 @@ def apply_ignoring_versions(old: str, expected: str, observed: str) -> str | Non
 
 
 def _locate_run(run: LineHunk, typing: Sequence[LineHunk]) -> tuple[int, int]:
-    """Return the lines of the observed text that replaced the lines of `run`."""
+    """Return the line range [start, end) of the observed text that corresponds to the old lines of `run`."""
     start, end = run.base_start, run.base_end
     before = growth = 0
     for typed in typing:
@@ -144,8 +145,8 @@ def _locate_run(run: LineHunk, typing: Sequence[LineHunk]) -> tuple[int, int]:
 
 
 def _changes(a: str, b: str) -> Iterator[_Change]:
-    """Yield the changes from `a` to `b`: for each block of changed lines, the characters between equal head
-    and tail.
+    """Yield one change from `a` to `b` for each block of changed lines, without the equal characters at its
+    start and end.
     """
     splice = text_splice(a, b)
     removed = split_lines(splice.removed)
@@ -176,14 +177,14 @@ def _has_added(change: _Change, typing: Sequence[_Change]) -> bool:
     for typed in _touching(change, typing):
         if not change.removed:
             if not set(typed.added).isdisjoint(change.added):
-                return False  # the text may be a part of what the edit was to remove
+                return False  # the typed text may be a part of the text that the edit removes
         elif not _is_untouched(change, typed):
             return False
     return True
 
 
 def _lacks(change: _Change, typing: Sequence[_Change]) -> bool:
-    """Return whether the text still has the characters that `change` removes, and not those that it adds."""
+    """Return whether the text has the characters that `change` removes, and lacks the characters that it adds."""
     for typed in _touching(change, typing):
         if not change.removed:
             if change.added in typed.added:
@@ -204,8 +205,9 @@ def _is_untouched(change: _Change, typed: _Change) -> bool:
 
 
 def _has_removed(edit: Sequence[_Change], typing: Sequence[_Change]) -> bool:
-    """Return whether the text still has much of the text that the edit removes. If so, the edit was applied
-    at a wrong position.
+    """Return whether the text still has a large part of the text that the edit removes.
+
+    In that case the editor applied the edit at a wrong position.
     """
     if len(edit) * len(typing) > _PAIRS_MAX:
         typed_lines = {line for typed in typing for line in split_lines(typed.added) if line.strip()}
@@ -231,7 +233,7 @@ def _is_more_often(part: str, text: str, other: str) -> bool:
 
 
 def _cost(changes: Sequence[_Change]) -> int:
-    """Return about how many characters these changes add and remove."""
+    """Return the approximate number of characters that these changes add and remove."""
     return sum(_distance(change.removed, change.added) for change in changes)
 
 

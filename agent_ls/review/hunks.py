@@ -1,10 +1,10 @@
-"""A hunk of the ledger: which lines an agent changed, by which call, and its review state.
+"""A hunk of the ledger: the lines that an agent changed, the tool call that changed them, and the review state.
 
 States:
     pending   in the text, exactly as the agent wrote it
     edited    in the text, and the user typed inside it
-    gone      its lines are back at the base (the user's undo, a checkout, a discarded buffer); a redo makes it
-              pending again. Also: merged into a later change of the same agent
+    gone      its lines equal the base again (after an undo by the user, a checkout, a discarded buffer); a redo
+              makes the hunk pending again. Or the hunk was merged into a later change of the same agent
     stale     no longer distinguishable from other changes, so it cannot be undone separately
     kept      accepted; final
     undone    reverted by a decision; pending again if the editor's undo restores exactly the text before it
@@ -22,7 +22,7 @@ HunkState: TypeAlias = Literal["proposed", "pending", "kept", "undone", "edited"
 HunkKind: TypeAlias = Literal["content", "create", "delete"]
 
 OPEN_STATES: frozenset[HunkState] = frozenset({"pending", "edited"})
-"""The states in which base and current text differ at the hunk."""
+"""The states in which the lines of the hunk differ between the base and the current text."""
 
 
 class Author(Protocol):
@@ -40,14 +40,13 @@ class Author(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LedgerHunk:
-    """Lines [base_start, base_end) of the base, with text `base_lines`, are lines [start, end) of the current
-    text.
+    """A change of lines [base_start, base_end) of the base into lines [start, end) of the current text.
 
-    Lines count from 0 and keep their line endings. `agent_lines` is the agent's text; the current text of the
-    hunk is `FileLedger.lines_of(hunk)`. `what` create and delete concern the whole file, and their ranges
-    cover it. For a hunk that is kept, undone or stale, the ranges are the last ones. Hunks with the same
-    `link` belong together: both ends of a move. `later_turns` are further turns of the same session that
-    changed this hunk.
+    Lines count from 0 and keep their line endings. `base_lines` is the text of the base range. `agent_lines` is
+    the text that the agent wrote; `FileLedger.lines_of(hunk)` returns the current text. If `what` is "create"
+    or "delete", the hunk covers the whole file. For a hunk that is kept, undone or stale, the ranges are its
+    last known ranges. The two hunks of a moved file have the same `link`. `later_turns` are further turns of
+    the same session that changed this hunk.
     """
 
     id: str
@@ -75,7 +74,7 @@ class LedgerHunk:
 
 
 def add_turns(hunk: LedgerHunk, turns: Iterable[str]) -> LedgerHunk:
-    """Return the hunk with `turns` added to those that contributed to it."""
+    """Return the hunk with `turns` added to the turns that changed it."""
     later = dict.fromkeys(turn for turn in (*hunk.later_turns, *turns) if turn != hunk.turn_id)
     return replace(hunk, later_turns=tuple(later))
 
@@ -99,7 +98,7 @@ def new_hunk(author: Author, what: HunkKind, base_lines: Lines, agent_lines: Lin
 
 
 def find_lines(wanted: Lines, lines: Lines) -> list[int]:
-    """Return the positions of these lines; none if `wanted` is empty."""
+    """Return every index in `lines` at which the lines `wanted` begin; an empty list if `wanted` is empty."""
     if not wanted:
         return []
     return [k for k, line in enumerate(lines) if line == wanted[0] and lines[k : k + len(wanted)] == wanted]

@@ -1,24 +1,25 @@
-"""Track one edit that was sent to an open document until its fate is known.
+"""Track one edit that was sent to an open document until its outcome is known.
 
 A pure state machine: no protocol, no clock, no ledger. The host feeds it events in the order of the editor's
 messages, and acts on the outcome.
 
-    edit = start_edit(old, expected, version)        # `version` is the document's when its text was `old`
+    edit = start_edit(old, expected, version)        # the document's text was `old` at `version`
     edit, outcome = advance_edit(edit, event)        # until the outcome is not Undecided
 
-Editors differ, so an answer never proves that the edit is in the text; only an observed text does:
-- Neovim drops an edit of an old version and answers "applied"; VS Code answers "not applied"; Eglot answers with an
-  error.
-- A text that arrives *after* the answer shows the document after the editor handled the edit, because messages keep
-  their order. A text that arrives before the answer may be older than the edit.
-- Typing and our edit may arrive in one change, so texts are judged by review/edit_detection.py and not by equality.
+Editors differ, so a response never proves that the text contains the edit. Only an observed text proves it:
+- For an edit of an old version, Neovim drops the edit and responds "applied", VS Code responds "not applied", and
+  Eglot responds with an error.
+- A text that arrives *after* the response is the document after the editor handled the edit, because messages keep
+  their order. A text that arrives before the response may be older than the edit.
+- Typing and our edit may arrive in one change. So review/edit_detection.py compares the texts, instead of a test
+  for equality.
 
 Transitions by event; the first rule that matches applies. A text is "missing the edit" if it is newer than
-the version for which the edit was made and does not contain the edit.
+the version for which the edit was made and does not contain the edit. "Answered" means that the editor responded.
 
-    Observed   it contains the edit                          Applied; but after "not applied" only a text that is
-                                                             exactly ours counts, others are undetermined
-               undetermined: the user changed the same text  Undecided (a later text may tell)
+    Observed   the text contains the edit                    Applied; but after "not applied" only the text with
+                                                             our edit and no typing counts, others are undetermined
+               undetermined: the user changed the same text  Undecided (a later text may decide)
                missing the edit, answered "not applied"      Stale
                missing the edit, answered "applied"          Undecided, settling
                missing the edit, no answer yet               Undecided
@@ -30,12 +31,12 @@ the version for which the edit was made and does not contain the edit.
                otherwise                                     Refused, with what is known
     Closed                                                   Refused
 
-`Stale` is safe to retry: the last text does not have the edit, and an editor that compares versions will not apply it
-any more. If versions were seen to repeat, only "not applied" is trusted. After `Refused` a retry is not safe: the
-editor may still apply the edit later, for example when the user answers its question. So the edit is reported as
-failed and never repeated. The settling time is for editors that send changes in several messages. It is measured from
-the first Undecided with `settling`; typing does not restart it, because otherwise a typing user could delay it
-forever.
+`Stale` is safe to retry: the last text does not have the edit, and an editor that compares versions will not apply the
+edit any more. If the editor has reused a version, only the response "not applied" is trusted. After `Refused` a retry
+is not safe: the editor may still apply the edit later, for example when the user confirms a dialog. So the edit is
+reported as failed and never repeated. The settling time is for editors that send one change in several messages. It
+begins with the first Undecided that has `settling`. Typing does not restart it, because a user who keeps typing could
+delay the result forever.
 """
 
 from __future__ import annotations
@@ -56,17 +57,17 @@ from agent_ls.text import split_lines
 
 SETTLE_MS = 300  # twice Neovim's debounce of 150 ms
 TIMEOUT_MS = 10_000
-"""Time limit until a text must show the result, counted from the answer, or from sending if there is no
-answer.
+"""Time limit for a text that shows the result. It begins with the editor's response, or with the sending if
+there is no response.
 
 The limit is long, because a busy editor applies edits late. An edit that appears after it was reported as
-refused would belong to no call.
+refused could not be assigned to a tool call.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The editor answered the edit. `reason` is its explanation if it was not applied, "" for none."""
+    """The editor responded to the edit request. `reason` explains why the edit was not applied, "" for none."""
 
     applied: bool
     reason: str = ""
@@ -74,7 +75,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The editor reported a change, with the document's text after it."""
+    """The editor reported a change. `text` is the document's text after the change."""
 
     version: int
     text: str
@@ -100,15 +101,15 @@ EditEvent: TypeAlias = Answered | Observed | Settled | TimedOut | Closed
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Nothing is decided yet. `settling`: the host starts the settling timer unless it is running."""
+    """The outcome is not known yet. If `settling`, the host starts the settling timer unless it already runs."""
 
     settling: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The edit is in the document. `ours` is the old text with our edit; the rest of `observed` was typed by
-    the user.
+    """The document contains the edit. `ours` is the old text with only our edit. The user typed the difference
+    between `ours` and `observed`.
 
     For the ledger: `apply_agent_edit(ledger, ours, ...)`, then `apply_user_edit(ledger, observed)`.
     """
@@ -125,7 +126,7 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The edit failed, or its fate is unknown. Do not send the same edit again."""
+    """The edit failed, or its outcome is unknown. Do not send the same edit again."""
 
     reason: str
 
@@ -135,13 +136,13 @@ Outcome: TypeAlias = Undecided | Applied | Stale | Refused
 
 @dataclass(frozen=True, slots=True)
 class InFlightEdit:
-    """An edit sent for `version`, with the answer and the last text so far.
+    """An edit sent for `version`, with the editor's response and the last observed text.
 
-    `old` is the last text that is known to lack the edit (at first the text that it was made for); `expected`
-    is that text with the edit, because an editor that checks no versions applies the edit to its current
-    text. `repeats_versions`: the document's versions do not increase with each change, so the editor may
-    still apply an edit of an old text. `is_in_doubt`: a text was seen that may contain the edit or a part of
-    it.
+    `old` is the last text that is known to lack the edit; at first, the text for which the edit was made.
+    `expected` is `old` with the edit. Both are updated, because an editor that checks no versions applies the
+    edit to its current text. `repeats_versions`: the document's version does not increase with each change, so
+    the editor may still apply an edit of an old text. `is_in_doubt`: an observed text may contain the edit or a
+    part of the edit.
     """
 
     old: str
@@ -155,13 +156,13 @@ class InFlightEdit:
 
     @property
     def is_missing(self) -> bool:
-        """Whether a text newer than the edit's version is known and does not contain the edit."""
+        """Whether the last observed text is newer than the edit's version and does not contain the edit."""
         newer = self.last is not None and self.last.version > self.version
         return newer and isinstance(self.said_by_last, Absent) and not self.may_be_elsewhere
 
     @property
     def may_be_elsewhere(self) -> bool:
-        """Whether the edit may be at a wrong position. It cannot be if the editor answered "not applied"."""
+        """Whether the edit may be at a wrong position; never True if the editor responded "not applied"."""
         said = self.said_by_last
         is_denied = self.answer is not None and not self.answer.applied
         return isinstance(said, Absent) and said.is_elsewhere and not is_denied
@@ -206,13 +207,13 @@ def advance_edit(edit: InFlightEdit, happening: EditEvent) -> tuple[InFlightEdit
 def _handle_text(edit: InFlightEdit, seen: Observed) -> tuple[InFlightEdit, Outcome]:
     said = detect_edit(edit.old, edit.expected, seen.text)
     if isinstance(said, Present) and said.ours != seen.text and edit.answer and not edit.answer.applied:
-        # "not applied" is reliable, so text that looks like our edit may have another origin
+        # The response "not applied" is reliable, so text that looks like our edit may have another origin.
         said = Undetermined()
     edit = replace(edit, repeats_versions=edit.repeats_versions or _has_old_version(edit, seen))
     if isinstance(said, Absent) and edit.is_in_doubt and seen.text != edit.old:
         said = Absent(
             is_elsewhere=True
-        )  # the user may have typed into the part of the edit that an earlier text had
+        )  # an earlier text may have had a part of the edit, and the user may have typed inside that part
     is_in_doubt = edit.is_in_doubt or said in (Undetermined(), Absent(is_elsewhere=True))
     edit = replace(edit, last=seen, said_by_last=said, is_in_doubt=is_in_doubt)
     match said:
@@ -230,13 +231,13 @@ def _handle_text(edit: InFlightEdit, seen: Observed) -> tuple[InFlightEdit, Outc
 
 
 def _has_old_version(edit: InFlightEdit, seen: Observed) -> bool:
-    """Return whether a different text has a version that an earlier text already had."""
+    """Return whether `seen` differs from the previous text although its version is not higher."""
     known, text = (edit.last.version, edit.last.text) if edit.last else (edit.version, edit.old)
     return seen.version <= known and seen.text != text
 
 
 def _rebase_to(edit: InFlightEdit, text: str) -> InFlightEdit:
-    """Rebase the edit onto `text`, a newer text that does not contain it. The next text is compared with the result."""
+    """Rebase the edit onto `text`, a newer text without the edit. The next text is compared with the result."""
     merged = rebase(split_lines(edit.old), split_lines(edit.expected), split_lines(text))
     if isinstance(merged, MergedText):
         expected = "".join(merged.lines) if merged.hunks else None
@@ -252,8 +253,8 @@ def _refusal_reason(edit: InFlightEdit) -> str:
     if edit.answer is None:
         return "the editor did not answer in time; read the file again before changing it"
     if edit.answer.applied:
-        # The user may have typed into the edit before any text showed it, so it is unknown which text is
-        # ours.
+        # The user may have typed inside the edit before any text was observed, so the texts cannot show whether
+        # the edit was applied.
         return (
             "the editor said that it applied the edit, but no text has shown it: it is not known whether it did, so "
             "read the file again"

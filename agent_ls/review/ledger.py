@@ -1,12 +1,12 @@
 """The ledger of one file: the accepted text (base), the current text, and the hunks between the two.
 
-Immutable: each change returns a new ledger. It does not know where texts come from, nor when the user is
-asked. Agents change it by `agent_edits.apply_agent_edit`, the user's typing by `user_edits.apply_user_edit`,
-decisions by `decisions.apply_decision`; after a restart `restore.restore_ledger` rebuilds it.
+Immutable: each change returns a new ledger. The ledger does not know the source of its texts, nor when the user
+is asked. `agent_edits.apply_agent_edit` applies an agent's edit, `user_edits.apply_user_edit` the user's typing,
+and `decisions.apply_decision` a decision. After a restart, `restore.restore_ledger` rebuilds the ledger.
 
 Invariant: base and current differ exactly by the open hunks (pending, edited). Text that the user types
-outside hunks is in both; text typed inside a hunk is in current, and the hunk is `edited`. No text of the
-user is ever dropped.
+outside hunks is in base and in current. Text typed inside a hunk is only in current, and makes the hunk
+`edited`. No text of the user is ever dropped.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from agent_ls.text import split_lines
 
 @dataclass(frozen=True, slots=True)
 class FileLedger:
-    """The hunks of one file. `base` is the file's text without the hunks, `current` its text with them: lines
-    with their endings, or None if the file does not exist in that state.
+    """The hunks of one file. `base` is the file's text without the hunks, `current` the text with the hunks.
 
-    `hunks` are those with a position, in file order: pending, edited, and gone ones that a redo could reopen.
-    `closed` are all others, in order of closing: kept, undone, stale, and gone ones that a redo cannot
-    reopen.
+    Both are lines with their endings, or None if the file does not exist on that side. `hunks` are the hunks
+    with a position, in file order: pending, edited, and gone hunks that a redo could reopen. `closed` are all
+    other hunks, in order of closing: kept, undone, stale, and gone hunks that a redo cannot reopen.
     """
 
     path: str
@@ -59,7 +58,7 @@ class FileLedger:
         return hunk.agent_lines
 
 
-# Memoised because one change asks several times for the text of the same lines.
+# Memoised because one change needs the text of the same lines several times.
 _text: Memo[Lines, str] = Memo("".join, least=1_000, most=400_000, alike=is_)
 
 
@@ -67,15 +66,16 @@ def _ids(hunks: tuple[LedgerHunk, ...]) -> frozenset[str]:
     return frozenset(hunk.id for hunk in hunks)
 
 
-# Memoised because displaying many hunks asks for the same ids once per hunk.
+# Memoised because displaying many hunks needs the same ids once per hunk.
 _cached_ids = Memo(_ids, least=8, most=100_000, alike=is_)
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerChange:
-    """A ledger after a change. `changed` are the hunks whose state or lines differ from before, in file
-    order, closed ones last. Hunks that only moved are left out. `new` are those of `changed` that this change
-    created.
+    """A ledger after a change, with the hunks that the change affected.
+
+    `changed` are the hunks with another state or other lines than before the change, in file order, closed hunks
+    last. Hunks that only moved are left out. `new` are the hunks of `changed` that this change created.
     """
 
     ledger: FileLedger
@@ -84,7 +84,7 @@ class LedgerChange:
 
 
 def open_ledger(path: str, text: str | None) -> FileLedger:
-    """Return the ledger of a file that no agent has changed; `text` None: the file does not exist."""
+    """Return the ledger of a file that no agent has changed. `text` is None if the file does not exist."""
     lines = None if text is None else tuple(split_lines(text))
     return FileLedger(path, lines, lines)
 

@@ -7,10 +7,10 @@ from agent_ls.review.hunks import Lines
 
 
 def apply_same_change(old: Lines, new: Lines, agent_lines: Lines) -> Lines:
-    """Return `agent_lines` with the change from `old` to `new`; unchanged if the change does not fit them.
+    """Return `agent_lines` with the change from `old` to `new`. If the change does not fit, return them unchanged.
 
-    Used when the agent edits a hunk that the user has edited. The hunk stays `edited`; it counts as unedited
-    again only if exactly the agent's own text is restored.
+    Used when the agent edits a hunk that the user has edited. The hunk stays `edited`. It becomes `pending` again
+    only if its lines equal the agent's lines.
     """
     merged = rebase(old, new, agent_lines)
     return merged.lines if isinstance(merged, MergedText) else agent_lines

@@ -8,9 +8,10 @@ from agent_ls.patch.hunks import LineHunk
 
 
 def move_range(start: int, end: int, hunks: Iterable[LineHunk]) -> tuple[int, int] | None:
-    """Return lines [start, end) after the edit `hunks` (sorted, disjoint); None if one of these lines has changed.
+    """Return the new range of lines [start, end) after the edit `hunks` (sorted, disjoint).
 
-    Lines inserted directly before or after the range leave it as it is.
+    Return None if the edit changed one of these lines. Lines inserted directly before or after the range do not
+    become part of the range.
     """
     shift = 0
     for hunk in hunks:

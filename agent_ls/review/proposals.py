@@ -1,15 +1,16 @@
-"""Proposed hunks of a call that is not written yet, tracked while the file's text changes.
+"""Proposed hunks of a tool call whose changes are not written yet, tracked while the file's text changes.
 
-With review `before`, nothing is written until the user keeps it. A sheet holds the proposals of one call for
-one file, with the text for which they were made; each new text of the file is compared with that one:
+With the review setting `before`, a change is written only when the user keeps it. A sheet holds the proposals of
+one call for one file, and the text for which they were made. Each new text of the file is compared with that text.
+The states of a proposed hunk:
 
-    proposed   its lines exist, which is its position; the user's typing elsewhere moves it
-    stale      the user changed its lines, or another change overlaps; proposed again if that is undone
-    kept       it was kept, or the user made the same change; final
-    undone     refused; final
+    proposed   the file has its base lines; their position is the hunk's position, and typing elsewhere moves it
+    stale      the user changed its base lines, or another change overlaps them; proposed again if that is undone
+    kept       the user kept it, or made the same change; final
+    undone     the user refused it; final
     gone       dropped together with its call; final
 
-Immutable: it does not know who decides, nor how a file is written.
+Sheets are immutable. They do not depend on who decides, nor on how a file is written.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ PENDING_STATES: frozenset[HunkState] = frozenset({"proposed", "stale"})
 
 @dataclass(frozen=True, slots=True)
 class ProposalSheet:
-    """The proposals of one call for one file. Base ranges are lines of `origin`, ranges lines of `current`;
-    None: no file.
+    """The proposals of one call for one file.
 
-    `is_opaque`: the content is not text; its only hunk has no lines and no position.
+    `origin` is the text for which the proposals were made, `current` the file's text now; None means no file.
+    `base_start` and `base_end` of a hunk are lines of `origin`; `start` and `end` are lines of `current`.
+    `is_opaque`: the content is not text, and the only hunk has no lines and no position.
     """
 
     path: str
@@ -53,7 +55,7 @@ class ProposalSheet:
 
 
 def propose(path: str, before: str | None, after: str | None, author: Author) -> ProposalSheet:
-    """Return the proposals that lead from `before`, the file's current text, to `after`. They must differ."""
+    """Return proposals that change `before`, the file's current text, into `after`. The two texts must differ."""
     old, new = _lines(before), _lines(after)
     if old is None or new is None:
         what: HunkKind = "create" if old is None else "delete"
@@ -75,7 +77,7 @@ def propose(path: str, before: str | None, after: str | None, author: Author) ->
 
 
 def propose_bytes(path: str, what: HunkKind, author: Author) -> ProposalSheet:
-    """Return the proposal of a change where one side is not text."""
+    """Return the proposal of a change whose old or new content is not text."""
     return replace(_whole_file_sheet(path, what, None, (), author), is_opaque=True)
 
 
@@ -102,7 +104,7 @@ def rebase_sheet(sheet: ProposalSheet, text: str | None) -> ProposalSheet:
 def place_stored(
     path: str, hunks: Sequence[LedgerHunk], origin: str | None, text: str | None
 ) -> ProposalSheet:
-    """Return stored proposals, with known positions in the text `origin`, for the file's current text."""
+    """Return a sheet of stored proposals for the file's current `text`. Their positions are lines of `origin`."""
     lines = _lines(origin)
     placed = tuple(
         replace(hunk, base_start=hunk.start, base_end=hunk.end)
@@ -121,12 +123,12 @@ def restore_whole_file(path: str, hunk: LedgerHunk, text: str | None) -> Proposa
 def restore_proposals(
     path: str, hunks: Sequence[LedgerHunk], text: str | None, placed: Collection[str]
 ) -> tuple[tuple[ProposalSheet, ...], tuple[LedgerHunk, ...]]:
-    """Return stored proposals of a call for the file's current text, and those that cannot be restored.
+    """Return sheets of the stored proposals of a call for the current `text`, and the hunks that are lost.
 
-    `placed`: hunks that are known to be at their stored position. Any other hunk is located where its lines
-    occur exactly once. If only its new lines occur exactly once, it counts as kept. Otherwise it stays stale,
-    because no position is guessed. A hunk without lines is `gone`, because content that is not text is not
-    stored.
+    `placed` are the ids of hunks that are known to be at their stored position. Any other hunk is located where
+    its base lines occur exactly once. If instead its new lines occur exactly once, the hunk counts as kept.
+    Otherwise the hunk is stale, because no position is guessed. A hunk without lines is lost (`gone`), because
+    content that is not text is not stored.
     """
     lines = _lines(text)
     sheets: list[ProposalSheet] = []
@@ -160,9 +162,9 @@ def _locate_stored(hunk: LedgerHunk, lines: Lines | None, *, is_placed: bool) ->
 
 
 def text_with_proposals(current: str | None, hunks: Iterable[LedgerHunk]) -> str | None:
-    """Return the file's text with these proposed hunks applied; None: the file is deleted.
+    """Return the file's text with these proposed hunks applied, or None if a hunk deletes the file.
 
-    If two hunks (of two calls) overlap, the first is used.
+    If two hunks (of two calls) overlap, only the first is applied.
     """
     runs: list[LineHunk] = []
     for hunk in sorted(hunks, key=lambda hunk: (hunk.start, hunk.end)):
@@ -174,16 +176,16 @@ def text_with_proposals(current: str | None, hunks: Iterable[LedgerHunk]) -> str
 
 
 def mark_decided(sheet: ProposalSheet, ids: Collection[str], state: HunkState) -> ProposalSheet:
-    """Return the sheet with these hunks decided, and an unchanged text."""
+    """Return the sheet with the hunks `ids` in `state`. The sheet's text does not change."""
     return _with_states(sheet, ids, state)
 
 
 def mark_written(sheet: ProposalSheet, ids: Collection[str], after: str | None) -> tuple[ProposalSheet, ...]:
-    """Return the sheets after these hunks were written: the file's text changed from `sheet.current` to
+    """Return the sheets after the hunks `ids` were written, which changed the file from `sheet.current` to
     `after`.
 
-    If `after` is exactly the expected result, the positions of the other hunks are known exactly, and they
-    become proposals for the new text. Otherwise they are located as after any change.
+    If `after` is exactly the expected result, the positions of the other hunks are known, and these hunks become
+    proposals for the new text. Otherwise `rebase_sheet` locates the other hunks.
     """
     mine = [hunk for hunk in sheet.hunks if hunk.id in ids]
     done = mark_decided(sheet, ids, "kept")
@@ -201,14 +203,15 @@ def mark_written(sheet: ProposalSheet, ids: Collection[str], after: str | None) 
 
 
 def with_new_lines(sheet: ProposalSheet, lines: Mapping[str, Lines]) -> ProposalSheet:
-    """Return the sheet with other new lines for these hunks."""
+    """Return the sheet with the new lines of some hunks replaced. `lines` maps hunk ids to new lines."""
     hunks = tuple(replace(hunk, agent_lines=lines.get(hunk.id, hunk.agent_lines)) for hunk in sheet.hunks)
     return replace(sheet, hunks=hunks)
 
 
 def split_proposal(sheet: ProposalSheet, hunk_id: str, first: int, last: int) -> tuple[ProposalSheet, str]:
-    """Return the sheet with lines [first, last) of a proposed hunk as a separate hunk, and its id (see
-    sub_hunks.py).
+    """Make lines [first, last) of a proposed hunk a separate hunk (see sub_hunks.py).
+
+    Return the sheet and the id of the separate hunk.
 
     Raises:
         ValueError: the hunk does not have these lines, or the hunk concerns a whole file.
@@ -234,7 +237,7 @@ def split_proposal(sheet: ProposalSheet, hunk_id: str, first: int, last: int) ->
 
 
 def _lay_out(hunk: LedgerHunk, named: Sequence[tuple[str, LinePair]]) -> list[LedgerHunk]:
-    """Return the parts of a hunk one after the other, without those that have no new lines."""
+    """Return the parts of a hunk as hunks with consecutive positions. Parts without new lines are left out."""
     laid = []
     base_at, at = hunk.base_start, hunk.start
     for id_, (old, new) in named:
@@ -257,7 +260,7 @@ def _lay_out(hunk: LedgerHunk, named: Sequence[tuple[str, LinePair]]) -> list[Le
 
 
 def _shift(hunk: LedgerHunk, written: Sequence[tuple[int, LedgerHunk]], index: int) -> LedgerHunk:
-    """Return the hunk at its exact position after others, given with their index in the sheet, were written."""
+    """Return the hunk at its new position after the hunks `written` (with their index in the sheet) were written."""
     by = sum(
         len(other.agent_lines) - (other.end - other.start)
         for at, other in written

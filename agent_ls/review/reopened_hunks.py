@@ -1,4 +1,7 @@
-"""Reopen hunks that are in a file again: after a ledger was rebuilt, or after the editor's undo. Never guesses."""
+"""Reopen hunks whose lines are in the file again, after a ledger was rebuilt or after the editor's undo.
+
+No position is guessed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from agent_ls.review.whole_file import is_whole_file_change
 
 
 def is_missing(ledger: FileLedger, item: StoredHunk) -> bool:
-    """Return whether an open hunk has lost its position in the text without a decision of the user."""
+    """Return whether a stored open hunk has lost its position in the ledger without a decision of the user."""
     found = ledger.find(item.hunk.id)
     is_own = found is not None and found.session_id == item.hunk.session_id
     is_lost = found is not None and found.state in ("gone", "stale")
@@ -20,10 +23,10 @@ def is_missing(ledger: FileLedger, item: StoredHunk) -> bool:
 
 
 def reopen_missing(ledger: FileLedger, missing: Sequence[StoredHunk]) -> LedgerChange | None:
-    """Reopen those of `missing` whose lines occur exactly once in the ledger's text; None if there are none.
+    """Reopen the hunks of `missing` whose lines occur exactly once in the ledger's text.
 
-    The lines are searched in the text. Applying them as a change would make the ledger treat them as the
-    user's text.
+    Return None if no hunk was reopened. The lines are searched in the text. Applying the lines as a change would
+    make the ledger treat them as the user's text.
     """
     wanted = [item for item in missing if is_missing(ledger, item)]
     if not wanted or ledger.current is None or is_whole_file_change(ledger):
@@ -37,8 +40,8 @@ def reopen_missing(ledger: FileLedger, missing: Sequence[StoredHunk]) -> LedgerC
 
 @dataclass(frozen=True, slots=True)
 class UndoneHunks:
-    """Hunks that a decision removed from a text, in their state before it. `lines` are the whole text before
-    the decision.
+    """Hunks that a decision removed from a text, in their state before the decision. `lines` is the whole text
+    before the decision.
     """
 
     lines: Lines
@@ -46,7 +49,7 @@ class UndoneHunks:
 
 
 def reopen_undone(ledger: FileLedger, undone: UndoneHunks) -> LedgerChange | None:
-    """Reopen undone hunks if the text is again exactly as it was before the decision; else return None."""
+    """Reopen undone hunks if the text is exactly as it was before the decision. Otherwise return None."""
     wanted = [
         StoredHunk(hunk, undone.lines[hunk.start : hunk.end], is_placed=True)
         for hunk in undone.hunks

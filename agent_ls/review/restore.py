@@ -1,7 +1,7 @@
-"""Rebuild a ledger after a restart, from stored hunks and the file's current text. Never guesses.
+"""Rebuild a ledger after a restart, from stored hunks and the file's current text. No position is guessed.
 
-Only the lines and last positions of hunks are stored, not the text around them. (If the text is still known,
-nothing has to be restored: keep the ledger and pass the new text to `apply_user_edit`.)
+Only the lines and last positions of hunks are stored, not the text around them. (If the old text is still in
+memory, nothing has to be restored: keep the ledger and pass the new text to `apply_user_edit`.)
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from agent_ls.text import split_lines
 class StoredHunk:
     """A hunk as last stored, with its lines in the text at that time.
 
-    `is_placed`: its position is valid in the current text, so no search is needed. `is_beside`: it was only
-    proposed, and is not in the file.
+    `is_placed`: the hunk's position is valid in the current text, so no search is needed. `is_beside`: the hunk
+    is only proposed, so the file does not contain it.
     """
 
     hunk: LedgerHunk
@@ -38,12 +38,12 @@ class StoredHunk:
 def restore_ledger(
     path: str, stored: Sequence[StoredHunk], current_text: str | None, *, is_unchanged: bool = False
 ) -> FileLedger:
-    """Return the ledger with those open hunks of `stored` that can be found in `current_text`.
+    """Return a ledger for `current_text` with the `stored` hunks.
 
-    `is_unchanged`: the file is known by its hash to be as it was, so all hunks keep their positions.
-    Otherwise a hunk is where its lines, or the agent's, occur exactly once and overlap no other hunk. If only
-    its base lines occur, exactly once, it is `gone`; otherwise it is `stale`. Kept, undone and stale hunks
-    stay so.
+    `is_unchanged`: the file's hash shows that the file has not changed, so all hunks keep their positions.
+    Otherwise an open hunk is located where its last lines, or the agent's lines, occur exactly once and overlap
+    no other hunk. If only its base lines occur, exactly once, the hunk becomes `gone`. Otherwise the hunk becomes
+    `stale`. Kept, undone and stale hunks keep their state.
     """
     lines = None if current_text is None else tuple(split_lines(current_text))
     awaiting = [item for item in stored if _can_be_placed(item.hunk)]
@@ -88,8 +88,7 @@ def _place_hunks(
             lost.append(_with_state(item.hunk, place))
     apart: list[_Found] = []
     # If two hunks overlap, one at its stored position takes precedence over one that was found by a search.
-    # Then an open hunk takes precedence over a gone one, which is listed only because a redo may bring it
-    # back.
+    # Then an open hunk takes precedence over a gone hunk, which has a position only because a redo may reopen it.
     for some in (sure, found):
         apart = _without_overlaps([place for place in some if place.piece.is_open], apart)
         apart = _without_overlaps([place for place in some if not place.piece.is_open], apart)
@@ -103,8 +102,8 @@ def _place_hunks(
 
 
 def _without_overlaps(found: Sequence[_Found], fixed: list[_Found]) -> list[_Found]:
-    """Return `fixed` plus the found hunks that overlap no other. Of two hunks on the same lines, neither is
-    known to be right.
+    """Return `fixed` and the found hunks that overlap no other hunk. Two overlapping hunks are both left out,
+    because either position may be wrong.
     """
     return sorted(
         [
@@ -142,7 +141,7 @@ def _check_stored_position(item: StoredHunk, lines: Lines) -> _Found | HunkState
 
 
 def _find(item: StoredHunk, lines: Lines) -> _Found | HunkState:
-    """Return the hunk at its only position, or its state if it has none."""
+    """Return the hunk at its only possible position, or the new state of the hunk if there is no such position."""
     hunk = item.hunk
     states: tuple[tuple[Lines, HunkState], ...] = ((hunk.agent_lines, "pending"), (item.lines, "edited"))
     for current, state in states if hunk.is_open else ():

@@ -1,4 +1,4 @@
-"""Restore a file to its content before certain agent changes, keeping later changes by others.
+"""Restore a file to its content before certain agent changes, and keep later changes by the user and others.
 
 Changes are reverted by merging, never by overwriting. The caller chooses the changes, and reads and writes
 the file.
@@ -21,8 +21,9 @@ NOT_KEPT = "its earlier content was not stored"
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """A content and its name (a hash), "" for no file. `data` None: there is no file, or the content was not
-    stored.
+    """The content of a file at one time. `name` is the content's hash, "" if the file did not exist.
+
+    `data` is None if the file did not exist or the content was not stored.
     """
 
     name: str
@@ -62,10 +63,10 @@ class Rewound:
 
 @dataclass(frozen=True, slots=True)
 class RewindConflict:
-    """The current text and the content to restore cannot be merged. `at` lists the lines; empty means the
-    whole file.
+    """The current text and the content to restore cannot be merged.
 
-    `is_lost`: the content to restore is not known.
+    `at` lists the line ranges in conflict; empty means the whole file. `is_lost`: the content to restore was
+    not stored.
     """
 
     reason: str

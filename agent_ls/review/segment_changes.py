@@ -19,16 +19,16 @@ ChangeHandler: TypeAlias = Callable[[list[Segment], int, int, Lines], list[Segme
 """(group, start, end, lines) -> the segments that replace the group.
 
 Lines [start, end) of the group's current side are replaced by `lines`. The group is empty for an insertion
-between two segments; shared text at its ends reaches no further than the range. The returned segments must
+between two segments. Shared text at the group's ends is cut at `start` and `end`. The returned segments must
 begin with the unchanged text before `start`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentWindow:
-    """The segments around some lines of the current side, with whole hunks only, and those before and after.
+    """The segments of a ledger in three parts: `middle` covers lines `start` to `end` of the current side.
 
-    `middle` covers lines `start` to `end`.
+    `head` are the segments before, `tail` the segments after these lines. No hunk is divided.
     """
 
     head: list[Segment]
@@ -79,7 +79,7 @@ class _Placed:
 def apply_changes(
     pieces: Sequence[Segment], runs: Sequence[LineHunk], manner: ChangeHandler
 ) -> list[Segment]:
-    """Return the segments after these changes, which must be sorted and disjoint, with a line between any two."""
+    """Return the segments after the changes `runs`. The changes must be sorted, with at least one line between two."""
     # From last to first, so that text before a range keeps its position while the range is replaced.
     left = _with_positions(pieces)
     right: list[Segment] = []
@@ -106,8 +106,8 @@ def _with_positions(pieces: Sequence[Segment]) -> list[_Placed]:
 
 
 def _is_void_at(placed: _Placed, run: LineHunk) -> bool:
-    """Return whether an insertion is at a deletion (a segment without current lines). It then goes after the
-    deletion.
+    """Return whether `run` inserts lines at a deletion (a segment without current lines). The inserted lines
+    then follow the deletion.
     """
     return run.base_start == run.base_end == placed.start == placed.end
 

@@ -1,6 +1,6 @@
-"""Split a ledger at its hunks into segments: shared text and hunks. Knows no review rule.
+"""Split a ledger at its hunks into segments: shared text and hunks. Contains no review rules.
 
-Every change of a ledger changes this list; ranges are recomputed when the segments are joined.
+Every change of a ledger changes the list of segments. Joining the segments recomputes the ranges of the hunks.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from agent_ls.review.ledger import FileLedger
 from agent_ls.text import line_ending, preferred_ending
 
 FEW_PARTS = 5
-"""Up to this many parts, tuples are joined by adding them. Adding many would copy the first ones repeatedly.
-(A file with one hunk has three segments.)
+"""Up to this number of parts, tuples are joined with `+`. With more parts, `+` would copy the first parts
+repeatedly. (A file with one hunk has three segments.)
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a ledger: lines of both sides. Without a hunk, or with a gone hunk, both sides are equal."""
+    """A part of a ledger with its base and current lines. They are equal if there is no hunk or a gone hunk."""
 
     hunk: LedgerHunk | None
     base: Lines
@@ -75,7 +75,7 @@ def split_ledger(ledger: FileLedger) -> list[Segment]:
 def join_segments(
     ledger: FileLedger, pieces: Sequence[Segment], closed: Iterable[LedgerHunk] = ()
 ) -> FileLedger:
-    """Return the ledger of these segments. `closed` are appended to the hunks that were closed before."""
+    """Return the ledger of these segments. The hunks `closed` are appended to the ledger's closed hunks."""
     pieces = _with_line_ends(list(pieces))
     hunks = []
     base_at = at = 0
@@ -90,17 +90,17 @@ def join_segments(
 
 
 def _with_line_ends(pieces: list[Segment]) -> list[Segment]:
-    """Add a line ending to lines that had none and are no longer the last.
+    """Add a line ending to a line that has none and is no longer the last line.
 
     Such a line becomes part of the hunk that follows it, so that undoing the hunk also removes the line
-    ending. Inside a hunk, or if the user's text follows, the ending is permanent.
+    ending. If the line is inside a hunk, or if the user's text follows, the ending is permanent.
     """
     for side in (_base, _current):
         filled = [at for at, piece in enumerate(pieces) if side(piece)]
         for at, following in pairwise(filled):
             if not line_ending(side(pieces[at])[-1]):
                 pieces = _add_line_end(pieces, at, following, side)
-                break  # only one line of a side can be without an ending: the former last one
+                break  # only one line of a side can be without an ending: the former last line
     return pieces
 
 
@@ -145,7 +145,7 @@ def _add_line_end_to_open(piece: Segment, ending: str, side: Callable[[Segment],
 
 
 def _hunk_or_gone(hunk: LedgerHunk, current: Lines) -> Segment:
-    """Return an open hunk's segment; a gone hunk if the line ending was its only change."""
+    """Return the segment of an open hunk. The hunk becomes `gone` if the line ending was its only change."""
     return (
         hunk_segment(hunk, current)
         if current != hunk.base_lines

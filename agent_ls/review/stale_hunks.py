@@ -1,4 +1,4 @@
-"""Find the hunks that become stale: other changes overlap them, so that they cannot be undone separately.
+"""Find the hunks that become stale because another change overlaps them. They cannot be undone separately.
 
 These are the rules for hunks whose lines are in the text. Proposals become stale in `proposals.py`.
 """
@@ -21,8 +21,8 @@ def close_overlapped_hunks(
 ) -> list[LedgerHunk]:
     """Close hunks that another hunk absorbs, because one change overlaps them all.
 
-    They become `stale`. Open hunks of the session `merging_session_id` become `gone` instead, because the
-    absorbing hunk belongs to the same session and can undo them too.
+    They become `stale`. Open hunks of the session `merging_session_id` become `gone` instead: the absorbing hunk
+    belongs to the same session, so undoing that hunk undoes them too.
     """
     closed = []
     for hunk in hunks:

@@ -1,7 +1,7 @@
-"""Split off some lines of a hunk as a hunk of their own, so that a decision can concern only them.
+"""Split some lines of a hunk into a separate hunk, so that a decision can concern only these lines.
 
 Lines are paired from the top: new line n replaces old line n. Extra old lines belong to the last new line;
-extra new lines have no old line. So undoing some lines restores the old lines next to them, never lines
+extra new lines have no old line. So undoing some new lines restores the old lines paired with them, never lines
 guessed by similarity.
 """
 
@@ -28,7 +28,7 @@ class SplitHunk:
 
 
 def split_hunk_lines(old: Lines, new: Lines, first: int, last: int) -> SplitHunk:
-    """Split at lines [first, last) of `new`, with the old lines next to them.
+    """Split a hunk into lines [first, last) of `new` and the lines before and after, each with its old lines.
 
     Raises:
         ValueError: the hunk does not have these lines.
@@ -41,13 +41,13 @@ def split_hunk_lines(old: Lines, new: Lines, first: int, last: int) -> SplitHunk
 
 
 def extract_sub_hunk(ledger: FileLedger, hunk_id: str, first: int, last: int) -> tuple[FileLedger, str]:
-    """Return the ledger with lines [first, last) of a pending hunk as a separate hunk, and that hunk's id.
+    """Make lines [first, last) of a pending hunk a separate hunk. Return the ledger and the separate hunk's id.
 
-    The remaining lines keep the hunk's id; if they are two parts, the second gets a new id. A file that an
-    agent created is split like text that it added.
+    The remaining lines keep the id `hunk_id`. If there are remaining lines before and after the separate hunk,
+    those after it get a new id. A created file is split like added text.
 
     Raises:
-        ValueError: there is no pending hunk with such lines; the message says which.
+        ValueError: the hunk is not pending, or does not have these lines.
     """
     hunk = next((found for found in ledger.open_hunks if found.id == hunk_id), None)
     if hunk is None or hunk.state != "pending":

@@ -1,14 +1,15 @@
-"""Apply the user's changes to a ledger: typing, undo and redo, a checkout, a formatter.
+"""Apply changes by the user to a ledger: typing, undo, redo, a checkout, a formatter.
 
 Rules:
-- Outside hunks, the user's text is accepted: it goes into the base, and hunks only move.
-- Inside a hunk, the hunk becomes `edited`. A line typed directly before or after a hunk, or where a hunk removed
-  lines, is outside.
-- Hunks that are back at their base lines are `gone`; hunks back at the agent's lines are `pending` again. This is
-  checked first, and for all hunks near the change together, because an editor reports an undo as one change.
-- A change across a hunk border is split where that is certain: lines that are only deleted, or replaced one for one.
-  Otherwise the hunk grows over the whole change, and other hunks that it touches become `stale`, because they can no
-  longer be distinguished from it.
+- Outside hunks, the user's text is accepted: it becomes part of the base, and hunks only move.
+- A change inside a hunk makes the hunk `edited`. A line typed directly before or after a hunk, or at the position
+  where a hunk removed lines, is outside the hunk.
+- A hunk whose lines equal its base lines again is `gone`. A hunk whose lines equal the agent's lines again is
+  `pending`. This rule is checked first, and for all hunks near the change at once, because an editor reports an undo
+  as one change.
+- A change across a hunk border is split at the border if it only deletes lines or replaces lines one for one.
+  Otherwise the first hunk grows over the whole change. Other hunks that the change touches become `stale`, because
+  their lines can no longer be distinguished from the grown hunk.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from agent_ls.review.whole_file import apply_user_file_change, is_whole_file_cha
 
 
 def apply_user_edit(ledger: FileLedger, new_text: str | None) -> LedgerChange:
-    """Return the ledger after the file's text became `new_text`, not by an agent; None: the file is gone."""
+    """Return the ledger after someone other than an agent changed the text to `new_text`. None: no file."""
     if new_text is None or is_whole_file_change(ledger):
         return diff_ledgers(ledger, apply_user_file_change(ledger, new_text))
     splice = line_splice(ledger.current_text or "", new_text)
@@ -54,7 +55,7 @@ def _apply_splice(ledger: FileLedger, splice: LineSplice) -> FileLedger:
 
 
 def _slack(current: Lines, splice: LineSplice) -> int:
-    """Return how many lines further up the same change could also begin, because the lines there are equal."""
+    """Return how many lines higher the splice could begin with the same result, because equal lines precede it."""
     if splice.start < splice.end and splice.lines:
         return 0
     block = splice.lines or current[splice.start : splice.end]
@@ -65,12 +66,12 @@ def _slack(current: Lines, splice: LineSplice) -> int:
 
 
 def _undo_or_redo(pieces: Sequence[Segment], lines: Lines) -> list[Segment] | None:
-    """Return the segments with some hunks undone or redone, if that alone produces exactly `lines`.
+    """Return the segments with some hunks undone or redone, if this produces exactly `lines`; otherwise None.
 
-    Each hunk may have its current, base or agent lines; the text between hunks must be unchanged.
+    Each hunk may have its current, base or agent lines. The text between hunks must be unchanged.
     """
-    # reached[k]: each length of `lines` that the first k segments can produce, with the last segment used for
-    # it.
+    # reached[k] maps each length of `lines` that the first k segments can produce to the previous length and the
+    # last segment.
     reached: list[dict[int, tuple[int, Segment]]] = [{0: (0, shared_segment(()))}]
     for piece in pieces:
         ends: dict[int, tuple[int, Segment]] = {}
@@ -130,9 +131,9 @@ def trim_pending(piece: Segment) -> list[Segment]:
 
 
 def _move_to_borders(runs: Sequence[LineHunk], pieces: Sequence[Segment]) -> list[LineHunk]:
-    """Move insertions to hunk borders where this gives the same text, so that they count as outside.
+    """Move insertions to hunk borders where the resulting text is the same, so that they are outside the hunk.
 
-    Otherwise a copy of a hunk's first line, typed above it, would count as typed below that line.
+    Without this, a copy of a hunk's first line that was typed above the hunk would count as typed inside it.
     """
     lines = current_lines(pieces)
     borders = [0]
@@ -199,8 +200,8 @@ class _Typing:
 
 
 def extend_hunk(hunk: LedgerHunk, group: Sequence[Segment], current: Lines) -> Segment:
-    """Extend `hunk` over the whole group: the accepted text there becomes its base, and the agent's text its
-    agent lines.
+    """Extend `hunk` over all segments of the group. Its base lines and its agent lines become those of all
+    segments.
     """
     base = tuple(line for piece in group for line in piece.base)
     agent = tuple(

@@ -1,6 +1,6 @@
 """Changes of the whole file: created, deleted, recreated. One hunk covers the whole file.
 
-A file with a `create` hunk has no base; one with a `delete` hunk has no current text.
+A ledger with a `create` hunk has no base text. A ledger with a `delete` hunk has no current text.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def whole_hunk(ledger: FileLedger) -> LedgerHunk | None:
 
 
 def is_whole_file_change(ledger: FileLedger) -> bool:
-    """Return True if one side is absent, so that lines cannot be compared."""
+    """Return True if the base or the current text does not exist, so that lines cannot be compared."""
     return ledger.base is None or ledger.current is None
 
 
 def apply_user_file_change(ledger: FileLedger, new_text: str | None) -> FileLedger:
-    """Apply a user's change to a file that was created or deleted by an agent, is new, or is deleted by the user."""
+    """Apply a user's change that concerns the whole file: an agent created or deleted the file, or the user does."""
     lines = None if new_text is None else tuple(split_lines(new_text))
     if lines == ledger.current:
         return ledger
@@ -41,7 +41,7 @@ def apply_user_file_change(ledger: FileLedger, new_text: str | None) -> FileLedg
 
 
 def apply_agent_file_change(ledger: FileLedger, new_text: str | None, author: Author) -> FileLedger:
-    """Apply an agent's creation, deletion or change of a file that it created. New hunks have no id yet."""
+    """Apply an agent's creation or deletion of a file, or its change of a created file. New hunks have no id yet."""
     lines = None if new_text is None else tuple(split_lines(new_text))
     if lines == ledger.current:
         return ledger
@@ -67,12 +67,12 @@ def _derive_state(created: LedgerHunk, lines: Lines) -> LedgerHunk:
 
 
 def recreate_file(ledger: FileLedger) -> FileLedger:
-    """Return the ledger of a deleted file after the deletion was reverted: with its base text."""
+    """Return the ledger of a deleted file after the file was recreated with its base text."""
     return _settle(ledger, ledger.base)
 
 
 def _find_redone(ledger: FileLedger, lines: Lines | None) -> LedgerHunk | None:
-    """Return the gone hunk whose change the user has redone: a creation with the same text, or the deletion."""
+    """Return the gone hunk that the user has redone: a creation with the same text, or the same deletion."""
     if ledger.base is None and ledger.current is None:
         made = [hunk for hunk in ledger.closed if hunk.what == "create" and hunk.agent_lines == lines]
     elif lines is None and not ledger.open_hunks:
@@ -83,14 +83,14 @@ def _find_redone(ledger: FileLedger, lines: Lines | None) -> LedgerHunk | None:
 
 
 def _settle(ledger: FileLedger, lines: Lines | None) -> FileLedger:
-    """Set both sides to `lines`; nothing is left to review."""
+    """Set base and current text to `lines`, so that no hunk is left to review."""
     gone = tuple(replace(hunk, state="gone") for hunk in ledger.hunks)
     return FileLedger(ledger.path, lines, lines, (), (*ledger.closed, *gone))
 
 
 def _delete(ledger: FileLedger, author: Author) -> FileLedger:
-    # Text that the user typed inside hunks is in no base. It must reappear if the deletion is reverted, so it
-    # is accepted; unedited hunks are reverted.
+    # The base does not contain text that the user typed inside hunks. That text must reappear if the deletion is
+    # reverted. So the lines of edited hunks become part of the base; all other hunks are reverted.
     closed = close_hunks_of_deleted_file(ledger.hunks)
     pieces = [
         shared_segment(piece.current if _is_edited(piece) else piece.base) for piece in split_ledger(ledger)
