@@ -1,7 +1,7 @@
 """Convert a chunk whose position is known into line edits of the file.
 
-Context lines never change, even if they matched loosely: only removed lines are deleted and only added lines
-inserted.
+Context lines of the file never change, even if they matched the patch only loosely. Only removed lines are deleted,
+and only added lines are inserted.
 """
 
 from __future__ import annotations
@@ -58,12 +58,15 @@ def find_overlap(edits: Sequence[ChunkEdit]) -> ChunkEdit | None:
 
 
 def sort_line_edits(edits: Sequence[ChunkEdit]) -> list[ChunkEdit]:
-    """Sort by position. Insertions before a line precede its replacement; edits at one position keep their order."""
+    """Sort edits by position. An insertion before a line precedes an edit that replaces the line.
+
+    Otherwise edits at the same position keep their order.
+    """
     return sorted(edits, key=lambda edit: (edit.start, edit.end))
 
 
 def _walk(placed_chunk: PlacedChunk, file: FileLines) -> tuple[list[tuple[str, str]], list[_OpenEdit]]:
-    """Return pairs (patch line, file line) of the context, and the edits between context lines."""
+    """Return pairs (patch line, file line) of the context lines, and the edits between the context lines."""
     context: list[tuple[str, str]] = []
     found: list[_OpenEdit] = []
     current: _OpenEdit | None = None

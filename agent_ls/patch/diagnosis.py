@@ -1,4 +1,4 @@
-"""Explain to a model why its lines were not found in a file, or were found several times.
+"""Explain to a model why the lines that it sent were not found in a file, or were found several times.
 
 Similarity is used only to describe the closest lines, never to choose where a change is made.
 """
@@ -17,7 +17,8 @@ from agent_ls.patch.typography import COMPARED_AS, is_blank, right_trimmed, trim
 CLOSEST_MIN_RATIO = 0.6
 # above this size lines are compared instead of characters, because the matcher is quadratic
 COMPARED_MAX_CHARS = 2000
-# a word that occurs on more lines is of little use for finding a location, and comparing them all is slow
+# A word that occurs on more lines than this is ignored: it does not identify a position, and comparing all of its
+# lines is slow.
 WORD_MAX_LINES = 2000
 TRIED_WINDOWS = 12
 SHOWN_MAX_CHARS = 160
@@ -30,8 +31,9 @@ _VISIBLE = str.maketrans({" ": "·", "\t": "→", "\r": "␍", "\u00a0": "⍽"})
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Words for the messages: a name for the old lines that the caller gave, and the advice that makes an
-    ambiguous match unique.
+    """Words for the messages. `theirs` is the name of the text that the model sent, for example "patch".
+
+    `settle` is the advice how to make an ambiguous match unique. `settle_mark` precedes the line to add.
     """
 
     theirs: str = "patch"
@@ -40,7 +42,7 @@ class Wording:
 
 
 class Diagnosis:
-    """Explains failures in one file. Its word index is built when it is first needed."""
+    """Explains failed matches in one file. The index of the file's words is built when it is first needed."""
 
     def __init__(self, file: FileLines, wording: Wording | None = None) -> None:
         self._file = file
@@ -48,13 +50,11 @@ class Diagnosis:
         self._words: dict[str, list[int]] | None = None
 
     def missing(self, old: Sequence[str], new: Sequence[str]) -> str:
-        """Return why the old lines are missing: the change is already applied, or the closest lines differ."""
+        """Explain why the old lines were not found: the change is already applied, or the closest lines differ."""
         return self._describe_applied(new) or self._describe_closest(old)
 
     def ambiguous(self, starts: Sequence[int]) -> str:
-        """Return the line numbers of all matches. For each, also return a line above that is unique to this
-        match.
-        """
+        """Describe all matches: the line number of each, and a line above it that no other match has."""
         listed = starts[:LISTED_PLACES]
         more = f" and {len(starts) - len(listed)} more" if len(starts) > len(listed) else ""
         numbers = ", ".join(str(at + 1) for at in listed)
@@ -157,7 +157,7 @@ def visible(line: str) -> str:
 
 
 def has_substance(lines: Sequence[str]) -> bool:
-    """Return False if the lines have only punctuation, because such lines match in many positions by chance."""
+    """Return False if the lines have only punctuation. Such lines match at many positions by chance."""
     return any(_WORD.search(line) for line in lines)
 
 

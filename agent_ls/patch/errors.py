@@ -40,12 +40,11 @@ Code: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class PatchProblem:
-    """One reason for a refusal. `section`, `chunk` and `line` (of the patch text) count from 1; 0 means
-    unknown.
+    """One reason why a patch or an edit was refused. `section`, `chunk` and `line` are positions in the patch.
 
-    `message` uses the wording of the reference program `apply_patch` if the program has this error, because
-    models know it. `detail` helps to correct the patch: the closest lines, the kind of difference, the text
-    to send instead.
+    They count from 1; 0 means unknown. If the reference program `apply_patch` has this error, `message` uses the
+    program's wording, because models know that wording. `detail` helps to correct the patch: the closest lines, the
+    kind of difference, or the text to send instead.
     """
 
     code: Code
@@ -67,7 +66,7 @@ class PatchProblem:
 
 
 class PatchError(Exception):
-    """A patch or an edit that was refused as a whole. The properties are those of the first problem."""
+    """A patch or an edit that was refused as a whole. The properties return the values of the first problem."""
 
     def __init__(self, problems: Sequence[PatchProblem]) -> None:
         self.problems = tuple(problems)

@@ -20,10 +20,10 @@ Action: TypeAlias = Literal["create", "modify", "delete", "move"]
 
 @dataclass(frozen=True, slots=True)
 class LineHunk:
-    """A change of lines: base lines [base_start, base_end), whose text is `removed`, are replaced by `added`.
+    """A change that replaces base lines [base_start, base_end) by `added`. `removed` is the text of these lines.
 
-    `base_start == base_end` inserts before that line. A last line without line ending, added or in the base,
-    gets one as soon as other lines follow it.
+    `base_start == base_end` inserts before the line `base_start`. A last line without a line ending, in the base or
+    in `added`, gets a line ending as soon as other lines follow.
     """
 
     base_start: int
@@ -34,12 +34,12 @@ class LineHunk:
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """The change that a plan makes to one file, all steps combined.
+    """The change that a patch makes to one file, with all sections of the patch combined.
 
     `before` is the content at `path` (for a move: at `moved_from`), `after` the new content at `path`; None
-    means no file. `hunks` convert the lines of `before` into those of `after`; () if a side is not text.
-    `overwritten` is the content that a move replaces at its destination. `replaces_whole` marks an Add File
-    over an existing file.
+    means no file. `hunks` convert the lines of `before` into the lines of `after`; they are () if one of the two is
+    not text. `overwritten` is the content that a move replaces at its destination. `replaces_whole` is set if an Add
+    File section replaces an existing file.
     """
 
     path: str
@@ -67,8 +67,9 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A use of a recovery rule (R1 to R14, see v4a_apply), and its position in the patch. `section`, `chunk`
-    and `line` count from 1.
+    """A recovery rule (R1 to R14, see v4a_apply) that was used, and the position in the patch.
+
+    `section`, `chunk` and `line` count from 1.
     """
 
     rule: str
@@ -84,8 +85,8 @@ class Placement:
     section.
 
     `level` is 1 to 4 for the strict match levels, 5 and 6 for the recovery levels (typography.COMPARED_AS),
-    and 0 if no line had to match (a pure insertion). `candidates` counts the positions that match at that
-    level, up to 1000. If there are several, `lines` are the first of them.
+    and 0 if no line had to match (a pure insertion). `candidates` counts the positions that match at this
+    level, up to 1000. If several positions match, `lines` are the line numbers of the first ones.
     """
 
     path: str
@@ -128,7 +129,7 @@ class ChangeSet:
 
 
 def hunk_ids(call_id: str, path: str, hunks: Sequence[LineHunk]) -> tuple[HunkId, ...]:
-    """Return the ids of `hunks`, which must be all hunks of one file in one call. Equal hunks get different ids."""
+    """Return the ids of `hunks`: all hunks that one call makes in one file. Equal hunks get different ids."""
     seen: Counter[tuple[tuple[str, ...], tuple[str, ...]]] = Counter()
     ids = []
     for hunk in hunks:

@@ -1,4 +1,4 @@
-"""Adapt the indentation of added lines to the file when a patch was written with other leading blanks."""
+"""Adapt the indentation of added lines to the file, if the patch was written with other leading blanks."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ def try_shift_indentation(added: Sequence[str], seen: Sequence[Blanks]) -> list[
 
 
 def is_contradictory(seen: Sequence[Blanks]) -> bool:
-    """Return whether the same written blanks match different blanks of the file, so that no rule can decide."""
+    """Return whether equal leading blanks in the patch match different blanks in the file."""
     return len({blanks.written for blanks in seen}) != len(set(seen))
 
 
 def _needs_no_shift(seen: Sequence[Blanks]) -> bool:
-    """Return whether no line differs, or all differ only by the one space of a lost or doubled sign column."""
+    """Return whether all lines have the file's blanks, or one space more or less because of the sign column."""
     return all(b.in_file == b.written for b in seen) or all(
         b.in_file in (b.written, b.written + " ") for b in seen
     )
 
 
 def _context_suffices(added: Sequence[str], seen: Sequence[Blanks]) -> bool:
-    """Return whether context lines alone justify a shift. Otherwise the added lines may already be right."""
+    """Return whether the context lines alone justify a shift. If not, the added lines may already be correct."""
     known = {blanks.written for blanks in seen}
     return len(seen) >= 2 and all(leading_blanks(line) in known for line in added if not is_blank(line))
 

@@ -12,14 +12,15 @@ from typing import NamedTuple
 from agent_ls.patch.hunks import LineHunk
 from agent_ls.text import line_ending, preferred_ending
 
-GAP_MAX_LINES = 500  # for a longer gap SequenceMatcher takes seconds, so the gap counts as replaced
-# limit for all gaps together: a reformatted file of 100,000 lines would take ten seconds
+# SequenceMatcher takes seconds for a longer gap between equal lines, so a longer gap counts as replaced.
+GAP_MAX_LINES = 500
+# The limit for the sum of all gaps. Without it, a reformatted file of 100,000 lines would take ten seconds.
 DIFFLIB_MAX_LINES = 10_000
 _SLICE_LINES = 1024
 
 
 class MatchingBlock(NamedTuple):
-    """`length` lines from `old` in the old list equal those from `new` in the new list."""
+    """A block of `length` equal lines. It begins at index `old` in the old list and at `new` in the new list."""
 
     old: int
     new: int
@@ -61,7 +62,7 @@ def equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[MatchingBlock]:
 
 
 def line_hunks(old_lines: Sequence[str], new_lines: Sequence[str]) -> tuple[LineHunk, ...]:
-    """Return the hunks from old to new: disjoint, sorted, with at least one equal line between two of them."""
+    """Return the hunks from old to new, sorted and disjoint, with at least one equal line between two hunks."""
     hunks = []
     i = j = 0
     for block in [*equal_blocks(old_lines, new_lines), MatchingBlock(len(old_lines), len(new_lines), 0)]:
@@ -108,17 +109,16 @@ def apply_hunks(old_lines: Sequence[str], hunks: Sequence[LineHunk]) -> list[str
 
 
 def append_lines(result: list[str], lines: Sequence[str], ending: str) -> None:
-    """Append lines to `result`. If its last line has no line ending, add `ending` first."""
+    """Append lines to `result`. If the last line of `result` has no line ending, first append `ending` to it."""
     if result and lines and not line_ending(result[-1]):
         result[-1] += ending
     result.extend(lines)
 
 
 def explicit_endings(old_lines: Sequence[str], hunks: Sequence[LineHunk]) -> tuple[LineHunk, ...]:
-    """Return the same hunks, extended so that a last base line without ending is listed as changed if it gets
-    an ending.
+    """Return the hunks, extended by a last base line that has no ending and gets one because text is added after it.
 
-    When text is added after such a line, the line itself then appears as changed, as in every diff.
+    The diff then lists that line as changed, as other diff programs do.
     """
     if not hunks or not old_lines or line_ending(old_lines[-1]):
         return tuple(hunks)
@@ -173,7 +173,7 @@ def _common_tail(old: Sequence[str], new: Sequence[str], window: _Window) -> int
 
 
 def _unique_anchors(old: Sequence[str], new: Sequence[str], window: _Window) -> list[tuple[int, int]]:
-    """Return pairs of lines that are unique on both sides: the longest sequence that keeps its order."""
+    """Return pairs of equal lines that are unique in both lists: the longest sequence in the same order."""
     old_count = Counter(old[window.old_start : window.old_end])
     new_count = Counter(new[window.new_start : window.new_end])
     new_place = {line: j for j in range(window.new_start, window.new_end) if new_count[line := new[j]] == 1}

@@ -1,6 +1,6 @@
-"""Search for lines in lines: exactly first, then at looser levels, never by similarity.
+"""Search for a sequence of lines in a file: first exactly, then at looser match levels, never by similarity.
 
-This module does not know what a patch is. The levels are those of typography.COMPARED_AS.
+The match levels are those of typography.COMPARED_AS. This module does not depend on patches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COUNT_MAX = 1000  # larger counts are not needed in messages
 
 @dataclass(frozen=True, slots=True)
 class LineMatch:
-    """A match: the pattern matches at line `start` at `level`, and at `candidates` positions in total."""
+    """A match of the pattern at line `start`. At `level`, the pattern matches at `candidates` positions in total."""
 
     start: int
     level: int
@@ -34,8 +34,8 @@ class LineMatch:
 class FileLines:
     """The lines of a file (texts without endings), prepared for many searches.
 
-    The normalised form of all lines is computed once for each level; `normalisations` counts the levels. An
-    index is built after a few searches only, because it costs as much as twenty searches without one.
+    The normalised form of all lines is computed once for each level; `normalisations` counts the levels. The index
+    is built only after a few searches, because building it costs as much as twenty searches without an index.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -49,8 +49,8 @@ class FileLines:
 
     @classmethod
     def of(cls, lines: Sequence[str]) -> FileLines:
-        """Prepare lines that have endings. If all end with LF, the endings are removed only when a search
-        needs it.
+        """Prepare lines that have line endings. If all endings are LF, they are removed only when a search needs
+        lines without endings.
         """
         if "\r" in "".join(lines):
             return cls(strip_endings(lines))
@@ -72,9 +72,9 @@ class FileLines:
         return strip_ending(self._lines[at]) if self._texts is None else self._texts[at]
 
     def occurrences(self, pattern: Sequence[str], level: int, start: int = 0) -> Iterator[int]:
-        """Yield the positions from `start` on where all pattern lines equal the file's at this level.
+        """Yield the positions from `start` on at which all pattern lines equal the lines of the file at `level`.
 
-        An empty pattern, or one that is blank at a recovery level, matches nowhere.
+        An empty pattern matches nowhere. At a recovery level, a blank pattern matches nowhere either.
         """
         if level == EXACT and self._has_endings and self._searches[level] < SEARCHES_WITHOUT_INDEX:
             self._searches[level] += 1
@@ -109,8 +109,8 @@ class FileLines:
     ) -> tuple[int, Iterator[int]]:
         """Return the index of the pattern line to search for, and the file positions of that line.
 
-        The rarest line (or the longest, before there is an index) is used, so that a blank first line costs
-        nothing.
+        This is the rarest line of the pattern, or the longest line as long as there is no index. So a blank first
+        line does not slow down the search.
         """
         if self._searches[level] <= SEARCHES_WITHOUT_INDEX:
             offset = max(range(len(wanted)), key=lambda at: len(wanted[at]))

@@ -1,4 +1,4 @@
-"""Find `old_string` in a text: exactly first, then by looser strategies.
+"""Find `old_string` in a text: first exactly, then by looser strategies.
 
 Each strategy returns all its matches; the caller decides whether several are acceptable. Pure.
 """
@@ -40,9 +40,7 @@ _LINE_ENDING = re.compile("\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """A replacement: characters [start, end) of the text are replaced by `new`, which already has the line
-    endings of that position.
-    """
+    """A replacement of characters [start, end) of the text by `new`. `new` already has the text's line endings."""
 
     start: int
     end: int
@@ -72,7 +70,10 @@ class SearchableText:
         return min(bisect_right(self.starts, offset) - 1, max(len(self.lines) - 1, 0))
 
     def ending_at(self, offset: int) -> str:
-        """Return the line ending at `offset`, or the file's first one. `offset` must not be inside a CRLF."""
+        """Return the ending of the line at `offset`; if that line has none, the file's first line ending.
+
+        `offset` must not be inside a CRLF.
+        """
         found = _LINE_ENDING.search(self.text, offset) or _LINE_ENDING.search(self.text)
         return found[0] if found else "\n"
 
@@ -83,7 +84,7 @@ class SearchableText:
 def find_by_strategies(
     haystack: SearchableText, old: str, new: str
 ) -> Iterator[tuple[MatchedWith, list[Substitution]]]:
-    """Try the strategies in order. Yield each with all its matches, left to right and not overlapping."""
+    """Try the strategies in order. Yield each strategy with its matches, from left to right, without overlaps."""
     yield "exact", _exact(haystack, old, new)
     yield "line endings", _by_endings(haystack, old, new)
     yield "trailing blanks", _whole_lines(haystack, old, new, 2, _as_sent)
@@ -134,8 +135,8 @@ def _occurrences(text: str, wanted: str) -> Iterator[int]:
 Pair: TypeAlias = tuple[str, str]
 """A line of old_string, and the line of the file that it matched."""
 Adapt: TypeAlias = Callable[[Sequence[Pair], Sequence[str], Sequence[Pair]], list[str] | None]
-"""A function that adapts added lines to the file. It takes the pairs that are removed at one position, the
-lines added in their place, and all pairs. Returns the adapted lines, or None if they cannot be adapted.
+"""A function that adapts added lines to the file. Its arguments are the pairs that are removed at one position, the
+lines that replace these pairs, and all pairs. It returns the adapted lines, or None if it cannot adapt them.
 """
 
 
@@ -164,7 +165,7 @@ def _whole_lines(
 def _adapt_lines(
     matched: Sequence[str], wanted: Sequence[str], new: str, ending: str, adapt: Adapt
 ) -> str | None:
-    """Return the new text. Lines that old_string and new_string share stay exactly as the file has them."""
+    """Return the new text. Lines that are in old_string and in new_string stay exactly as they are in the file."""
     new_lines, ends_line = _split(new)
     pairs = [(theirs, strip_ending(ours)) for theirs, ours in zip(wanted, matched, strict=True)]
     result: list[str] = []

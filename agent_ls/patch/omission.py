@@ -1,4 +1,4 @@
-"""Detect placeholder lines such as `... rest of the code`: written into a file, they would delete that code."""
+"""Detect placeholder lines such as `... rest of the code`. Writing such a line would delete the omitted code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The files of a plan in memory: changed step by step, then compared with their original content.
+"""The files of a patch in memory: changed section by section, then compared with their original contents.
 
-Each text remembers which of its lines are original, so that hunks show what was edited and need no new
-comparison. Untouched lines are only moved in slices, because a file may be large.
+Each text records which of its lines are original, so that the hunks are known without another comparison.
+Unchanged lines are copied in slices, because a file may be large.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Contents: TypeAlias = bytes | Unreadable | None
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A text as lines. `origins` are the blocks of original lines, with their positions in the original file."""
+    """A text as lines. `origins` are the blocks of lines that are also in the original file."""
 
     lines: tuple[str, ...]
     origins: tuple[MatchingBlock, ...]
@@ -86,8 +86,9 @@ class TextFile:
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """The current state of a file. `came_from` is its original path, "" if it was added. `text` is set when
-    the file is first edited.
+    """The current state of a file. `came_from` is the file's original path, "" if the file was added.
+
+    `text` is set when the file is first edited.
     """
 
     data: bytes
@@ -96,7 +97,7 @@ class _Node:
 
 
 class Overlay:
-    """Current contents by resolved path. Each section of a patch sees the result of the sections before it."""
+    """Current file contents by resolved path. Each section of a patch applies to the result of earlier sections."""
 
     def __init__(self, files: Mapping[str, Contents]) -> None:
         self._base = files
@@ -134,7 +135,7 @@ class Overlay:
         return tuple(change for path in self._now if (change := self._change(path)))
 
     def writes(self) -> tuple[PlannedFile, ...]:
-        """Return the writes that lead to the current state; deletions come last."""
+        """Return the files to write and delete to reach the current state. Deletions are last."""
         planned = [self._write(path, node) for path, node in self._now.items()]
         wanted = [p for p in planned if p.before != p.after or p.mode_from]
         return tuple(sorted(wanted, key=lambda p: p.after is None))
@@ -190,8 +191,8 @@ class Overlay:
             return ()
         base_lines = self._original_text(path).lines
         hunks = _edited_hunks(base_lines, node.text)
-        # The recorded hunks are wrong if a last line lost its ending and then got one again: compare the
-        # texts then.
+        # The recorded hunks are wrong if a last line lost its ending and then got an ending again. In that case
+        # compare the texts.
         exact = tuple(apply_hunks(base_lines, hunks)) == node.text.lines
         return hunks if exact else line_hunks(base_lines, node.text.lines)
 

@@ -1,7 +1,7 @@
 """Rebase hunks onto a text that has changed since they were made, or report conflicts.
 
-Three texts: base (for which the hunks were made), proposed (base with the hunks), current (the user's text
-now). Text of current outside placed hunks never changes, and no position is guessed.
+There are three texts: base (for which the hunks were made), proposed (base with the hunks), and current (the user's
+text now). Text of current outside the placed hunks never changes, and no position is guessed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from agent_ls.text import strip_ending
 
 @dataclass(frozen=True, slots=True)
 class PlacedHunk:
-    """A hunk rebased to lines of current. `note` is the reason why a person should check the hunk, "" for
-    none.
-    """
+    """A hunk rebased to lines of current. `note` is a reason why the user should check the hunk, "" for none."""
 
     hunk: LineHunk
     note: str = ""
@@ -29,15 +27,16 @@ class PlacedHunk:
 
 @dataclass(frozen=True, slots=True)
 class AlreadyApplied:
-    """The current text already has this change, because the user made it too. It counts as accepted."""
+    """A hunk that the current text already has, because the user made the same change. It counts as accepted."""
 
     hunk: LineHunk
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A hunk that does not fit, in lines of base. `current` is the text at its position: lines [start, end)
-    of current.
+    """A hunk (in lines of base) that cannot be applied to the current text.
+
+    `current` is the text at the hunk's position: lines [start, end) of the current text.
     """
 
     hunk: LineHunk
@@ -52,9 +51,7 @@ RebasedHunk: TypeAlias = PlacedHunk | AlreadyApplied | Conflict
 
 @dataclass(frozen=True, slots=True)
 class MergedText:
-    """The current text with every proposed change that it did not have yet. `hunks` convert current to
-    `lines`.
-    """
+    """The current text with every proposed change. `hunks` are the changes from the current text to `lines`."""
 
     lines: tuple[str, ...]
     hunks: tuple[LineHunk, ...]
@@ -109,8 +106,9 @@ class _Moved:
         self._texts: FileLines | None = None
 
     def image(self, line: int) -> int | None:
-        """Return the line in current for a base line, None if it does not exist there. The borders before the
-        first and after the last line always exist.
+        """Return the line of current that corresponds to a base line; None if current does not have that line.
+
+        The borders before the first line and after the last line always exist.
         """
         if line < 0:
             return -1
@@ -149,8 +147,9 @@ class _Moved:
         return self._search(hunk) or self.conflict(hunk, "the lines it changes were changed")
 
     def _search(self, hunk: LineHunk) -> PlacedHunk | None:
-        """Search for the removed lines with their nearest surviving neighbours; succeed if they occur exactly
-        once.
+        """Search current for the removed lines and their nearest surviving neighbours.
+
+        Return None unless they occur exactly once.
         """
         left, right = self._nearest_neighbours(hunk)
         head = [] if left is None else [self._base[left[0]]]

@@ -1,7 +1,6 @@
-"""Locate chunks that the strict search does not find, by the recovery rules R7 and R10 to R14.
+"""Locate chunks that the strict search does not find, by the recovery rules R7 and R10 to R14 (see v4a_apply).
 
-A rule applies only if it leaves exactly one position. If several positions fit, the chunk is refused as
-ambiguous.
+A rule applies only if exactly one position fits. If several positions fit, the chunk is refused as ambiguous.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class _AmbiguousError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _After:
-    """The line after the last anchor, and the rules that were needed to find it."""
+    """The line after the last anchor, and the recovery rules that were needed to find that anchor."""
 
     line: int
     rules: tuple[str, ...] = ()
@@ -71,9 +70,7 @@ class ChunkRecovery:
         self._in_order = True
 
     def place(self, chunk: Chunk, number: int) -> PlacedChunk | PatchProblem:
-        """Return the only position of this chunk that makes sense, or the problem if there is none. A refused
-        chunk changes no state.
-        """
+        """Return the only possible position of this chunk, or the problem. A refused chunk changes no state."""
         try:
             placed_chunk = self._find(chunk)
         except _AmbiguousError as error:
@@ -142,15 +139,16 @@ class ChunkRecovery:
         return self._with_rules(placed_chunk, "R12") if placed_chunk else None
 
     def _without_anchor(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
-        """R10: ignore an anchor that does not exist in the file if only one position fits."""
+        """R10: if only one position fits, ignore an anchor that does not exist in the file."""
         if not chunk.anchors or self._after_anchors(chunk.anchors, self._cursor):
             return None
         placed_chunk = self._only_match(lines, STRICT_LEVELS, self._cursor, self._is_free_at(lines))
         return self._with_rules(placed_chunk, "R10") if placed_chunk else None
 
     def _match_anywhere(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
-        """R13: search the whole file for a position that overlaps no other chunk, then for one that overlaps
-        no changed lines of other chunks.
+        """R13: search the whole file for a position that overlaps no other chunk.
+
+        If there is none, search for a position that overlaps no changed lines of other chunks.
         """
         placed_chunk = self._only_match(
             lines, STRICT_LEVELS, 0, self._is_clear_at(lines)
@@ -162,8 +160,9 @@ class ChunkRecovery:
         return self._out_of_order(self._only_match(lines, RECOVERY_LEVELS, 0, self._is_free_at(lines)), "R14")
 
     def _out_of_order(self, placed_chunk: PlacedChunk | None, rule: str) -> PlacedChunk | None:
-        """Refuse a position before an earlier chunk that had several candidates, because that chunk was
-        probably misplaced.
+        """Refuse a position before an earlier chunk if several positions matched that earlier chunk.
+
+        In this case the earlier chunk is probably at a wrong position.
         """
         if placed_chunk is None:
             return None
@@ -176,7 +175,7 @@ class ChunkRecovery:
         return self._with_rules(placed_chunk, rule)
 
     def _find_stacked(self, chunk: Chunk) -> PlacedChunk | None:
-        """R3: with stacked anchors all must match, searched from the cursor, then once from the top."""
+        """R3: all stacked anchors must match. They are searched from the cursor, then once from the top."""
         for start, rules in ((self._cursor, ()), (0, ("R3",))):
             after = self._after_anchors(chunk.anchors, start)
             placed_chunk = self._place_after_stacked(chunk, after) if after else None
@@ -212,7 +211,7 @@ class ChunkRecovery:
         placed_chunk = find_chunk_lines(self._file, lines, after.line, at_end=chunk.at_end)
         if placed_chunk is None or placed_chunk.start >= before or not self._is_free(placed_chunk):
             return None
-        # If lines and anchor match as sent, take the first position, as the strict search does.
+        # If lines and anchor match without a recovery rule, take the first position, as the strict search does.
         if lines is not chunk.lines or not after.rules or not self._in_order:
             self._check_alone(placed_chunk, before)
         return self._with_rules(placed_chunk, *after.rules)
@@ -227,7 +226,7 @@ class ChunkRecovery:
         return after
 
     def _anchor(self, anchor: str, start: int) -> _After | None:
-        """Return the anchor's line, else the only line that begins with it, else a match by R14."""
+        """Return the line that equals the anchor; else the only line that begins with it; else a match by R14."""
         found = find_first(self._file, [anchor], start)
         if found:
             return _After(found.start)
@@ -287,7 +286,7 @@ class ChunkRecovery:
         )
 
     def _is_applied(self, placed_chunk: PlacedChunk) -> bool:
-        """Return whether the chunk's added lines already exist: a patch that is sent twice must not insert twice."""
+        """Return whether the file already has the chunk's added lines, for example because a patch is sent twice."""
         if any(line.sign == "-" for line in placed_chunk.lines):
             return False
         at = placed_chunk.start
@@ -322,7 +321,7 @@ class ChunkRecovery:
 
 
 def _drop_blank_context(lines: tuple[PatchLine, ...]) -> Iterator[tuple[PatchLine, ...]]:
-    """Yield the lines, then versions with blank context dropped, first at the end, then at the start (R7)."""
+    """Yield the lines, then versions without blank context lines: first at the end, then at the start (R7)."""
     yield lines
     while lines and _is_blank_context(lines[-1]):
         lines = lines[:-1]
@@ -339,7 +338,7 @@ def _is_blank_context(line: PatchLine) -> bool:
 
 
 def _runs(lines: Sequence[PatchLine]) -> Iterator[tuple[int, list[str]]]:
-    """Yield, for a chunk that only adds, the file lines before each block of added lines, and the block."""
+    """Yield each block of added lines, with the number of old lines before it, for a chunk that only adds lines."""
     passed = 0
     for is_added, group in groupby(lines, key=lambda line: line.sign == "+"):
         texts = [line.text for line in group]

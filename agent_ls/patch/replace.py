@@ -22,7 +22,7 @@ from agent_ls.text import DecodedText, NotEncodableError, decode, encode_changed
 __all__ = ["EditResult", "MatchedWith", "Occurrence", "replace"]
 
 Occurrence: TypeAlias = Literal["only", "first", "last", "all"]
-# strategies after which the caller may choose one of several matches; looser matches must be unique
+# If one of these strategies finds several matches, the caller may choose one. Looser matches must be unique.
 _CHOOSABLE: tuple[MatchedWith, ...] = ("exact", "line endings")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -35,7 +35,7 @@ _WORDING = Wording(
 
 @dataclass(frozen=True, slots=True)
 class StringEdit:
-    """One replacement. `occurrence` "only" refuses text that occurs several times."""
+    """One replacement of `old` by `new`. `occurrence` "only" refuses the edit if `old` occurs several times."""
 
     old: str
     new: str
@@ -62,7 +62,7 @@ class EditResult:
 def replace(
     data: bytes | None, old: str, new: str, *, replace_all: bool = False, occurrence: Occurrence = "only"
 ) -> EditResult:
-    """Make one edit of a file. `data` None is a missing file, which an empty `old` creates.
+    """Make one edit of a file. `data` is None if the file does not exist; an empty `old` then creates the file.
 
     Raises:
         PatchError: NO_CHANGE, FILE_MISSING, FILE_EXISTS, NOT_TEXT, OMISSION, AMBIGUOUS, CONTEXT_NOT_FOUND,
@@ -141,8 +141,9 @@ def _splice(text: str, spans: Sequence[Substitution]) -> str:
 
 
 def _line_break_left(text: str, span: Substitution) -> int:
-    """Return the length of the line ending to delete along with whole deleted lines, so that no blank line
-    remains.
+    """Return the length of the line ending to delete after `span`; 0 unless `span` deletes whole lines.
+
+    Deleting that line ending prevents a blank line.
     """
     begins_line = span.start == 0 or text[span.start - 1] in "\r\n"
     if not begins_line or span.start == span.end or text[span.end - 1] in "\r\n":

@@ -1,7 +1,6 @@
 """Find the one region, in whole lines, where two texts differ.
 
-Equal text is compared in C, so that one keystroke in a file of 50,000 lines costs no comparison of lines in
-Python.
+Equal text is compared in C. So a keystroke in a file of 50,000 lines needs no comparison of lines in Python.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ _COMPARED_CHARS = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TextSplice:
-    """A change of text: characters [start, start + len(removed)) of the old text are replaced by `added`.
-    Both ends are line borders.
+    """A change that replaces characters [start, start + len(removed)) of the old text by `added`.
+
+    The range begins and ends at line borders.
     """
 
     start: int
@@ -41,7 +41,7 @@ class LineSplice:
 
 
 def text_splice(old: str, new: str) -> TextSplice:
-    """Return the smallest splice at line borders. If several positions are possible, the last one."""
+    """Return the smallest splice at line borders. If several positions are possible, return the last one."""
     head = common_head(old, new, min(len(old), len(new)))
     while not (_begins_line(old, head) and _begins_line(new, head)):
         head -= 1
@@ -80,7 +80,7 @@ def _chars(texts: tuple[str, str]) -> int:
     return len(texts[0]) + len(texts[1])
 
 
-# Memoised because one edit needs it three times: for the display, the message to the model, and the ledger.
+# Memoised because each edit is compared three times: for the display, the message to the model, and the ledger.
 _cached_splice = Memo(_splice_with_line, least=64 * 1024, most=8 * 1024 * 1024, size=_chars)
 
 
@@ -94,7 +94,7 @@ def _begins_line(text: str, at: int) -> bool:
 
 
 def common_head(a: str, b: str, most: int) -> int:
-    """Return how many characters (at most `most`) both texts begin with."""
+    """Return the length of the longest common start of both texts, at most `most` characters."""
     low = 0
     # Compare blocks that fit the processor's cache, then bisect the first block that differs.
     while low < most and a[low : low + _COMPARED_CHARS] == b[low : low + _COMPARED_CHARS]:
@@ -110,7 +110,7 @@ def common_head(a: str, b: str, most: int) -> int:
 
 
 def common_tail(a: str, b: str, most: int) -> int:
-    """Return how many characters (at most `most`) both texts end with."""
+    """Return the length of the longest common end of both texts, at most `most` characters."""
     low = 0
     while low < most:
         high = min(low + _COMPARED_CHARS, most)

@@ -1,6 +1,6 @@
 """Locate the chunks of one update section exactly as the reference program `apply_patch` does.
 
-All chunks are located in the file as it was before the section. Nothing is changed here.
+All chunks are located in the file as it was before the section. This module changes no text.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from agent_ls.patch.v4a_parser import Chunk, PatchLine
 
 @dataclass(frozen=True, slots=True)
 class PlacedChunk:
-    """A located chunk: its `lines` match at line `start` of the file (some blank context may have been
-    dropped).
+    """A chunk that was located at line `start` of the file. A pure insertion is inserted before that line.
 
-    For a pure insertion `start` is the insertion point. The search for the next chunk begins at `cursor`.
-    `repairs` are pairs of recovery rule and note.
+    `lines` are the lines of the chunk, possibly without some blank context. The search for the next chunk begins at
+    line `cursor`. `repairs` are pairs (recovery rule, note).
     """
 
     start: int
@@ -34,7 +33,7 @@ class PlacedChunk:
         return self.start + len(old_texts(self.lines))
 
     def changed(self) -> tuple[int, int]:
-        """Return the range from the first changed file line to after the last one; an empty range for insertions."""
+        """Return the range [start, end) of changed file lines; an empty range for an insertion."""
         at, touched = self.start, []
         for line in self.lines:
             if line.sign == " ":
@@ -56,7 +55,7 @@ def new_texts(lines: Sequence[PatchLine]) -> list[str]:
 
 
 def equal_positions(file: FileLines, placed_chunk: PlacedChunk, most: int = COUNT_MAX) -> list[int]:
-    """Return all positions from the chunk's own on that match equally well; empty if its own is the only one."""
+    """Return the positions that match the chunk at its level, from its position on; empty if there is only one."""
     if placed_chunk.candidates < 2:
         return []
     return list(
@@ -65,7 +64,7 @@ def equal_positions(file: FileLines, placed_chunk: PlacedChunk, most: int = COUN
 
 
 def place_strictly(file: FileLines, chunks: Sequence[Chunk]) -> list[PlacedChunk] | None:
-    """Return where the reference program places the chunks, None if it would refuse the patch."""
+    """Return the positions at which the reference program places the chunks; None if it would refuse the patch."""
     placed_chunks = []
     cursor = 0
     for chunk in chunks:
@@ -90,7 +89,7 @@ def place_chunk_strictly(file: FileLines, chunk: Chunk, cursor: int) -> PlacedCh
 
 
 def place_insertion(file: FileLines, chunk: Chunk, after_anchor: int) -> PlacedChunk:
-    """Place a chunk of only added lines: after its anchor, or at the end of the file."""
+    """Place a chunk that has only added lines: after its anchor, or at the end of the file."""
     start = after_anchor if chunk.anchors and not chunk.at_end else file.count
     return PlacedChunk(start, chunk.lines, cursor=after_anchor)
 
@@ -110,10 +109,10 @@ def find_chunk_lines(
 
 
 def _without_empty_end(lines: tuple[PatchLine, ...]) -> tuple[PatchLine, ...] | None:
-    """Return the lines without an empty last old line and an empty last new line; None if the last old line
-    is not empty.
+    """Return the lines without an empty last old line and without an empty last new line.
 
-    A context line that is dropped on one side only becomes a removed or an added line.
+    Return None if the last old line is not empty. A context line is an old and a new line: if only one of the two is
+    dropped, the line becomes a removed or an added line.
     """
     last_old = max((at for at, line in enumerate(lines) if line.sign != "+"), default=-1)
     last_new = max((at for at, line in enumerate(lines) if line.sign != "-"), default=-1)

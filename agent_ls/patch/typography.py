@@ -83,10 +83,10 @@ COMPARED_AS: MappingProxyType[int, Callable[[str], str]] = MappingProxyType(
 
 
 def keep_spelling(patch_line: str, file_line: str, added: str) -> str:
-    """Return `added` with the file's spelling of characters that it shares with the removed line.
+    """Return `added` with the file's spelling of the characters that `added` and the removed line have in common.
 
-    `patch_line` is the removed line as the patch spells it, `file_line` as the file does. Returns `added`
-    unchanged unless the two differ in typography only.
+    `patch_line` is the removed line as the patch spells it, `file_line` as the file spells it. If these two differ
+    in more than typography, return `added` unchanged.
     """
     theirs, ours = trimmed(patch_line), trimmed(file_line)
     if (

@@ -1,5 +1,6 @@
-"""Render two texts as a unified diff. Also re-exports the line tools: import `line_hunks` or `rebase` from
-this module.
+"""Render the difference of two texts as a unified diff.
+
+This module also re-exports functions on lines, so that other packages import `line_hunks` or `rebase` from here.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ _LONE_CR = re.compile("\r(?!\n)")
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """A rendered diff. `shown[i]` are the indices of the atomic hunks that displayed hunk i contains.
+    """A rendered diff. `shown[i]` are the indices of the atomic hunks in displayed hunk i.
 
-    `added` and `removed` count the lines of `text`. `shown` is () if the displayed lines differ from those of
-    the hunks (a lone CR, or a byte order mark added or removed).
+    `added` and `removed` count the added and removed lines of `text`. `shown` is () if the displayed lines differ
+    from the lines of the hunks (because of a lone CR, or a byte order mark that was added or removed).
     """
 
     text: str
@@ -62,7 +63,7 @@ def unified_diff(
 
 
 def change_diff(change: PlannedChange, context_lines: int = CONTEXT_LINES) -> FileDiff:
-    """Return the diff of a planned change, with its displayed hunks linked to its atomic hunks."""
+    """Return the diff of a planned change. Its displayed hunks are linked to the change's atomic hunks."""
     return file_diff(
         change.before,
         change.after,
@@ -82,7 +83,7 @@ def file_diff(
     hunks: Sequence[LineHunk] | None = None,
     context_lines: int = CONTEXT_LINES,
 ) -> FileDiff:
-    """Return the diff with its counts. `hunks` are the atomic hunks from before to after, if known."""
+    """Return the diff with its line counts. `hunks` are the atomic hunks from `before` to `after`, if known."""
     old_name = "/dev/null" if before is None else f"a/{_format_path(moved_from or path)}"
     new_name = "/dev/null" if after is None else f"b/{_format_path(path)}"
     if before == after and not moved_from:
@@ -105,9 +106,7 @@ def file_diff(
 
 
 def is_text(content: Content) -> bool:
-    """Return False for content that is neither text nor valid UTF-8, so that its lines cannot be displayed or
-    edited.
-    """
+    """Return False if the content is neither text nor valid UTF-8. Its lines cannot be displayed or edited."""
     return not isinstance(content, bytes) or not looks_binary(content) or _is_utf_8(content)
 
 
@@ -119,7 +118,7 @@ def _is_utf_8(content: bytes) -> bool:
 def _lines_to_display(
     before: Content, after: Content, hunks: Sequence[LineHunk] | None
 ) -> tuple[Sequence[str], Sequence[LineHunk], bool]:
-    """Return the old lines to display, their hunks, and whether these lines differ from those of the file itself."""
+    """Return the old lines to display, their hunks, and whether they differ from the lines of the file."""
     sides = (_decode_side(before), _decode_side(after))
     texts = [_escape_surrogates(side.text) for side in sides]
     changes_bom = before is not None and after is not None and sides[0].bom != sides[1].bom
@@ -156,7 +155,7 @@ def _split_at_lf(text: str) -> list[str]:
 
 
 def _groups(hunks: Sequence[LineHunk], context_lines: int) -> list[list[int]]:
-    """Group the hunks whose context lines touch: each group is displayed as one."""
+    """Group hunks if their context lines touch or overlap. Each group is displayed as one hunk."""
     groups: list[list[int]] = []
     for at, hunk in enumerate(hunks):
         if groups and hunk.base_start - hunks[at - 1].base_end <= 2 * context_lines:
@@ -218,7 +217,5 @@ def _format_path(path: str) -> str:
 
 
 def _format_name(name: str) -> str:
-    """Return a file name for a header line. A name with blanks gets a trailing tab, so that readers of the
-    diff know where it ends.
-    """
+    """Return a file name for a header line. A tab marks the end of a name that contains blanks."""
     return f"{name}\t" if " " in name else name

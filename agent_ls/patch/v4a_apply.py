@@ -1,4 +1,4 @@
-r"""Apply a v4a patch to the files that it names: all of it or nothing. Never opens a file.
+r"""Apply a v4a patch to the files that it names: the whole patch or nothing. Never opens a file.
 
 Two phases, for callers that read asynchronously:
 
@@ -6,8 +6,8 @@ Two phases, for callers that read asynchronously:
     files = {path: ... for path in patch.paths}           # the caller reads the files
     change_set = plan(patch, files)                       # raises PatchError; nothing was written
 
-The strict phase behaves as the reference program `apply_patch`. Only if it refuses, the whole patch is tried
-again from the start with the recovery rules R1 to R14. Each rule that was used is reported as a Repair:
+First the patch is applied strictly, exactly as the reference program `apply_patch` does. Only if that fails, the
+whole patch is tried again with the recovery rules R1 to R14. Each rule that was used is reported as a Repair:
 
     R1  text around the patch, several patches, markers spelled differently
     R2  lines without a sign are context            R3  stacked `@@` lines all have to match
@@ -45,7 +45,7 @@ _MISSING = "No such file or directory (os error 2)"  # the wording of the refere
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A parsed patch. `paths` are all paths to read before `plan`: as spelled, in order, without repeats."""
+    """A parsed patch. `paths` are all paths to read before `plan`: as spelled in the patch, each path once."""
 
     strict: ParsedPatch
     lenient: ParsedPatch
@@ -82,11 +82,11 @@ def plan(
     """Return the changes that the patch makes to these files; nothing is written.
 
     `files` holds every path of `patch.paths`, resolved or as spelled. `resolve` maps a path to the name under
-    which its changes are reported; it may refuse a path with PatchError (PATH_OUTSIDE). `refuse_ambiguous`:
-    refuse a chunk that matches loosely at several positions, instead of taking the first.
+    which its changes are reported, and may refuse a path with PatchError (PATH_OUTSIDE). If `refuse_ambiguous`, a
+    chunk that matches loosely at several positions is refused. Otherwise the first position is used.
 
     Raises:
-        PatchError: with every chunk and section that does not fit.
+        PatchError: some chunks or sections cannot be applied; the error lists all of them.
     """
     if not (patch.strict.sections or patch.lenient.sections):
         raise PatchError.of("NO_CHANGES", "No files were modified.", detail="The patch has no file sections.")
@@ -107,9 +107,7 @@ def _paths(section: Section) -> list[str]:
 
 
 def _join_problems(first: Sequence[PatchProblem], then: Sequence[PatchProblem]) -> list[PatchProblem]:
-    """Return the strict parser's problems that the lenient parser does not report, then those of the lenient
-    parser.
-    """
+    """Return the problems `first` of the strict parser without those in `then`, followed by all of `then`."""
     told = {problem.message for problem in then}
     return [*(problem for problem in first if problem.message not in told), *then]
 
@@ -139,7 +137,7 @@ class _Planner:
         self.problems: list[PatchProblem] = []
 
     def run(self) -> bool:
-        """Return True if every section fits. The strict attempt stops at the first that does not."""
+        """Return True if every section can be applied. The strict attempt stops at the first that cannot."""
         for number, section in enumerate(self._sections, 1):
             try:
                 self._execute(section, number)
@@ -256,8 +254,9 @@ class _Planner:
         return placed_chunks
 
     def _check_meant(self, section: UpdateFile, number: int, *, moves: bool) -> None:
-        """Refuse a section that only the lenient parser accepted and that changes nothing, because its lines
-        lost their signs.
+        """Refuse a section that changes nothing, if only the lenient parser accepted it.
+
+        Such a section probably lost the signs of its lines.
         """
         repaired = any(r.section == number and r.rule != "R1" for r in self._repairs)
         if not self._recovers or moves or not repaired:
@@ -281,8 +280,7 @@ class _Planner:
 
 
 def _require_one_position(section: UpdateFile, placed_chunks: Sequence[PlacedChunk], file: FileLines) -> None:
-    """Refuse loose matches at several positions. An exact match after the previous chunk is fine: the format
-    defines it.
+    """Refuse loose matches at several positions. Exact matches are accepted: the format defines which one is used.
 
     Raises:
         PatchError: AMBIGUOUS, for each chunk that matches loosely at several positions.

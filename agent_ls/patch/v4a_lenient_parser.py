@@ -1,7 +1,7 @@
 """Parse v4a patches with the deviations that models really write, by the recovery rules R1 to R9.
 
-Used only after the strict parser or the strict search refused. Each deviation is reported as a Repair. A
-missing begin or end line is never assumed: a patch without its end is probably truncated.
+Used only after the strict parser or the strict search has refused the patch. Each deviation is reported as a
+Repair. A patch without its begin or end line is always refused, because it is probably truncated.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class _Reader:
                 self._report_repair("R1", "several patches taken as one", at)
             self._check_spelling(marker, at)
         elif marker and marker.value:
-            # This is not prose: the rest of the patch continues after an end line that came too early.
+            # This line is not prose: the patch continues after a premature end line.
             raise PatchError.of(
                 "PARSE", bad_header(self._lines[at], self._number(at)).message, line=self._number(at)
             )
@@ -244,7 +244,7 @@ class _Reader:
         chunk.anchors += [anchor] if anchor else []
 
     def _is_diff_header(self, section: _OpenSection, at: int) -> bool:
-        # Both lines or none must be headers: a single `---` line may remove a comment that begins with "--".
+        # Only a pair of `---` and `+++` is a header: a single `---` line may remove a comment that begins with "--".
         pair = self._lines[at : at + 2]
         return (
             not section.chunks
@@ -320,7 +320,7 @@ class _Reader:
         return at - self._first + 1
 
     def _report_repair(self, rule: str, note: str, at: int) -> None:
-        """Record each rule once in a section, at the first line that needed it."""
+        """Record the use of a rule. Each rule is recorded once in a section, at the first line that needed it."""
         section = len(self._sections)
         if not any(r.note == note and r.section == section for r in self.repairs):
             self.repairs.append(Repair(rule, note, section, line=max(self._number(at), 0)))
@@ -348,10 +348,10 @@ def _is(marker: _Marker | None, word: str) -> bool:
 
 
 def _indented_end(lines: list[str]) -> int:
-    """Return the index of an indented line that is certainly the end line; else -1.
+    """Return the index of an indented line that is certainly the end line; -1 if there is none.
 
-    The reference program accepts an indented end line as the last line, although it looks like context inside
-    an update.
+    The reference program accepts an indented end line as the last line of a patch. Elsewhere in an update, an
+    indented line is context.
     """
     ends = [at for at, line in enumerate(lines) if _is(_loose_marker(line), "end patch")]
     if not ends or not all(_WRAPPING.fullmatch(line) for line in lines[ends[-1] + 1 :]):

@@ -1,7 +1,7 @@
-"""Parse a v4a patch by the strict grammar: accept exactly what the reference program `apply_patch` accepts.
+"""Parse a v4a patch by the strict grammar: accept exactly the patches that the program `apply_patch` accepts.
 
-Line numbers count from 1 at the begin line, after a heredoc wrapper was removed. v4a_lenient_parser accepts
-more.
+A heredoc wrapper is removed first. Line numbers count from 1 at the begin line. v4a_lenient_parser accepts more
+patches.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SIGNS: dict[str, Sign] = {" ": " ", "-": "-", "+": "+"}
 
 @dataclass(frozen=True, slots=True)
 class PatchLine:
-    """A line of a chunk. `without_ending`: an added line that is the file's last and has no newline."""
+    """A line of a chunk. `without_ending`: the line is an added line, the last of the file, without a newline."""
 
     sign: Sign
     text: str
@@ -141,7 +141,7 @@ def _frame_problem(lines: list[str]) -> PatchError | None:
 
 
 class _Parser:
-    """Reads the lines once. Each method leaves `_at` on the first line that it did not use."""
+    """Reads the lines once. After each method, `_at` is the index of the first line that was not used."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
