@@ -338,7 +338,7 @@ def _is_blank_context(line: PatchLine) -> bool:
 
 
 def _runs(lines: Sequence[PatchLine]) -> Iterator[tuple[int, list[str]]]:
-    """Yield each block of added lines, with the number of old lines before it, for a chunk that only adds lines."""
+    """Yield each block of added lines of a chunk without removed lines, and the number of context lines before it."""
     passed = 0
     for is_added, group in groupby(lines, key=lambda line: line.sign == "+"):
         texts = [line.text for line in group]
