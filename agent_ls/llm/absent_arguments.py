@@ -1,4 +1,4 @@
-"""Remove null values of optional arguments: models with strict schemas send null for each absent argument."""
+"""Remove null values of optional arguments. With strict schemas, models send null for each absent argument."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_ls.llm.schema_check import find_schema_error
 
 
 def without_absent(value: Any, schema: Any) -> Any:
-    """Return the value without nulls for properties that are optional in the schema and do not accept null."""
+    """Return the value without null properties, if the schema makes them optional and does not accept null."""
     if not isinstance(schema, Mapping):
         return value
     if isinstance(value, list):
@@ -29,5 +29,5 @@ def without_absent(value: Any, schema: Any) -> Any:
 def _accepts_null(schema: Any) -> bool:
     try:
         return not find_schema_error(None, schema)
-    except ConfigurationError:  # the schema refers to a part of the whole schema that is not known here
+    except ConfigurationError:  # the schema has a reference into the whole schema, which is unknown here
         return True

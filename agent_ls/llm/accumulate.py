@@ -1,4 +1,4 @@
-"""Combine the events of a stream into the Response that complete() would return, for any provider."""
+"""Combine the events of a stream into the same Response that complete() returns, for any provider."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ _Open: TypeAlias = tuple[type[TextPart] | type[ReasoningPart], list[str]]
 
 
 class Accumulator:
-    """Builds a Response from events: feed it each event in order. `provider` and `model` are defaults for
-    streams that do not name them.
+    """Builds a Response from stream events; call `feed` with each event in order.
+
+    `provider` and `model` are defaults for streams that do not contain these names.
     """
 
     def __init__(self, provider: str = "", model: str = "") -> None:
@@ -50,7 +51,7 @@ class Accumulator:
         match event:
             case TextDelta(index, text) | ReasoningDelta(
                 index, text
-            ):  # this case is first, because nearly all events are deltas
+            ):  # this case is first for speed, because nearly all events are deltas
                 if index in self._open:
                     self._open[index][1].append(text)
             case StreamStart(response_id, model):

@@ -1,4 +1,4 @@
-"""Interface ProviderAdapter: what the client needs of a provider."""
+"""The interface between the client and a provider."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from agent_ls.llm.stream import StreamEvent
 class ProviderAdapter(Protocol):
     """One provider, ready for requests.
 
-    Both methods raise only LlmError for external failures; neither retries. Cancelling the awaiting task, or
-    closing the generator, closes the connection at once.
+    For external failures, `complete` and `stream` raise only LlmError; they never retry. Cancelling the awaiting
+    task, or closing the generator, closes the connection at once.
     """
 
     @property

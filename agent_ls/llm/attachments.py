@@ -1,4 +1,4 @@
-"""Load files as message parts. The file name determines the type. Only this module of the package reads files."""
+"""Load attached files as message parts. The suffix of the file name determines the type of the part."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def load_attachment(path: str | PathLike[str]) -> ImagePart | DocumentPart
     """Return the file at `path` as a part for a user's message.
 
     Raises:
-        ConfigurationError: it cannot be read, is larger than MAX_BYTES, or its suffix is of no supported type.
+        ConfigurationError: the file cannot be read, is larger than MAX_BYTES, or has an unsupported suffix.
     """
     file = anyio.Path(path)
     media_type = _TYPES.get(file.suffix.lower())

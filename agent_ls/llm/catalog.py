@@ -1,8 +1,8 @@
-"""Known models as data. The data is advisory: an unknown model gets the facts of its family.
+"""The catalogue of known models and their properties. An unknown model gets the properties of its family.
 
-`catalog.json` holds the data. A row of `families` applies to every name with its prefix; a row of `models`
-adds name, aliases, knowledge cut-off and prices. Prices belong to a model, never to a family, because the
-price of a new model must not be guessed from its name.
+`catalog.json` holds the data. A row of `families` applies to every model name with the row's prefix. A row of
+`models` adds name, aliases, knowledge cut-off and prices. Families have no prices, because the price of a new model
+must not be guessed from its name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens. Without a published cache rate, cached tokens cost as much as input."""
+    """Prices in US dollars per million tokens. Cached tokens cost as much as input if no cache rate is published."""
 
     input: float
     output: float
@@ -31,7 +31,7 @@ class Price:
 
     @classmethod
     def of(cls, rates: list[float]) -> Price:
-        """Create a price from input, output and, if published, cache read and cache write rates."""
+        """Create a price from two to four rates: input, output, and if published, cache read and cache write."""
         read, write = (rates[at] if len(rates) > at else rates[0] for at in (2, 3))
         return cls(rates[0], rates[1], read, write)
 
@@ -44,14 +44,13 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A model of the catalogue. `context_window_tokens` is input plus output; `knowledge_cutoff` is `YYYY-MM`
-    or "".
+    """A model of the catalogue. `context_window_tokens` limits the sum of input and output.
 
-    `efforts` are the reasoning levels to offer; the provider may accept others. `abilities` are among
-    `tools`, `images`, `documents`, `audio`, `schemas` (answers in a given JSON Schema), `reasoning` and
-    `custom_tools` (calls with free text instead of JSON). `price` None: unknown. `is_known` is False if only
-    the family is known, `has_known_family` is False if the family is unknown too. `streams` and
-    `calls_in_parallel` are False only if the provider documents that the model cannot.
+    `knowledge_cutoff` is `YYYY-MM` or "". `efforts` are the reasoning levels to offer to the user; the provider may
+    accept others. Possible `abilities` are `tools`, `images`, `documents`, `audio`, `schemas` (answers in a given
+    JSON Schema), `reasoning` and `custom_tools` (calls with free text instead of JSON). `price` is None if unknown.
+    `is_known` is False if the catalogue has only the model's family; `has_known_family` is False if it has neither.
+    `streams` and `calls_in_parallel` are False only if the provider documents that the model lacks this ability.
     """
 
     id: str
@@ -72,14 +71,15 @@ class CatalogEntry:
 
     @property
     def reasons(self) -> bool:
-        """Return whether the model accepts a reasoning effort. For an unknown family the server decides, so True."""
+        """Return whether the model accepts a reasoning effort. True for an unknown family: the server decides."""
         return "reasoning" in self.abilities or not self.has_known_family
 
 
 @dataclass(frozen=True, slots=True)
 class _Catalog:
-    """The catalogue file. For a model, the family with the longest matching prefix applies; rows of models
-    contain only what differs from their family.
+    """The content of the catalogue file. The family of a model is the family with the longest matching prefix.
+
+    Rows of models contain only the values that differ from the family's values.
     """
 
     defaults: dict[str, str]
@@ -94,14 +94,15 @@ def _catalog() -> _Catalog:
 
 
 def find_entry(provider: str, model: str) -> CatalogEntry:
-    """Return the entry of `model`. A dated name (`gpt-5-2025-08-07`) is treated as its undated one; an
-    unknown name gets the facts of the longest family prefix that matches.
+    """Return the entry of `model`. A dated name (`gpt-5-2025-08-07`) is treated like the name without date.
+
+    An unknown name gets the properties of the family with the longest matching prefix.
     """
     return _build_entry(provider, model, _row(provider, model))
 
 
 def known_models(provider: str = "") -> tuple[CatalogEntry, ...]:
-    """Return all models of the catalogue, or of one provider, newest first within a provider."""
+    """Return the models of `provider`, or of all providers if it is "". The newest models of a provider are first."""
     rows = (row for row in _catalog().models if provider in ("", row["provider"]))
     return tuple(_build_entry(row["provider"], row["id"], row) for row in rows)
 
@@ -122,11 +123,11 @@ def resolve_alias(provider: str, model: str) -> str:
 
 
 def cost_usd(provider: str, model: str, usage: Usage, today: str = "") -> float | None:
-    """Return the cost of one call: as reported by the provider, or at the published rates; None if neither is
-    known.
+    """Return the cost of one call in US dollars: the provider's own value, or the value by the published rates.
 
-    Pass the usage of one call, not a sum: some models charge more for a long input. `today` (`YYYY-MM-DD`, ""
-    is now) selects the rate if a price change is announced. Providers behind a proxy may charge differently.
+    Return None if neither is known. Pass the usage of one call, not a sum, because some models charge more for a
+    long input. `today` (`YYYY-MM-DD`, "" is the current date) selects the rate if a price change is announced. The
+    real cost may differ if a proxy serves the provider's models.
     """
     if usage.reported_cost_usd is not None:
         return usage.reported_cost_usd
@@ -137,7 +138,7 @@ def cost_usd(provider: str, model: str, usage: Usage, today: str = "") -> float 
 
 
 def capabilities_lookup(provider: str) -> CapabilitiesLookup:
-    """Return the function that returns the capabilities of a model of `provider`, for its codec."""
+    """Return a function that maps a model of `provider` to its capabilities. The provider's codec uses it."""
 
     def facts(model: str) -> ModelCapabilities:
         info, told = find_entry(provider, model), _merge_facts(provider, model, _row(provider, model))

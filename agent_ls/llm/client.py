@@ -1,4 +1,4 @@
-"""Route requests to providers through a chain of middleware. Stateless between requests; never retries."""
+"""Route requests to providers through a chain of middleware. The client never retries a request."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from agent_ls.llm.providers.base import Codec
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 
-PROBE_TIMEOUT_S = 0.3  # a server on this machine answers at once, or is not running
+PROBE_TIMEOUT_S = 0.3  # a server on this machine responds at once, or is not running
 
 
 class Client:
-    """A client for several providers. `default` serves requests that name none; "" makes such requests an error."""
+    """A client for several providers. `default` is the provider of requests without a provider, "" for none."""
 
     def __init__(
         self,
@@ -43,8 +43,9 @@ class Client:
         settings: Mapping[str, ConnectionSettings] | None = None,
         middleware: Sequence[Middleware] = (),
     ) -> Client:
-        """Create a client for every provider whose key is set in `environ` (None: this process's
-        environment). The first provider is the default.
+        """Create a client with every provider that has a key in `environ`. The first provider is the default.
+
+        `environ` None means the environment of this process.
 
         Raises:
             ConfigurationError: no key is set.
@@ -60,7 +61,7 @@ class Client:
 
     @property
     def default(self) -> str:
-        """The provider of requests that name none, "" if there is none."""
+        """The provider of requests that do not name a provider, "" if there is no default."""
         return self._default
 
     async def complete(self, request: Request) -> Response:
@@ -76,11 +77,11 @@ class Client:
         return await proceed(request)
 
     def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        """Yield the events of one answer. Read it to its end or close it (`contextlib.aclosing`), otherwise
-        the connection stays open.
+        """Yield the events of one answer. Iterate to the end or close the generator (`contextlib.aclosing`).
+        Otherwise the connection stays open.
 
         Raises:
-            LlmError: as complete(); ConfigurationError at once, other errors from the iteration.
+            LlmError: as complete(). The call raises ConfigurationError; the iteration raises all other errors.
         """
         adapter, request = self._route(request)
         proceed = adapter.stream
@@ -95,8 +96,9 @@ class Client:
             await adapter.prepare()
 
     def replace(self, name: str, adapter: ProviderAdapter | None, default: str) -> None:
-        """Let `adapter` serve the provider `name` from the next call on; None removes the provider. Running
-        calls are not affected.
+        """Use `adapter` for the provider `name` from the next call on; None removes the provider.
+
+        `default` becomes the default provider. Running calls are not affected.
         """
         if former := self._adapters.pop(name, None):
             self._retired.append(former)
@@ -105,7 +107,7 @@ class Client:
         self._default = default
 
     def add_middleware(self, layer: Middleware) -> None:
-        """Add `layer` as the innermost middleware: it sees each later request after the existing layers."""
+        """Add `layer` as the innermost middleware. It gets each later request after all existing layers."""
         self._middleware = (*self._middleware, layer)
 
     async def close(self) -> None:
@@ -131,10 +133,10 @@ def build_client(
     default: str = "",
     middleware: Sequence[Middleware] = (),
 ) -> Client:
-    """Create a client for every supported provider with a key in `credentials`.
+    """Create a client with every supported provider that has a key in `credentials`. Opens no connection.
 
-    `extra` adds ready adapters (the walkthrough), which never become the default by themselves. `default` ""
-    selects the first provider with a key. Opens no connection.
+    `extra` are additional adapters by provider name, for example the walkthrough. An extra adapter becomes the default
+    only if `default` names it. `default` "" selects the first provider with a key.
     """
     told = {} if settings is None else settings  # no copy, so that later changes of the settings take effect
 
@@ -151,8 +153,9 @@ def reconnect(
     credentials: Credentials,
     settings: Mapping[str, ConnectionSettings] | None = None,
 ) -> None:
-    """Serve the provider `name` with its current key in `credentials` (after agent/setCredential); without a
-    key, remove it.
+    """Replace the adapter of the provider `name`, because its key in `credentials` has changed.
+
+    Without a key, remove the provider from the client.
     """
     told = (settings or {}).get(name, ConnectionSettings())
     adapter = _http_adapter(name, credentials, told) if credentials.secret(name) else None
@@ -160,15 +163,16 @@ def reconnect(
 
 
 def _find_configured(credentials: Credentials, settings: Mapping[str, ConnectionSettings]) -> list[str]:
-    """Return the providers with a key, then keyless servers with settings. Other keyless servers are added by
-    the first request that names them.
+    """Return the providers with a key, then the providers that need no key and have settings.
+
+    Other providers that need no key are added by the first request that names them.
     """
     set_up = [name for name in KEYLESS if name in settings or credentials.base_url(name)]
     return [name for name in dict.fromkeys([*credentials.providers, *set_up]) if name in _CODECS]
 
 
 def supported_providers() -> tuple[str, ...]:
-    """Return the providers with a codec, in the order in which one becomes the default."""
+    """Return the providers with a codec. The first provider in this order that has a key becomes the default."""
     return tuple(name for name in VARIABLES if name in _CODECS)
 
 
@@ -240,7 +244,10 @@ def provider_adapter(
 
 
 def probe_adapter(name: str) -> HttpAdapter:
-    """Return an adapter to probe for a server on this machine: no key, no proxy, at most PROBE_TIMEOUT_S."""
+    """Return an adapter that checks whether a server runs on this machine.
+
+    It uses no key and no proxy, and waits at most PROBE_TIMEOUT_S.
+    """
     codec = _CODECS[name](ConnectionSettings())
     endpoint = Endpoint(
         codec.default_base_url,

@@ -99,10 +99,10 @@ class Credentials:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Credentials:
-        """Create credentials from `environ`; None: from this process's environment, including keys that were
-        removed from it.
+        """Create credentials from the environment variables `environ`.
 
-        Blank values count as unset; white space around a key, such as a copied line ending, is removed.
+        None means the environment of this process, including the keys stored by `take_keys_from_environment`. Blank
+        values count as unset. White space around a key, such as a copied line ending, is removed.
         """
         given = {**_taken, **os.environ} if environ is None else environ
         values = {name: value.strip() for name, value in given.items()}
@@ -122,8 +122,9 @@ class Credentials:
 
     @property
     def providers(self) -> tuple[str, ...]:
-        """Providers with a secret: those of VARIABLES in that order, then others in the order in which they
-        were set.
+        """The providers with a secret: first the providers of VARIABLES in the order of that table.
+
+        Other providers follow in the order in which their secrets were set.
         """
         known = [name for name in VARIABLES if name in self._secrets]
         return (*known, *(name for name in self._secrets if name not in VARIABLES))
@@ -133,7 +134,7 @@ class Credentials:
         return self._secrets.get(provider, "")
 
     def base_url(self, provider: str) -> str:
-        """Return the base URL from the environment, "" for the provider's own."""
+        """Return the base URL from the environment, "" for the provider's default URL."""
         return self._base_urls.get(provider, "")
 
     def headers(self, provider: str) -> Mapping[str, str]:
@@ -150,15 +151,14 @@ class Credentials:
         self._seen.add(stripped)
 
     def known_secrets(self) -> frozenset[str]:
-        """Return every secret ever stored, including removed ones: none of them may appear in a log, an event
-        or a child process.
+        """Return every secret that was ever stored, including removed secrets.
+
+        No secret may appear in a log, an event or a child process.
         """
         return frozenset(self._seen)
 
     def hide(self, secrets: Iterable[str]) -> None:
-        """Treat these values as secrets from now on, although they are not keys of providers, for example
-        those of MCP servers.
-        """
+        """Treat these values as secrets from now on: secrets that are no provider keys, for example of MCP servers."""
         self._seen.update(secret for secret in secrets if secret)
 
     def __repr__(self) -> str:

@@ -11,8 +11,8 @@ class ConnectionSettings:
     """User settings of one provider; "" means unset. `version` and `betas` are for Anthropic, `text_tools` is
     for compatible servers whose models cannot call tools.
 
-    `ca_file` is a PEM file of additional trusted certificates. `total_timeout_s` None sets no limit for an
-    answer: reasoning takes minutes, so only connecting and silence are limited.
+    `ca_file` is a PEM file of additional trusted certificates. `silence_timeout_s` limits the time without any
+    data. `total_timeout_s` None sets no limit for a whole answer, because reasoning may take minutes.
     """
 
     base_url: str = ""
@@ -38,4 +38,4 @@ class Endpoint:
     silence_timeout_s: float = 300.0
     total_timeout_s: float | None = None
     is_direct: bool = False
-    """Bypass proxies of the environment: for probing servers on this machine."""
+    """Ignore the proxies of the environment, to probe servers on this machine."""

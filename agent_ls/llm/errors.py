@@ -1,13 +1,13 @@
 """Errors of model calls.
 
     LlmError
-        ConfigurationError        unknown provider or option, or no way to reach it: there was no answer
+        ConfigurationError        unknown provider or option, or no way to send the request
             MissingKeyError           no key
         ProviderError             the provider answered with an error
             AuthenticationError       401: the key is wrong or revoked
             PermissionDeniedError     403
             NotFoundError             404: usually the model's name
-            InvalidRequestError       400, 422: our request is malformed (a bug of ours: show it)
+            InvalidRequestError       400, 422: the request is malformed (a bug in agent_ls: display it)
                 ContextLengthError        the conversation is too long for the model
                     RequestTooLargeError      413
             QuotaExceededError        money or quota is used up; waiting does not help
@@ -16,13 +16,13 @@
             ServerError               500 to 599
                 OverloadedError           529, 503 with "overloaded"
         NetworkError              no connection, connection lost, name not found, certificate refused
-        RequestTimeoutError       no connection, no first byte or silence for too long; 408 (not retryable)
+        RequestTimeoutError       no connection, no first byte or no data for too long; 408 (not retryable)
         NoObjectGeneratedError    the answer is not JSON or does not match the schema; the caller may ask again
         StreamError               the stream ended without its terminal event, or has a malformed event
         RunawayError              the answer repeats itself without end and was stopped
 
-Each has `retryable`, `retry_after_s` (None: unknown), and `hint`: what the user can do next. No error
-contains a request body, a header or a key: only provider, model, status and the provider's own message.
+Each error has `retryable`, `retry_after_s` (None: unknown), and `hint`, which says what the user can do next. No
+message contains a request body, a header or a key, but only provider, model, status and the provider's own message.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from agent_ls.llm.messages import JsonObject
 
 
 class LlmError(Exception):
-    """Base of all. `str()` is one sentence for the user; `hint` says what to do next."""
+    """Base class of all errors of model calls. `str()` is one sentence for the user; `hint` says what to do next."""
 
     kind = "llm_error"
     retryable = False
     is_cut = False
-    """True: a part of the answer had arrived and was recorded, so the call is not repeated."""
+    """True if a part of the answer had arrived and was recorded. The call is then not repeated."""
 
     def __init__(
         self,
@@ -63,10 +63,10 @@ class MissingKeyError(ConfigurationError):
 
 
 class ProviderError(LlmError):
-    """The provider answered with an error. `status` is the HTTP status, None inside a stream that began with
-    200.
+    """The provider answered with an error.
 
-    `raw` is the JSON body, for programs: it may repeat what was sent, so no message shows it. Unknown
+    `status` is the HTTP status; None if the error occurred inside a stream that began with status 200. `raw` is the
+    JSON body. It is for programs only and is never displayed, because it may repeat parts of the request. Unknown
     statuses are retryable.
     """
 

@@ -1,10 +1,10 @@
-"""Convenience functions for users of the library: tool loops, retries, objects. The agent does not use them.
+"""Functions for users of the library: tool loops, retries, JSON objects. The agent itself does not use them.
 
     answer = await generate(build_request("claude-sonnet-5-5", "What is in a.py?"), tools=[read])
     async for event in stream(build_request("gpt-6.1-sol", "A haiku, please.")): ...
     person = (await generate_object(build_request("gemini-4-argon", text), schema)).output
 
-To stop one, cancel its task or leave its scope: the connection closes at once.
+To stop a call, cancel its task or leave its scope. The connection closes at once.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from agent_ls.llm.schema_check import check_schema, find_schema_error
 from agent_ls.llm.stream import StreamEvent, TextDelta
 from agent_ls.llm.tools import CallableTool, RepairArguments, run_tool
 
-MAX_PAUSES = 10  # limit for one answer that its provider sends in several responses
+MAX_PAUSES = 10  # the maximum number of responses in which a provider may send one answer
 
 T = TypeVar("T")
 
 OnRetry: TypeAlias = Callable[[LlmError, int, float], object]
-"""Gets the error, the number of the failed attempt (from 1), and the seconds until the next one."""
+"""Gets the error, the number of the failed attempt (from 1), and the seconds until the next attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerateStep:
-    """One model call, and the results of its tool calls (empty if they were not run)."""
+    """One model call and the results of its tool calls. The results are empty if the tools were not run."""
 
     response: Response
     tool_results: tuple[ToolResultPart, ...] = ()
@@ -72,12 +72,11 @@ Event: TypeAlias = StreamEvent | GenerateStepFinish
 
 @dataclass(frozen=True, slots=True)
 class GenerateOptions:
-    """Limits and hooks. `max_tool_rounds`: how often tools run and the model is called again; 0 returns calls
-    to the caller.
+    """Limits and hooks of generate() and stream(). Times are in seconds; None sets no limit.
 
-    `stop_when` is called after each step. Times are in seconds; None sets no limit. `repair` corrects invalid
-    arguments. `on_retry` is called before each wait for another attempt. `sleep` and `random` can be replaced
-    in tests.
+    `max_tool_rounds` limits how often tools run and the model is called again; 0 returns tool calls to the caller.
+    `stop_when` is called after each step; True ends the loop. `repair` corrects invalid arguments. `on_retry` is
+    called before each wait for another attempt. `sleep` and `random` can be replaced in tests.
     """
 
     max_tool_rounds: int = 1
@@ -96,8 +95,9 @@ DEFAULT_GENERATE_OPTIONS = GenerateOptions()
 
 @dataclass(frozen=True, slots=True)
 class GenerateResult:
-    """The result of generate(): all steps; text, calls and usage are those of the last step. `output` is the
-    object of generate_object().
+    """The result of generate(). The properties `text`, `tool_calls` and `usage` return values of the last step.
+
+    `output` is the object of generate_object().
     """
 
     steps: tuple[GenerateStep, ...]
@@ -140,15 +140,15 @@ _default: list[Client] = []
 
 
 def set_default_client(client: Client | None) -> None:
-    """Set the client of calls without a `client` argument; None: create one from the environment when needed."""
+    """Set the client for calls without a `client` argument. None: create a client from the environment when needed."""
     _default[:] = [client] if client else []
 
 
 def default_client() -> Client:
-    """Return the client that was set, else one created from the environment on first use.
+    """Return the client that was set, or else a client that is created from the environment on first use.
 
     Raises:
-        ConfigurationError: none was set and no key is in the environment.
+        ConfigurationError: no client was set, and the environment has no key.
     """
     if not _default:
         _default.append(Client.from_env())
@@ -181,10 +181,10 @@ async def generate(
     options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
     client: Client | None = None,
 ) -> GenerateResult:
-    """Return the answer, after running tools as far as `options` allow.
+    """Call the model, run the tools that it calls within the limits of `options`, and return the result.
 
     Raises:
-        LlmError: a call failed and is not retried; RequestTimeoutError for the limits of `options`.
+        LlmError: a call failed and is not retried. RequestTimeoutError: a time limit of `options` has passed.
     """
     loop = _Loop(request, tools, options)
     chosen = client or default_client()
@@ -197,7 +197,10 @@ async def generate(
 
 
 class StreamResult:
-    """A streamed answer. Iterate it, once, for its events; or `text_stream` for text only. Stop it with `aclose()`."""
+    """A streamed answer. Iterate over it once for all events, or over `text_stream` for text only.
+
+    `aclose()` stops the answer.
+    """
 
     def __init__(self, events: AsyncGenerator[Event]) -> None:
         self._events = events
@@ -222,7 +225,7 @@ class StreamResult:
 
     @property
     def partial(self) -> Message:
-        """The current step's answer so far."""
+        """The part of the current step's answer that has arrived so far."""
         return self._folded.message
 
     def response(self) -> Response:
@@ -244,7 +247,7 @@ def stream(
     options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
     client: Client | None = None,
 ) -> StreamResult:
-    """Stream the answer of generate(). After the first event of a call, failures are not retried.
+    """Do the same as generate(), but stream the answer. After its first event, a failed call is not retried.
 
     Raises:
         LlmError: from the iteration.
@@ -271,7 +274,7 @@ async def _stream_steps(
 async def _step_events(
     request: Request, options: GenerateOptions, client: Client, end: float | None
 ) -> AsyncGenerator[StreamEvent]:
-    """Yield one call's events. Time limits surround each wait, never a yield."""
+    """Yield the events of one model call. Time limits apply to each wait for an event, never to a yield."""
     attempt = 0
     while True:
         has_begun = False
@@ -304,7 +307,7 @@ async def generate_object(
     """Return an answer whose `output` is JSON that matches `schema`.
 
     Raises:
-        NoObjectGeneratedError: the answer is not JSON or does not match; the model is not asked again.
+        NoObjectGeneratedError: the answer is not JSON or does not match `schema`; the call is not repeated.
         ConfigurationError: `schema` is not a JSON Schema. LlmError: the errors of generate().
     """
     result = await generate(_with_schema(request, schema), options=options, client=client)
@@ -312,7 +315,7 @@ async def generate_object(
 
 
 class ObjectStream:
-    """A streamed object. Iterate it, once, for the object as it grows; `object()` returns the complete one."""
+    """A streamed object. Iterate over it once for partial objects; `object()` returns the complete object."""
 
     def __init__(self, events: StreamResult, schema: JsonObject) -> None:
         self._events = events
@@ -333,7 +336,7 @@ class ObjectStream:
         """Return the complete object.
 
         Raises:
-            NoObjectGeneratedError: the answer is not JSON, or does not match.
+            NoObjectGeneratedError: the answer is not JSON or does not match the schema.
             StreamError: the stream has not ended.
         """
         return _parse_object(self._events.response(), self._schema)
@@ -378,8 +381,9 @@ class _Loop:
         return not (self._options.stop_when and self._options.stop_when(self.steps))
 
     def _runs(self, response: Response) -> bool:
-        """Return whether to run the calls. Calls of a truncated answer, and of tools without handler, go to
-        the caller.
+        """Return whether to run the tool calls of this response.
+
+        Calls of a truncated answer and calls of tools without a handler are returned to the caller instead.
         """
         calls = response.tool_calls
         is_passive = any((tool := self._tools.get(call.name)) and tool.execute is None for call in calls)
@@ -406,10 +410,10 @@ class _Loop:
 async def retry(call: Callable[[], Awaitable[T]], options: GenerateOptions = DEFAULT_GENERATE_OPTIONS) -> T:
     """Await `call()`, repeatedly after retryable errors: `await retry(lambda: client.complete(request))`.
 
-    Of `options` only the policy, `on_retry`, `sleep` and `random` are used.
+    Of `options` only `retry`, `on_retry`, `sleep` and `random` are used.
 
     Raises:
-        LlmError: of the last attempt.
+        LlmError: the error of the last attempt.
     """
     attempt = 0
     while True:
@@ -420,7 +424,7 @@ async def retry(call: Callable[[], Awaitable[T]], options: GenerateOptions = DEF
 
 
 async def _wait_for_retry(error: LlmError, attempt: int, options: GenerateOptions) -> int:
-    """Wait for the next attempt and return its number, or raise `error` if there is none."""
+    """Wait for the next attempt and return its number, or raise `error` if no attempt is left."""
     delay_s = retry_delay_s(error, attempt, options.retry, options.random())
     if delay_s is None:
         raise error
@@ -441,7 +445,7 @@ def _limit_time(limit_s: float | None, what: str) -> Iterator[None]:
         yield
     if scope.cancelled_caught:
         error = RequestTimeoutError(f"{what} took longer than the limit allows", hint="Set a longer limit.")
-        error.retryable = False  # this limit is the caller's own, which a retry would exceed
+        error.retryable = False  # the caller has set this limit, and a retry would exceed it
         raise error
 
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from agent_ls.llm.transport import StreamedReply, Transport
 
 USER_AGENT = f"agent-ls/{__version__}"
-MIN_SECRET_CHARS = 8  # shorter keys are placeholders for local servers; redacting these would damage messages
+MIN_SECRET_CHARS = 8  # a shorter key is a placeholder for a local server; redacting it would damage messages
 
 
 class HttpAdapter:
-    """See ProviderAdapter for the contract."""
+    """A ProviderAdapter that sends requests over HTTP; see ProviderAdapter for the contract."""
 
     def __init__(self, codec: Codec, endpoint: Endpoint) -> None:
         self._codec = codec
@@ -68,7 +68,7 @@ class HttpAdapter:
                 yield event
 
     async def list_models(self) -> Sequence[ListedModel]:
-        """Return the models that the provider offers; empty if it has no list.
+        """Return the models that the provider offers; empty if the provider has no list of models.
 
         Raises:
             LlmError: the provider could not be reached, or refused.
@@ -89,7 +89,7 @@ class HttpAdapter:
             raise
 
     async def prepare(self) -> None:
-        """Load the library and certificates now, so that the first call need not wait for them. Sends nothing."""
+        """Load the HTTP library and certificates, so that the first call need not wait for them. Sends nothing."""
         with suppress(LlmError):  # the first call reports the error
             await self._connect()
 
@@ -168,7 +168,7 @@ class HttpAdapter:
         while True:
             with self._limit_time(
                 deadline
-            ):  # the limit never surrounds a yield, because the reader may be cancelled in another scope
+            ):  # the time limit never includes a yield, because the reader may be cancelled in another scope
                 chunk = await anext(reply.chunks, None)
             if chunk is None:
                 break
@@ -193,7 +193,7 @@ class HttpAdapter:
         }
 
     def _attribute(self, error: LlmError, request: Request) -> None:
-        """Add provider and model to the error, and redact our key: some servers repeat it in their message."""
+        """Add provider and model to the error, and redact the API key, which some servers repeat in messages."""
         error.provider = error.provider or self.name
         error.model = error.model or request.model
         secret = self._endpoint.secret

@@ -1,9 +1,9 @@
-"""Messages to and from a model: roles, content parts, messages. Immutable; no wire format is known here.
+"""Messages to and from a model: roles, content parts, messages. Immutable, and independent of wire formats.
 
-Assistant parts may have an `origin`: the provider's own item, verbatim, which has to be sent back unchanged
-to the same provider (reasoning signatures, encrypted reasoning, message phases). A codec sends `origin.raw`
-if `origin.provider` is its own name and the model accepts it; otherwise it sends the plain fields, without
-reasoning.
+Assistant parts may have an `origin`: the provider's own item, verbatim. It has to be sent back unchanged to the
+same provider (reasoning signatures, encrypted reasoning, message phases). A codec sends `origin.raw` if
+`origin.provider` is the codec's provider and the model accepts the item. Otherwise the codec sends the plain fields,
+without reasoning.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The source of the characters from `start` to `end` (exclusive, in code points) of a text. `quote` are
-    words of the source, if the provider reports them.
+    """The source of the characters [start, end) of a text, counted in code points.
+
+    `quote` is a quotation from the source, if the provider reports one.
     """
 
     source: Source
@@ -67,11 +68,10 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An image as bytes (`data` with `media_type`, for example `image/png`) or by `url`; exactly one is
-    given.
+    """An image as bytes (`data` with `media_type`, for example `image/png`) or by `url`, but not both.
 
-    `detail` is a hint on resolution: `low`, `high`, `auto` or "", the provider's default. Some providers
-    ignore it.
+    `detail` is a hint on resolution: `low`, `high`, `auto`, or "" for the provider's default. Some providers
+    ignore this hint.
     """
 
     data: bytes | None = None
@@ -82,8 +82,9 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """A document, usually a PDF, as bytes (`data` with `media_type`) or by `url`; exactly one is given.
-    `name` is its file name; a name is made up for providers that require one.
+    """A document, usually a PDF, as bytes (`data` with `media_type`) or by `url`, but not both.
+
+    `name` is the file name. Codecs invent a name if it is "" and the provider requires a name.
     """
 
     data: bytes | None = None
@@ -94,7 +95,7 @@ class DocumentPart:
 
 @dataclass(frozen=True, slots=True)
 class AudioPart:
-    """Audio as bytes (`data` with `media_type`, for example `audio/wav`) or by `url`; exactly one is given."""
+    """Audio as bytes (`data` with `media_type`, for example `audio/wav`) or by `url`, but not both."""
 
     data: bytes | None = None
     media_type: str = "audio/wav"
@@ -103,8 +104,9 @@ class AudioPart:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningPart:
-    """Reasoning of the model. `text` may be empty (redacted or encrypted); `origin` is the item that is sent
-    back.
+    """Reasoning of the model. `text` is empty if the reasoning is redacted or encrypted.
+
+    `origin` is the item to send back to the provider.
     """
 
     text: str
@@ -115,8 +117,8 @@ class ReasoningPart:
 class ToolCallPart:
     """A tool call by the model.
 
-    `arguments` is the JSON text as the model wrote it, possibly invalid; the tool pipeline handles invalid
-    JSON. No arguments are `"{}"`. `id` links the call to its result.
+    `arguments` is the JSON text as the model wrote it. It may be invalid; the tool pipeline handles invalid JSON. It
+    is `"{}"` if there are no arguments. `id` links the call to its result.
     """
 
     id: str
@@ -138,16 +140,17 @@ class ToolResultPart:
 
 @dataclass(frozen=True, slots=True)
 class OpaquePart:
-    """An item that only its provider understands (server tool use and results); sent back, never run."""
+    """An item that only its provider understands, such as a tool run by the server. It is sent back, never run."""
 
     origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPart:
-    """A search that the provider itself made while answering, or its results; sent back like an OpaquePart.
+    """A web search that the provider itself made while answering, or the results of such a search.
 
-    Some providers report the two separately: then one part has the queries and another the sources.
+    It is sent back like an OpaquePart. Some providers report search and results separately: then one part has the
+    queries, and another part the sources.
     """
 
     queries: tuple[str, ...]
@@ -175,12 +178,12 @@ class Message:
 
     @property
     def text(self) -> str:
-        """All text parts joined."""
+        """The texts of all text parts, joined."""
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
     @property
     def reasoning(self) -> str:
-        """All readable reasoning joined."""
+        """The texts of all reasoning parts, joined."""
         return "".join(part.text for part in self.parts if isinstance(part, ReasoningPart))
 
     @property

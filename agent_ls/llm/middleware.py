@@ -13,17 +13,18 @@ Stream: TypeAlias = Callable[[Request], AsyncGenerator[StreamEvent]]
 
 
 class Middleware:
-    """Base class of middleware, which changes nothing. Override one method or both.
+    """Base class of middleware. Its methods change nothing; override one or both.
 
-    The first middleware registered sees the request first and the answer last. Its exceptions reach the
-    caller, so raise LlmError.
+    The middleware that was registered first gets the request first and the answer last. Exceptions of a middleware
+    reach the caller of the client, so raise LlmError.
     """
 
     async def complete(self, request: Request, proceed: Complete) -> Response:
         return await proceed(request)
 
     def stream(self, request: Request, proceed: Stream) -> AsyncGenerator[StreamEvent]:
-        """Stream an answer. An override is usually an async generator over `proceed(request)`; it must close
-        that generator if it is stopped early.
+        """Stream an answer. An override is usually an async generator that iterates over `proceed(request)`.
+
+        If the override is closed early, it must close the generator of `proceed` too.
         """
         return proceed(request)

@@ -11,14 +11,15 @@ _CLOSER = {"{": "}", "[": "]"}
 
 
 def parse_partial(text: str) -> Any:
-    """Return the value of the text so far, None if there is none yet. An incomplete string is returned as far
-    as it goes.
+    """Return the value of an incomplete JSON text, None if the text has no value yet.
+
+    The last string may be incomplete.
     """
     stack: list[str] = []
     is_text = False
     safe: list[
         tuple[int, str]
-    ] = []  # positions where the text may be cut, and the brackets that close it there
+    ] = []  # positions at which the text may be cut, each with the brackets that then close the text
     for found in _STRUCTURE.finditer(text):
         mark, at = found[0], found.start()
         if mark == '"':

@@ -15,7 +15,7 @@ _N = TypeVar("_N", int, float)
 
 @dataclass(frozen=True, slots=True)
 class FreeText:
-    """Lets a model call a tool with plain text instead of JSON, if its provider has custom tools.
+    """Allows a model to call a tool with plain text instead of JSON, if the provider has custom tools.
 
     `argument` is the parameter that receives the text. `grammar` is a Lark grammar that the provider
     enforces, "" for none.
@@ -29,7 +29,7 @@ class FreeText:
 class ToolDefinition:
     """A tool as sent to a model. `parameters` is a JSON Schema whose root is an object.
 
-    `free_text` None: calls always use JSON. Providers without custom tools ignore it.
+    `free_text` None: calls always use JSON. Providers without custom tools ignore `free_text`.
     """
 
     name: str
@@ -78,9 +78,9 @@ ToolChoice: TypeAlias = Literal["auto", "none", "required"] | NamedToolChoice
 
 @dataclass(frozen=True, slots=True)
 class JsonFormat:
-    """The answer is JSON that matches `schema` (its root is an object); without a schema, any JSON object.
+    """Asks for JSON that matches `schema`, whose root is an object. An empty schema allows any JSON object.
 
-    `strict`: the provider guarantees the match, if it can for this schema.
+    `strict`: the provider guarantees the match, if the provider supports this for the schema.
     """
 
     schema: JsonObject = field(default_factory=dict)
@@ -93,10 +93,10 @@ FinishKind: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter"
 
 @dataclass(frozen=True, slots=True)
 class FinishReason:
-    """Why a response ended: `kind` in our terms, and `raw`, the provider's own word.
+    """The reason why a response ended: `kind` is the same for all providers, `raw` is the provider's own word.
 
-    Only `stop` and `tool_calls` are normal; calls of any other response get results but are not run. `pause`
-    (Anthropic's `pause_turn`): the same request is sent again with the answer appended.
+    Only `stop` and `tool_calls` are normal. In all other cases, tool calls of the response are not run, but get
+    results. After `pause` (Anthropic's `pause_turn`), the same request is sent again with the answer appended.
     """
 
     kind: FinishKind
@@ -105,10 +105,10 @@ class FinishReason:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one response, or a sum. None means not reported; in a sum, None is left out.
+    """Token counts of one response, or a sum of several. None means not reported; a sum leaves such values out.
 
-    `input_tokens` counts everything sent, cached or not; `output_tokens` includes reasoning. Codecs convert
-    the counts. `reported_cost_usd` is the cost reported by a broker.
+    `input_tokens` includes cached tokens; `output_tokens` includes reasoning. Codecs convert the counts of their
+    providers. `reported_cost_usd` is the cost reported by a broker.
     """
 
     input_tokens: int = 0
@@ -139,13 +139,13 @@ def _add(a: _N | None, b: _N | None) -> _N | None:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One model call. `provider` "" is the client's default.
+    """One model call. `provider` "" selects the client's default provider.
 
-    `reasoning_effort`, `temperature` and `top_p` None, and empty `stop_sequences`, omit those parameters:
-    many reasoning models refuse them. `max_output_tokens` None is the model's own limit. `provider_options`
-    maps a provider's name to keys that are merged into its request unchanged. `metadata` are labels of the
-    caller: OpenAI accepts all of them, Anthropic only `user_id`, others none. `cache_key` is the same for all
-    requests of a session, so that the provider routes equal prefixes to one cache.
+    If `reasoning_effort`, `temperature` or `top_p` is None, or `stop_sequences` is empty, the parameter is not
+    sent, because many reasoning models refuse it. `max_output_tokens` None means the model's own limit.
+    `provider_options` maps a provider's name to keys that are merged into the provider's request unchanged.
+    `metadata` are labels of the caller: OpenAI accepts all labels, Anthropic only `user_id`, other providers none.
+    `cache_key` is the same for all requests of a session, so that the provider routes equal prefixes to one cache.
     """
 
     model: str
@@ -166,8 +166,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """Rate limits from the answer's headers: remaining units, limits, seconds until reset; None means not
-    reported.
+    """Rate limits from the response headers: remaining units, limits, and seconds until the reset.
+
+    None means not reported.
     """
 
     remaining_requests: int | None = None
@@ -179,10 +180,9 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The complete answer. `message` is an assistant message whose parts keep the provider's order and
-    origins.
+    """The complete answer. The parts of the assistant message `message` keep the provider's order and origins.
 
-    `raw` is the provider's final body if there is one (empty for a stream that never sends it).
+    `raw` is the provider's final body; empty for a stream without such a body.
     """
 
     id: str

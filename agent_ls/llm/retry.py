@@ -9,8 +9,9 @@ from agent_ls.llm.errors import LlmError
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """When and how often to retry. Times are in seconds; `jitter` is a share of the delay, in both
-    directions.
+    """The number of retries and the delays between them, in seconds.
+
+    Each delay varies randomly by up to `jitter`, a fraction of the delay, in both directions.
     """
 
     max_retries: int = 2
@@ -21,10 +22,10 @@ class RetryPolicy:
 
 
 def retry_delay_s(error: LlmError, attempt: int, policy: RetryPolicy, random: float) -> float | None:
-    """Return the delay before attempt `attempt` + 1 (attempts count from 0); None: do not retry.
+    """Return the delay after the failed attempt `attempt` (counted from 0), or None: do not retry.
 
-    `random` is in [0, 1). A provider's Retry-After replaces our delay unless it exceeds `max_delay_s`; then
-    there is no retry, and the user learns how long to wait.
+    `random` is in [0, 1). A provider's Retry-After replaces the computed delay. If Retry-After exceeds `max_delay_s`,
+    there is no retry, and the error says how long to wait.
     """
     if not error.retryable or attempt >= policy.max_retries:
         return None

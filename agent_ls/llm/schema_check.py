@@ -12,15 +12,13 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-# `jsonschema` is imported only when a value is checked, because a server that runs only the agent never needs
-# it.
+# `jsonschema` is imported only when a value is checked, because a server that runs only the agent never checks one.
 
 
 def find_schema_error(value: Any, schema: Any) -> str:
-    """Return "" if `value` matches, else the first problem; problems of an object come before those of its
-    members.
+    """Return the first problem of `value`, "" if it matches. Problems of an object precede those of its members.
 
-    References are resolved inside the schema only; nothing is fetched.
+    References are resolved only inside the schema. Nothing is fetched.
 
     Raises:
         ConfigurationError: the schema cannot be used.
@@ -41,7 +39,7 @@ def check_schema(schema: Any) -> None:
     """Check a schema.
 
     Raises:
-        ConfigurationError: it is not a JSON Schema.
+        ConfigurationError: `schema` is not a JSON Schema.
     """
     from jsonschema.exceptions import SchemaError
 

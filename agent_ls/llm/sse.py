@@ -1,4 +1,4 @@
-"""Decode a server-sent event stream from byte chunks into frames. Pure; knows no provider's events."""
+"""Decode a stream of server-sent events from byte chunks into frames. Pure, and independent of providers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from agent_ls.llm.errors import StreamError
 
-# Only CR, LF and CRLF end lines, and these bytes do not occur inside UTF-8 sequences, so the bytes can be
-# split. str.splitlines would also split at U+2028 and U+0085, which are legal inside JSON strings.
+# Only CR, LF and CRLF end lines. These bytes do not occur inside UTF-8 sequences, so the bytes can be split before
+# decoding. str.splitlines would also split at U+2028 and U+0085, which are legal inside JSON strings.
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
@@ -38,7 +38,7 @@ class SseDecoder:
         self._at_start = True
         self._event = ""
         self._data: list[str] = []
-        self._bare: list[str] = []  # lines of a JSON object outside any field
+        self._bare: list[str] = []  # lines of a JSON object that is not in a field of an event
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """Return the frames that `chunk` completes.
@@ -60,7 +60,7 @@ class SseDecoder:
         return self._frames(lines)
 
     def close(self) -> list[Frame]:
-        """Return a frame whose blank line is missing at the end; an incomplete line is dropped."""
+        """Return the last frame if the stream ended without its blank line. An incomplete line is dropped."""
         frame = self._dispatch()
         return [] if frame is None else [frame]
 
@@ -73,7 +73,7 @@ class SseDecoder:
             raise StreamError(f"the stream holds a line of more than {MAX_LINE_BYTES} bytes")
 
     def _frames(self, lines: Sequence[bytes]) -> list[Frame]:
-        """Decode lines. The three most frequent kinds are handled here, for speed."""
+        """Decode lines. For speed, the three most frequent kinds of lines are handled here."""
         frames: list[Frame] = []
         for line in lines:
             if self._bare or self._at_start:
@@ -110,7 +110,10 @@ class SseDecoder:
         return None  # comments (an empty name), `id`, `retry` and unknown fields are ignored
 
     def _bare_line(self, line: str) -> Frame | None:
-        """Collect an error object that Gemini sends over several lines outside any field, until its last bracket."""
+        """Collect the lines of an error object until its last bracket.
+
+        Gemini sends such an object in several lines that are not fields of an event.
+        """
         self._bare.append(line)
         if not line.endswith("}") or (line.startswith(" ") and len(self._bare) > 1):
             return None

@@ -1,11 +1,10 @@
-"""A streamed answer as events; llm/accumulate.py combines them into a Response.
+"""The events of a streamed answer. llm/accumulate.py combines them into a Response.
 
-Every part has an `index`, unique in the response and increasing in the order in which parts open. A part is
-opened once, gets deltas, and is ended once; parts never nest. An end event has the complete part (with its
-`origin`), so a consumer may ignore deltas. Only a truncated tool call (the output limit was reached inside
-the arguments) is never ended: it is not part of the answer, and StreamFinish.warnings reports it. The last
-event of a good stream is `StreamFinish`; a codec whose input ends without the provider's terminal event
-raises StreamError.
+Every part has an `index`, which is unique in the response and increases in the order in which parts start. A part
+has one start event, deltas, and one end event; parts never nest. The end event has the complete part (with its
+`origin`), so a consumer may ignore deltas. Only a truncated tool call (the output limit was reached inside the
+arguments) has no end event: it is not part of the answer, and StreamFinish.warnings reports it. The last event of a
+successful stream is `StreamFinish`. If the provider's terminal event is missing, the codec raises StreamError.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class ToolCallStart:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """A piece of the arguments' JSON text."""
+    """A piece of the JSON text of a call's arguments."""
 
     index: int
     json: str
@@ -75,7 +74,7 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallEnd:
-    """The call is complete. Only tools with `starts_early` may run before StreamFinish."""
+    """The end of a tool call. Only tools with `starts_early` may run before StreamFinish."""
 
     index: int
     part: ToolCallPart
@@ -83,7 +82,7 @@ class ToolCallEnd:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueItem:
-    """A complete item that only its provider understands (server tool use, a search); stored to be sent back."""
+    """A complete item that only its provider understands (server tool use, a search). Store it to send it back."""
 
     index: int
     part: OpaquePart | SearchPart
@@ -91,14 +90,14 @@ class OpaqueItem:
 
 @dataclass(frozen=True, slots=True)
 class ProviderEvent:
-    """A provider's event for which the codec has no event of ours. The loop ignores it."""
+    """A provider's event that corresponds to no other event class. The agent loop ignores it."""
 
     raw: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class StreamFinish:
-    """The terminal event, with the fields of Response that belong to no part."""
+    """The terminal event, with the fields of Response that do not belong to a part."""
 
     finish_reason: FinishReason
     usage: Usage

@@ -1,4 +1,4 @@
-"""Tools for users of the library: defined with a schema, run with the model's arguments."""
+"""Tools for users of the library. A tool is defined with a schema and called with the model's arguments."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from agent_ls.llm.requests import ToolDefinition, check_tool
 from agent_ls.llm.schema_check import check_schema, find_schema_error
 
 RepairArguments: TypeAlias = Callable[[ToolCallPart, str], Awaitable[str | None]]
-"""A function that corrects arguments: it gets a call with invalid arguments and the problem, and returns
-better arguments as JSON text, or None.
+"""A function that corrects invalid arguments. It gets a tool call and the problem of its arguments, and returns
+corrected arguments as JSON text, or None.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class CallableTool:
-    """A tool with a handler. `execute` gets the arguments by name and returns a JSON value, or an awaitable
-    of one; without `execute`, calls are returned to the caller. It also gets `messages` and `tool_call_id` if
-    it has such parameters and the schema has not.
+    """A tool with a handler. Calls of a tool without `execute` are returned to the caller.
+
+    `execute` gets the arguments by name and returns a JSON value, or an awaitable of a JSON value. If `execute` has
+    a parameter `messages` or `tool_call_id` that the schema does not have, the library passes that value too.
 
     Raises:
-        ConfigurationError: a name or schema root that some provider refuses, or an invalid JSON Schema.
+        ConfigurationError: some provider refuses the name or the root of the schema, or the schema is invalid.
     """
 
     name: str
@@ -49,7 +50,7 @@ async def run_tool(
     messages: Sequence[Message],
     repair: RepairArguments | None,
 ) -> ToolResultPart:
-    """Run one call. Every failure becomes a result with an explanation, so that the model can try again."""
+    """Run one call. A failure becomes a tool result that explains the problem, so that the model can try again."""
     tool = tools.get(call.name)
     if tool is None or tool.execute is None:
         return _failed_result(call, f"Unknown tool {call.name!r}. Available: {', '.join(tools)}.")

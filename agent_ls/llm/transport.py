@@ -1,7 +1,7 @@
-"""POST over HTTP/1.1, complete or streamed, and small GETs. Only this module imports the HTTP library.
+"""Send POST requests over HTTP/1.1, with complete or streamed responses, and small GET requests.
 
-Proxies come from the environment (HTTPS_PROXY, NO_PROXY, ...), redirects are not followed, and no error text
-contains a header or a body.
+Only this module imports the HTTP library. Proxies are read from the environment (HTTPS_PROXY, NO_PROXY, ...).
+Redirects are not followed. No error text contains a header or a body.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_mapping import PROXY_LOGIN
 from agent_ls.text import strip_escapes, to_display_line
 
-# httpcore imports `sniffio` for each request if it is installed, and otherwise searches sys.path for it
-# several times. anyio has already checked; None marks the module as missing.
+# httpcore imports `sniffio` for each request. If `sniffio` is not installed, each import searches sys.path several
+# times. anyio has already tried the import; None in sys.modules marks the module as missing.
 sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # typeshed does not know of None
 
 MAX_LIST_BYTES = 16 * 1024 * 1024  # OpenRouter's list of models has about one MB
 
 _KEEPALIVE_S = 60.0  # long enough that the next call after a tool round needs no new TLS handshake
-_DRAIN_S = 0.1  # a correct server sends the last chunk together with its terminal event
+_DRAIN_S = 0.1  # short, because a correct server sends the last chunk together with its terminal event
 
 _Kind: TypeAlias = type[NetworkError] | type[RequestTimeoutError] | type[ConfigurationError]
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Our error for one of the library's exceptions. `is_telling`: its text may be displayed (it never has a
-    header).
+    """The LlmError for one exception class of the HTTP library.
+
+    `is_telling`: the exception's text may be displayed, because it never contains a header.
     """
 
     kind: _Kind
@@ -74,7 +75,7 @@ ROWS: Mapping[type[Exception], _Row] = {
     httpx.CookieConflict: _Row(ConfigurationError, "the cookies for {host} contradict each other", _SETTING),
     httpx.TooManyRedirects: _Row(ConfigurationError, "{host} redirects without end", _SETTING),
     UnicodeEncodeError: _Row(ConfigurationError, "a header or key for {host} is not plain ASCII", _SETTING),
-    # base classes of the exceptions above, and misuse that our code does not commit: listed for completeness
+    # for completeness: base classes of the exceptions above, and misuse of the library that never happens here
     httpx.TimeoutException: _Row(RequestTimeoutError, "{host} took too long", _SLOW),
     httpx.NetworkError: _Row(NetworkError, "the connection to {host} failed", _NET),
     httpx.ProtocolError: _Row(NetworkError, "{host} does not speak HTTP", _NET),
@@ -88,7 +89,7 @@ ROWS: Mapping[type[Exception], _Row] = {
     httpx.RequestNotRead: _Row(NetworkError, "the request to {host} was not read", _AGAIN),
     httpx.StreamError: _Row(NetworkError, "the answer of {host} could not be read", _AGAIN),
 }
-"""Our error for each exception class of the library (a test checks that none is missing)."""
+"""The LlmError for each exception class of the HTTP library (a test checks that none is missing)."""
 
 _MAPPED = tuple(ROWS)
 
@@ -104,7 +105,7 @@ _CERTIFICATES = (
     ("mismatch", ("its certificate is of another host", "Check that the base URL names the right host.")),
     ("", ("its certificate is not trusted", "Set the provider's CA file, or SSL_CERT_FILE.")),
 )
-"""Phrases of OpenSSL, each with our message and hint. The first match is used."""
+"""Phrases in messages of OpenSSL, each with the message and hint to display. The first match is used."""
 
 
 _FORBIDDEN = (
@@ -112,11 +113,11 @@ _FORBIDDEN = (
     "Ask the administrator of the proxy to allow this host, or add the host to NO_PROXY.",
 )
 _PROXY_REFUSALS: Mapping[str, tuple[str, str]] = {"403": _FORBIDDEN, "405": _FORBIDDEN, "407": PROXY_LOGIN}
-"""Statuses with which a proxy refuses a tunnel for good, each with our message and hint."""
+"""HTTP statuses by which a proxy permanently refuses a tunnel, each with the message and hint to display."""
 
 
 def to_llm_error(error: Exception, host: str) -> LlmError:
-    """Convert an exception of the HTTP library to an LlmError. `host` is named in the message."""
+    """Convert an exception of the HTTP library to an LlmError. The message contains `host`."""
     row = next(ROWS[kind] for kind in type(error).__mro__ if kind in ROWS)
     lead, hint = row.lead.format(host=host), row.hint
     reason = to_display_line(strip_escapes(str(error))) if row.is_telling else ""
@@ -181,11 +182,12 @@ class Transport:
 
     @asynccontextmanager
     async def open(self, path: str, headers: Mapping[str, str], body: bytes) -> AsyncGenerator[StreamedReply]:
-        """POST `body` and yield the response as soon as its headers have arrived. Leaving the block closes
-        the connection, unless the body was read to its end.
+        """POST `body` and yield the response as soon as its headers have arrived.
+
+        Leaving the `async with` block closes the connection, unless the body was read to its end.
 
         Raises:
-            LlmError: one of ROWS; also from within the block, if reading fails there.
+            LlmError: one of ROWS; also raised inside the block if reading the body fails.
         """
         sent = {"content-type": "application/json", **headers}
         try:
@@ -209,7 +211,7 @@ class Transport:
         """GET a small response, whatever its status.
 
         Raises:
-            LlmError: one of ROWS; NetworkError if it is longer than MAX_LIST_BYTES.
+            LlmError: one of ROWS; NetworkError if the response is longer than MAX_LIST_BYTES.
         """
         try:
             async with self._client.stream("GET", _url(self._base_url, path), headers=headers) as response:
@@ -231,9 +233,7 @@ class Transport:
 
 
 def _url(base_url: str, path: str) -> str:
-    """Join base URL and path. A base URL may already end with the first step of `path`: `.../v1` with
-    `/v1/messages`.
-    """
+    """Join base URL and path without repeating a step: `.../v1` and `/v1/messages` become `.../v1/messages`."""
     return base_url.removesuffix("/" + path.split("/")[1]) + path
 
 
@@ -249,7 +249,7 @@ def _host(base_url: str) -> str:
 def _certificates(endpoint: Endpoint) -> ssl.SSLContext:
     ca_file = endpoint.ca_file
     if not ca_file and _is_plain(endpoint.base_url):
-        # this context trusts no certificate, but it is used only for connections without TLS
+        # This context trusts no certificate, which has no effect because no connection uses TLS.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     source = f"the CA file {ca_file}" if ca_file else "the file in SSL_CERT_FILE"
     try:
@@ -265,8 +265,9 @@ def _certificates(endpoint: Endpoint) -> ssl.SSLContext:
 
 
 def _is_plain(base_url: str) -> bool:
-    """Return whether no connection to this URL uses TLS (for example a model on this machine), so that
-    certificates need not be read.
+    """Return whether connections to this URL never use TLS, for example to a model on this machine.
+
+    Certificates need not be read then.
     """
     proxies = (value for name, value in os.environ.items() if name.lower().endswith("_proxy"))
     return not any(url.lower().startswith("https:") for url in (base_url, *proxies))

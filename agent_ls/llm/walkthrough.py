@@ -1,4 +1,4 @@
-"""A ProviderAdapter for the walkthrough. Chosen by name only, never as a fallback; loaded on first use."""
+"""The ProviderAdapter of the walkthrough. It is selected only by its name, never as a fallback."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from agent_ls.llm.stream import ReasoningDelta, StreamEvent, TextDelta
 
 
 class WalkthroughAdapter:
-    """The adapter of the walkthrough. `pause` is awaited between pieces of text, so that a person can watch
-    and steer.
-    """
+    """The adapter of the walkthrough. It awaits `pause` between pieces of text, so that the user can read them."""
 
     def __init__(self, pause: Callable[[], Awaitable[None]]) -> None:
         self._pause = pause

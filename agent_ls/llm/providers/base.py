@@ -1,4 +1,4 @@
-"""Interface of codecs: how each wire format encodes requests and decodes answers. Pure."""
+"""The interface of codecs. A codec encodes requests and decodes answers of one wire format. Pure."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from agent_ls.llm.sse import Frame
 from agent_ls.llm.stream import StreamEvent
 
 Thinking: TypeAlias = Literal["none", "budget", "adaptive", "always", "effort", "level"]
-"""How a model is asked to reason.
+"""The kind of parameter that controls the reasoning of a model.
 
-none: not at all, or the model accepts no parameter. budget: by a number of tokens (older models of Anthropic
-and Google). adaptive: the model decides, controlled by an effort. always: like adaptive, but reasoning cannot
-be disabled. effort: OpenAI's `reasoning.effort`. level: Google's `thinkingLevel`.
+none: there is no parameter. budget: a number of tokens (older models of Anthropic and Google). adaptive: the model
+decides, controlled by an effort. always: like adaptive, but reasoning cannot be disabled. effort: OpenAI's
+`reasoning.effort`. level: Google's `thinkingLevel`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """The facts about a model that a codec needs to write a valid request.
+    """The properties of a model that a codec needs to encode a valid request.
 
-    `forces_tools`: a tool call can be required. `calls_tools`: the model can call tools; otherwise a
-    compatible server's model is asked to write calls as text. `efforts` are the known levels, empty if
-    unknown. `custom_tools`: calls may carry free text instead of JSON (OpenAI's custom tools).
-    `calls_in_parallel`: the model may make several calls in one answer; other models refuse the parameter.
+    `forces_tools`: a tool call can be required. `calls_tools`: the model can call tools; without this ability, a
+    model of a compatible server is asked to write calls as text. `efforts` are the known reasoning levels, empty if
+    unknown. `custom_tools`: calls may contain free text instead of JSON (OpenAI's custom tools).
+    `calls_in_parallel`: the model may make several calls in one answer; other models refuse the parameter for this.
     """
 
     max_output_tokens: int
@@ -47,7 +47,7 @@ class CapabilitiesLookup(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """One POST request. `path` follows the base URL; `headers` contain no credential; `content` is JSON."""
+    """One POST request. `path` is appended to the base URL. `headers` contain no credential. `content` is JSON."""
 
     path: str
     headers: Mapping[str, str]
@@ -56,8 +56,9 @@ class WireRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReplyHead:
-    """Status and headers of a response. Header names are lower case; `received_at_s` is Unix time, needed to
-    interpret dates in headers.
+    """Status and headers of a response. Header names are in lower case.
+
+    `received_at_s` is the Unix time of the response, which is needed to interpret dates in headers.
     """
 
     status: int
@@ -66,10 +67,10 @@ class ReplyHead:
 
 
 class StreamDecoder(Protocol):
-    """Turns the frames of one answer into events. Each answer gets its own decoder."""
+    """Converts the frames of one answer into events. Create a new decoder for each answer."""
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        """Return the events that `frame` completes. After StreamFinish there are none.
+        """Return the events that `frame` completes; empty after StreamFinish.
 
         Raises:
             LlmError: the stream reports an error, or has a malformed event.
@@ -119,16 +120,15 @@ class Codec(Protocol):
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder: ...
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
-        """Return the error for an answer with a status other than 2xx, including its Retry-After. Never
-        raises.
-        """
+        """Return the error for a response with a status other than 2xx, including its Retry-After. Never raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model in a provider's list. A field is None if the provider does not report it. `owner` is its
-    `owned_by`.
+    """A model in a provider's list. Fields that the provider does not report are None or "".
+
+    `owner` is the field `owned_by`.
     """
 
     id: str
@@ -159,7 +159,8 @@ class LearningCodec(Protocol):
     """A codec that can encode a refused request differently."""
 
     def learns(self, request: Request, error: LlmError) -> bool:
-        """Change how requests are encoded so that `error` is avoided, and return whether that is possible.
-        True at most once per model.
+        """Change the encoding of later requests so that `error` is avoided; return whether this was possible.
+
+        Returns True at most once for each model.
         """
         ...

@@ -9,8 +9,9 @@ from agent_ls.llm.providers.wire_json import int_at, object_at, text_at
 
 
 def url_citations(annotations: Iterable[JsonObject], text: str, before: int = 0) -> tuple[Citation, ...]:
-    """Convert annotations to citations; Chat Completions nests them in `url_citation`. `before` is the length
-    of the text parts before `text`.
+    """Convert annotations to citations. Chat Completions nests the fields of an annotation in `url_citation`.
+
+    `before` is the total length of the text parts before `text`.
     """
     found = []
     for annotation in annotations:

@@ -1,7 +1,7 @@
-"""Map a provider's errors to ours. Common rules; each provider adds a table of names and phrases.
+"""Map errors of providers to LlmError classes. Each provider adds a table of names and phrases to the common rules.
 
-Order of tests: the error's code or type in the provider's table, then phrases in its message if the status is
-vague, then the status. The status alone never decides.
+The class is determined by the error's code or type in the provider's table. If the HTTP status is vague, phrases in
+the message are tested next, and then the status.
 """
 
 from __future__ import annotations
@@ -119,11 +119,11 @@ MAX_MESSAGE_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class ProviderFailure:
-    """An error as the provider reported it. `names` are its code and type, most specific first.
+    """An error as the provider reported it. `names` are the error's code and type, the most specific first.
 
-    `retry_after_s`: the delay given in its body. `kind`: the error class, if the body is unambiguous.
-    `prompt_tokens` and `context_tokens`: the size of a request that was too long and of the server's context,
-    0 if the body does not have them.
+    `retry_after_s` is the delay in the body. `kind` is the error class, if the body determines it. `prompt_tokens`
+    is the size of a request that is too long, `context_tokens` the size of the server's context. Both are 0 if the
+    body does not contain them.
     """
 
     message: str = ""
@@ -137,9 +137,9 @@ class ProviderFailure:
 
 @dataclass(frozen=True, slots=True)
 class FailureTable:
-    """One provider's error names and phrases. `words` are lower case and tested before the common ones.
+    """One provider's error names and phrases. `words` are lower case and tested before the common phrases.
 
-    `more_context`: how the user starts this server with a larger context; "" for a service.
+    `more_context` says how the user starts this server with a larger context; "" for a service.
     """
 
     provider: str
@@ -161,7 +161,7 @@ class FailureTable:
             return self._wrong_way(status, model)
         kind = failure.kind or self._kind(failure, status)
         if status == 413 and not issubclass(kind, ContextLengthError):
-            # the same request is too large at every attempt, whatever name the body has for the error
+            # the same request is too large at every attempt, regardless of the error name in the body
             kind = RequestTooLargeError
         lead, hint = (text.format(**self._facts(model)) for text in _LEADS[kind])
         if kind is ContextLengthError:
@@ -176,7 +176,7 @@ class FailureTable:
         )
         error.code, error.request_id = code, failure.request_id
         told = head.headers.get("x-should-retry") if head else None
-        # Waiting never refills an account or makes a request smaller.
+        # Waiting cannot refill an account or make a request smaller, so these errors are never retryable.
         if told in ("true", "false") and not issubclass(kind, QuotaExceededError | ContextLengthError):
             error.retryable = told == "true"
         return error
@@ -192,8 +192,8 @@ class FailureTable:
             return kind
         text = failure.message.lower()
         worded = next((kind for words, kind in (*self.words, *_WORDS) if words in text), kind)
-        # "Too many tokens per minute" is a rate, not a context: for a 429, phrases only decide whether money
-        # is used up.
+        # For a 429, phrases only decide whether the quota is used up: "Too many tokens per minute" is a rate limit,
+        # not a context limit.
         return worded if kind is not RateLimitError or worded is QuotaExceededError else kind
 
     def _longer_context(self, hint: str) -> str:
@@ -230,8 +230,7 @@ class FailureTable:
             hint="Try again.",
             retry_after_s=retry_after_s(head) if head else None,
         )
-        # A request that the server itself found too slow is not sent again, unless a header of the server
-        # says so.
+        # If the server itself stopped the request because it took too long, retry only if a header allows it.
         error.retryable = head is not None and head.headers.get("x-should-retry") == "true"
         return error
 

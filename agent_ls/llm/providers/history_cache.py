@@ -1,8 +1,8 @@
-"""Cache encoded histories: messages that one request encoded are not encoded again by the next.
+"""Cache encoded histories, so that each message of a session is encoded only once.
 
-Each request of a session sends the whole history, which is the previous one with additions. So the part that
-can no longer change stays encoded as long as requests continue it. It is found by comparing messages, not by
-session: a history that was edited simply matches no cached one.
+Each request of a session sends the whole history: the previous history and new messages. So the encoded form of
+messages that can no longer change is cached. A cached history is found by comparing messages, not by session. A
+history that was edited matches no cached history.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from agent_ls.llm.providers.pairing import pair_tool_results
 from agent_ls.llm.requests import Request
 
 MAX_CACHED_HISTORIES = (
-    # number of cached histories, for sessions that work at the same time; others encode their messages again
+    # number of cached histories; if more sessions work at the same time, some encode their messages again
     4
 )
 
 
 class WireHistory(Protocol):
-    """Messages encoded for one wire format, after pair_tool_results."""
+    """Messages encoded for one wire format. Pass messages that `pair_tool_results` has returned."""
 
     def add(self, message: Message) -> None:
         """Encode and append a message.
@@ -66,8 +66,9 @@ class HistoryCache(Generic[H]):
         return self._extend(history, rest)
 
     def _longest(self, model: str, settled: tuple[Message, ...]) -> _CachedHistory[H]:
-        """Return the longest cached history that these messages continue. Unchanged messages are the same
-        objects, so comparing is cheap.
+        """Return the longest cached history that is a prefix of the messages `settled`.
+
+        Unchanged messages are the same objects, so the comparison is fast.
         """
         fitting = (
             kept for kept in self._histories if kept.model == model and _continues(settled, kept.messages)
@@ -87,14 +88,15 @@ class HistoryCache(Generic[H]):
 
 
 def _count_final(messages: Sequence[Message]) -> int:
-    """Return how many messages can no longer change: those before the last answer. The calls of the last
-    answer may still get results.
+    """Return the number of messages that can no longer change: the messages before the last answer.
+
+    The calls of the last answer may still get results.
     """
     last = (at for at in range(len(messages) - 1, -1, -1) if messages[at].role is Role.ASSISTANT)
     return next(last, 0)
 
 
 def _continues(messages: tuple[Message, ...], known: tuple[Message, ...]) -> bool:
-    """Return whether `messages` begin with `known` and continue with an answer, or not at all."""
+    """Return whether `messages` equal `known`, or begin with `known` followed by an answer."""
     following = messages[len(known) : len(known) + 1]
     return messages[: len(known)] == known and all(next_.role is Role.ASSISTANT for next_ in following)

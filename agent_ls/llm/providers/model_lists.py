@@ -1,4 +1,4 @@
-"""Decode `GET /models` of servers with an OpenAI-like API, including extra fields that some send."""
+"""Decode the response to `GET /models` of servers with an OpenAI-like API, including fields of single servers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, pars
 MODELS_PATH = "/models"
 
 _WINDOW_KEYS = (
-    "loaded_context_length",  # the size that the model was started with; it may be less than the largest one
+    "loaded_context_length",  # the context size with which the model was started; it may be below the maximum
     "context_length",
     "context_window",
     "max_model_len",

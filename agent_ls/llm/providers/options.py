@@ -1,4 +1,4 @@
-"""Merge `provider_options` into a request body unchanged, without losing the items that we need in it."""
+"""Merge `provider_options` into a request body unchanged, without losing the agent's own tools and values."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject, JsonValue
 
-# Lists to which the user's items are added instead of replacing ours: the user's built-in tools are offered
-# next to our tools, and our values of `include` are needed to send items back.
+# Lists in the body that are extended by the user's items instead of replaced. The user's built-in tools are offered
+# next to the agent's tools. The agent's values of `include` are needed to send items back.
 _GROWING = ("tools", "include")
 
 
 def merge_options(body: JsonObject, options: JsonObject) -> JsonObject:
-    """Return `body` with `options` merged: objects key by key, lists in `_GROWING` are extended, other values
-    replaced.
+    """Return `body` with `options` merged.
+
+    Objects are merged key by key, lists in `_GROWING` are extended, and all other values are replaced.
     """
     out = dict(body)
     for key, value in options.items():

@@ -1,4 +1,4 @@
-"""Make a history valid for every provider: each tool call has exactly one result directly after it."""
+"""Make a history valid for every provider, so that each answer with tool calls is followed by one result per call."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ NO_RESULT = (
 
 
 def pair_tool_results(messages: Sequence[Message]) -> list[Message]:
-    """Return `messages` with results in call order after their calls. Missing results are added, results
-    without a call are dropped.
+    """Return `messages` with the results of each answer's calls directly after the answer, in call order.
 
-    The loop's own history is valid already; this handles histories from other sources. Messages before an
-    answer and messages after it are handled independently.
+    Missing results are added. Results without a call are dropped. The agent loop's own history is already valid;
+    this function is needed for histories from other sources. A result only belongs to the answer that it follows.
     """
     out: list[Message] = []
     for assistant, following in _segments(messages):
@@ -31,7 +30,7 @@ def pair_tool_results(messages: Sequence[Message]) -> list[Message]:
 
 
 def _segments(messages: Sequence[Message]) -> list[tuple[Message | None, list[Message]]]:
-    """Return each assistant message with the messages that follow it up to the next one."""
+    """Return each assistant message, with the messages that follow it up to the next assistant message."""
     segments: list[tuple[Message | None, list[Message]]] = [(None, [])]
     for message in messages:
         if message.role is Role.ASSISTANT:

@@ -51,7 +51,7 @@ class PartWriter:
         return self._next_index - 1
 
     def begin(self, kind: _Kind) -> None:
-        """Open a part of this kind, unless a part of this kind is open."""
+        """Open a part of this kind, unless such a part is already open. First end an open part of another kind."""
         if self._open == kind:
             return
         self.end()
@@ -74,7 +74,7 @@ class PartWriter:
         return self._pieces.text if self._open else ""
 
     def end(self, origin: Origin | None = None, citations: tuple[Citation, ...] = ()) -> None:
-        """End the open part, if there is one. `origin` is the item to send back; `citations` are those of a text."""
+        """End the open part, if any. `origin` is the item to send back; `citations` are used for a text part only."""
         kind, text, at = self._open, self._pieces.text, self._next_index - 1
         self._open = None
         if kind == "text":
@@ -88,7 +88,7 @@ class PartWriter:
         self.out.append(OpaqueItem(self.index(), part))
 
     def take(self) -> list[StreamEvent]:
-        """Return and remove the events so far."""
+        """Return the collected events and remove them."""
         out, self.out = self.out, []
         return out
 

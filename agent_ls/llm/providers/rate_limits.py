@@ -13,7 +13,7 @@ _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def openai_rate_limit(head: ReplyHead) -> RateLimit | None:
-    """Read the `x-ratelimit-*` headers; None if there are none. Resets look like `6m0s`."""
+    """Read the `x-ratelimit-*` headers; None if there are none. Reset times have the form `6m0s`."""
     prefix = "x-ratelimit-"
     told = {key.removeprefix(prefix): value for key, value in head.headers.items() if key.startswith(prefix)}
     if not told:

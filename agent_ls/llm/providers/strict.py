@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject, JsonValue
 
-# The keywords that a strict schema may have. A schema with others may be refused, which fails the whole call.
+# The keywords that a strict schema may have. The API may refuse the whole request because of other keywords.
 _KNOWN = {
     "type",
     "properties",
@@ -57,8 +57,8 @@ def _inner(schema: JsonObject) -> list[JsonValue]:
 def to_strict(schema: JsonObject) -> JsonObject | None:
     """Return a strict schema for the same arguments, None if there is none.
 
-    Optional properties become required and accept null, which means absent. Limits that the subset does
-    not have (lengths, ranges, patterns, defaults) are left out: arguments are checked against the original schema.
+    Optional properties become required and accept null, which means absent. Keywords that the subset does not have
+    (lengths, ranges, patterns, defaults) are left out, because arguments are checked against the original schema.
     """
     if "anyOf" in schema or schema.get("type") != "object":
         return None
@@ -88,8 +88,9 @@ _LEFT_OUT = {
 
 
 def _closed(schema: JsonValue, depth: int) -> JsonValue:
-    """Return the schema with all objects closed. A part that cannot be closed is left unchanged, so that the
-    result is not strict.
+    """Return the schema with all objects closed (without additional properties).
+
+    A part that cannot be closed stays unchanged; the result is then not strict.
     """
     if not isinstance(schema, Mapping) or not depth:
         return None

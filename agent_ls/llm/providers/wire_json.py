@@ -19,12 +19,15 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse_object(text: str | bytes) -> JsonObject | None:
-    """Parse a JSON object and repair its surrogates; None if `text` is anything else."""
+    """Parse a JSON object and repair its surrogates. Return None if `text` is not a JSON object."""
     return _parse(text, unmended="")
 
 
 def parse_event(text: str, unmended: str = "delta") -> JsonObject | None:
-    """Parse an event, leaving the member `unmended` unrepaired: a surrogate pair may be split between two events."""
+    """Parse an event and repair its surrogates, except in the member `unmended`.
+
+    A surrogate pair in that member may be split between two events.
+    """
     return _parse(text, unmended=unmended)
 
 
@@ -64,8 +67,9 @@ def repair_value(value: JsonValue) -> JsonValue:
 
 
 def arguments_object(arguments: str) -> JsonObject:
-    """Return a tool call's arguments as an object; `{}` if they are not an object (the result of the call
-    reports that).
+    """Return a tool call's arguments as an object, or `{}` if they are not a JSON object.
+
+    The result of the call reports the invalid arguments.
     """
     return parse_object(arguments) or _EMPTY
 
@@ -76,14 +80,14 @@ def json_text(value: JsonValue) -> str:
 
 
 def encode_json(value: JsonValue) -> bytes:
-    """Encode as UTF-8. Lone surrogates, which file contents may contain, become U+FFFD, because providers
-    refuse them.
+    """Encode `value` as UTF-8. Lone surrogates, which file contents may contain, are replaced by U+FFFD, because
+    providers refuse them.
     """
     return valid_text(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def encode_body(body: JsonObject, name: str, items: Sequence[bytes]) -> bytes:
-    """Encode the body. The already encoded `items` become its list `name`, unless the body has that member."""
+    """Encode the body with the encoded `items` as its list `name`. If the body has that member, ignore `items`."""
     encoded = encode_json(body)
     if name in body:
         return encoded
@@ -101,7 +105,7 @@ def valid_text(text: str) -> str:
 
 
 def object_at(value: JsonObject, *path: str) -> JsonObject:
-    """Return the object at `path`, empty if there is none."""
+    """Return the object at `path`, or an empty object if `path` leads to no object."""
     found: JsonValue = value
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None

@@ -19,8 +19,9 @@ DEFAULT_VERSION = "2023-06-01"  # every server knows it; the later 2026-10-21 on
 
 
 class AnthropicCodec:
-    """The codec of Anthropic; see Codec for the contract. `betas` are sent with every request, together with
-    those in the request's options.
+    """The codec of Anthropic; see Codec for the contract.
+
+    `betas` are sent with every request, in addition to the betas in the request's options.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class AnthropicCodec:
     def authorization(self, secret: str) -> Mapping[str, str]:
         return {
             "x-api-key": secret
-        }  # compatible servers know this header; some do not know the newer Bearer form
+        }  # compatible servers accept this header; some do not accept the newer Bearer form
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         history, facts = self._histories.encode(request), self._facts(request.model)

@@ -1,4 +1,4 @@
-"""Encode the conversation as Anthropic's messages: roles alternate, equal neighbours are joined."""
+"""Encode the conversation as Anthropic's messages. Consecutive messages of the same role are joined."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MARKED_END = b',"cache_control":' + encode_json(CACHE_MARK) + _BLOCK_END
 
 
 class AnthropicHistory:
-    """A WireHistory. `system` are the texts that are sent outside the messages."""
+    """A WireHistory. `system` contains the system texts, which are sent outside the messages."""
 
     def __init__(self, model: str) -> None:
         self.system: list[str] = []
@@ -75,8 +75,9 @@ class AnthropicHistory:
             self._last_answer = len(self._closed)
 
     def messages(self, *, marked: bool) -> Sequence[bytes]:
-        """Return each message as JSON. `marked`: set a cache breakpoint at the end of the previous call,
-        which is the last user message before the last assistant message.
+        """Return each message as JSON. `marked`: set a cache breakpoint at the end of the previous request.
+
+        This is the last user message before the last assistant message.
         """
         messages = [*self._closed, *([self._encode()] if self._blocks else [])]
         if marked and self._last_answer:
@@ -138,7 +139,7 @@ def _result(part: ToolResultPart) -> JsonObject:
 
 
 def _result_image(image: ImagePart) -> JsonObject:
-    if _is_refused(image):  # an error would end the session permanently, but the model can react to this text
+    if _is_refused(image):  # an error would make the session unusable, but the model can react to this text
         return {
             "type": "text",
             "text": f"[image of type {image.media_type} left out: {NAME} does not take it]",
@@ -213,6 +214,6 @@ def _assistant_block(part: ContentPart, model: str) -> JsonObject | None:
 
 
 def _own(origin: Origin | None, model: str) -> JsonObject | None:
-    """Return the block to send back unchanged; None if another provider or model created it."""
+    """Return the block to send back unchanged; None if another provider or model created the block."""
     is_own = origin is not None and origin.provider == NAME and origin.model == model
     return origin.raw if origin is not None and is_own else None

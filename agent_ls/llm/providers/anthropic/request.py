@@ -1,9 +1,9 @@
 """Encode a request for Anthropic's Messages API.
 
-Cache rule: breakpoints are set at the last tool, at the system text, and at the last block of the previous
-call (so that many parallel calls in one round do not exceed the service's look-back of 20 blocks); the
-top-level `cache_control` marks the end of the conversation. Four are allowed.
-`provider_options["anthropic"]["auto_cache"] = False` sets none.
+Cache breakpoints are set at the last tool, at the system text, and at the last block of the previous request. The
+last one is needed because the service looks back only 20 blocks, and a round may have more tool calls. The top-level
+`cache_control` marks the end of the conversation. The service allows four breakpoints.
+`provider_options["anthropic"]["auto_cache"] = False` disables all of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BUDGETS: Mapping[str, int] = {"minimal": 1024, "low": 4096, "medium": 10_000, "
 _MAX_BUDGET = 32_000
 _MIN_BUDGET = 1024
 
-# API versions are dates; from this version on, temperature and top_p are answered with status 400
+# API versions are dates. From this version on, the service refuses temperature and top_p with status 400.
 _NO_SAMPLING_FROM = "2026-10-21"
 
 
@@ -42,7 +42,7 @@ def encode_request(
     *,
     stream: bool,
 ) -> WireRequest:
-    """Encode the request. `history` holds its encoded messages."""
+    """Encode the request. `history` contains the encoded messages of the request."""
     options = request.provider_options.get(NAME, {})
     auto_cache = options.get("auto_cache", True) is not False
     body: dict[str, JsonValue] = {
@@ -147,8 +147,8 @@ def _reasoning(request: Request, facts: ModelCapabilities, history: AnthropicHis
         return {}
     forced = bool(request.tools) and request.tool_choice not in ("auto", "none")
     if facts.thinking == "budget":
-        # Thinking excludes a forced tool, and a tool loop that began without thinking (with another model)
-        # cannot start it in the middle.
+        # The service refuses thinking together with a forced tool, and in a tool loop that began without thinking
+        # (with another model).
         if effort == "none" or forced or history.is_in_loop_without_thinking:
             return {}
         return _budget(effort, request.max_output_tokens or facts.max_output_tokens)
@@ -157,7 +157,7 @@ def _reasoning(request: Request, facts: ModelCapabilities, history: AnthropicHis
     output: JsonObject = {"output_config": {"effort": "low" if effort == "minimal" else effort}}
     if forced and facts.thinking == "adaptive":
         return output
-    # Newer models omit the text of their reasoning unless it is requested; the user wants to see it.
+    # Newer models send the text of their reasoning only on request. It is requested for display to the user.
     return {"thinking": {"type": "adaptive", "display": "summarized"}, **output}
 
 

@@ -46,8 +46,8 @@ _STOPS: Mapping[str, FinishKind] = {
 
 _SEARCHES = ("web_search", "web_fetch")
 
-# A call with only these keys is rebuilt from our fields; a call with other keys (its caller is not "direct")
-# is stored verbatim.
+# A call with only these keys is rebuilt from the fields of ToolCallPart. A call with other keys (or with a caller that
+# is not "direct") is stored verbatim.
 _PLAIN_CALL_KEYS = {"type", "id", "name", "input", "caller"}
 
 
@@ -80,9 +80,9 @@ def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
 
 
 def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPart:
-    """Decode one complete block. `model` is the requested model: its signatures are valid for no other.
+    """Decode one complete block. `model` is the requested model; signatures in the block are valid for no other model.
 
-    `arguments` is a call's input as the model wrote it, if known ("" derives it from `input`).
+    `arguments` are the arguments of a call as the model wrote them; "" derives them from the block's `input`.
     """
     origin = Origin(NAME, model, block)
     match text_at(block, "type"):
@@ -91,9 +91,9 @@ def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPar
             cited = tuple(_citation(row, text) for row in objects_at(block, "citations"))
             return TextPart(
                 text, origin if cited else None, cited
-            )  # without citations the text is sufficient
+            )  # without citations, no origin has to be stored
         case "thinking":
-            # thinking without a signature (truncated) would be refused
+            # the service would refuse thinking without a signature, which is truncated
             signed = bool(text_at(block, "signature"))
             return ReasoningPart(valid_text(text_at(block, "thinking")), origin if signed else None)
         case "redacted_thinking":
@@ -134,16 +134,15 @@ def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:
 
 
 def stop_warnings(details: JsonObject) -> tuple[str, ...]:
-    """Return the explanation of a refusal, if the service gives one."""
+    """Return the service's explanation of a refusal, if there is one."""
     explanation = text_at(details, "explanation")
     return (explanation,) if explanation else ()
 
 
 def usage(wire: JsonObject) -> Usage:
-    """Convert token counts. `Usage.input_tokens` includes cache reads and writes; the service's
-    `input_tokens` does not.
+    """Convert token counts. Add cache reads and writes to the input, because the service does not include them.
 
-    With server-side compaction only `iterations` has the real counts.
+    With server-side compaction, only the field `iterations` has the real counts.
     """
     rounds = list(objects_at(wire, "iterations"))
     if any(text_at(row, "type") == "compaction" for row in rounds):

@@ -118,7 +118,7 @@ class AnthropicStream:
                 raise body_error(self._model, event)
             case "ping":
                 return ()
-        if object_at(event, "error"):  # a server omitted the event's type
+        if object_at(event, "error"):  # some servers omit the type of the event
             raise body_error(self._model, event)
         return (ProviderEvent(repair_object(event)),)
 
@@ -137,7 +137,7 @@ class AnthropicStream:
         return (StreamStart(text_at(message, "id"), text_at(message, "model")),)
 
     def _count(self, wire: JsonObject) -> None:
-        # The values of message_delta are totals: they replace the earlier ones key by key.
+        # The values of message_delta are totals, so they replace the earlier values key by key.
         self._usage.update({key: value for key, value in wire.items() if value is not None})
 
     def _block_start(self, index: int | None, raw: JsonObject) -> Sequence[StreamEvent]:
@@ -172,7 +172,7 @@ class AnthropicStream:
             case "signature_delta":
                 block.raw["signature"] = valid_text(
                     text_at(delta, "signature")
-                )  # the value is complete in each event, so it replaces the previous one
+                )  # each event has the complete value, which replaces the previous value
             case "citations_delta":
                 block.citations.append(repair_object(object_at(delta, "citation")))
             case "compaction_delta":
@@ -202,7 +202,7 @@ class AnthropicStream:
             if block.type in ("text", "thinking"):
                 events += self._block_stop(index)
             elif block.type == "tool_use":
-                # The arguments of the call were truncated, and running a lenient parse of them is not safe.
+                # The arguments of the call were truncated. Running the call with a part of them is not safe.
                 warnings.append(f"an unfinished call of {text_at(block.raw, 'name')} was left out")
         self._is_finished = True
         reason = finish_reason(text_at(self._stop, "stop_reason"), has_calls=self._has_calls)

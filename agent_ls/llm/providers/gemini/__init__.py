@@ -86,7 +86,7 @@ class GeminiCodec:
 
 
 def _chunks(body: bytes) -> list[JsonObject]:
-    """Return the chunks of a complete response, or of a list of streamed ones."""
+    """Return the chunks of a response body: one complete response, or a list of streamed chunks."""
     whole = parse_object(body)
     if whole is not None:
         return [whole]

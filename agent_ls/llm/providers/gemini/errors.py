@@ -69,7 +69,7 @@ def body_error(model: str, body: JsonObject) -> LlmError:
 
 
 def _first_of_list(body: bytes) -> JsonObject:
-    """Return the first item of a list: a list of chunks reports its error that way."""
+    """Return the first item of a body that is a list. If the body is a list of chunks, the first one has the error."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -88,8 +88,9 @@ def _failure(body: JsonObject) -> ProviderFailure:
 
 
 def _limit(details: list[JsonObject]) -> type[ProviderError]:
-    """Return the error class for a limit: a limit per minute passes; a limit per day, or of zero, does not.
-    The messages of both are the same, so the details decide.
+    """Return the error class for an exceeded limit, from the details of the error.
+
+    Waiting helps for a limit per minute, but not for a limit per day or a limit of zero. The messages are the same.
     """
     violations = [row for detail in details for row in objects_at(detail, "violations")]
     per_day = any("PerDay" in text_at(row, "quotaId") for row in violations)
@@ -99,7 +100,7 @@ def _limit(details: list[JsonObject]) -> type[ProviderError]:
 
 
 def _delay_s(details: list[JsonObject]) -> float | None:
-    """Return the delay in google.rpc.RetryInfo; Gemini sends no header with a delay."""
+    """Return the delay in google.rpc.RetryInfo, because Gemini sends no Retry-After header."""
     told = next((text_at(detail, "retryDelay") for detail in details if text_at(detail, "retryDelay")), "")
     found = _DELAY.fullmatch(told)
     return float(found[1]) if found else None

@@ -1,4 +1,4 @@
-"""Decode `groundingMetadata`: the searches and sources behind an answer of Gemini."""
+"""Decode `groundingMetadata`: the web searches and sources that Gemini used for an answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def search_part(grounding: JsonObject, origin: Origin) -> SearchPart:
 
 
 def find_citations(grounding: JsonObject, before: str, text: str) -> tuple[Citation, ...]:
-    """Return the citations in `text`, which follows `before`. Gemini counts the bytes of both texts together."""
+    """Return the citations in `text`. Gemini counts the bytes from the start of `before`, the text before `text`."""
     whole, sources = (before + text).encode(), _sources(grounding)
     found = []
     for support in objects_at(grounding, "groundingSupports"):

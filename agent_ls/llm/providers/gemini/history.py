@@ -1,8 +1,8 @@
 """Encode the conversation as Gemini's contents.
 
-Parts created by the requested model are sent back unchanged, with their signatures; thoughts are left out.
-Calls of another model have no signature. Gemini 3 and later refuse a call without signature within a turn,
-unless the first call has a placeholder.
+Parts that the requested model created are sent back unchanged, with their signatures. Thoughts are left out.
+Calls of another model have no valid signature. Gemini 3 and later refuse calls without a signature in the current
+turn, so the first of these calls gets a placeholder.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.providers.gemini.errors import NAME
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, object_at, objects_at, text_at
 
-# The signature that gemini-cli and others send for a call without signature.
+# The placeholder that gemini-cli and other clients send for a call without a signature.
 NO_SIGNATURE = "skip_thought_signature_validator"
 
 _OLDER = ("gemini-1", "gemini-2", "gemma")  # models that need no signatures, and accept no images in results
 
 
 class GeminiHistory:
-    """A WireHistory. `system` are the texts that are sent outside the contents."""
+    """A WireHistory. `system` contains the system texts, which are sent outside the contents."""
 
     def __init__(self, model: str) -> None:
         self.system: list[str] = []
         self._model = model
         self._is_older = model.removeprefix("models/").startswith(_OLDER)
         self._closed: list[bytes] = []
-        self._said: list[JsonObject] = []  # parts of the last user content, to which more may be added
-        self._calls: Mapping[str, JsonObject] = {}  # calls of the last answer, in the form that is sent
+        self._said: list[JsonObject] = []  # parts of the last user content; more parts may follow
+        self._calls: Mapping[str, JsonObject] = {}  # calls of the last answer, in wire format
 
     def copy(self) -> Self:
         other = type(self)(self._model)
@@ -100,7 +100,7 @@ class GeminiHistory:
         return parts
 
     def _own(self, part: ContentPart) -> list[JsonObject]:
-        """Return the parts to send back unchanged; empty if another provider or model created them."""
+        """Return the wire parts to send back unchanged; empty if another provider or model created `part`."""
         origin: Origin | None = None
         if isinstance(part, TextPart | ReasoningPart | ToolCallPart | OpaquePart | SearchPart):
             origin = part.origin
@@ -111,7 +111,7 @@ class GeminiHistory:
     # --- results
 
     def _results(self, results: Sequence[ToolResultPart]) -> None:
-        """Put all results for the calls of one content into one content without other parts."""
+        """Put the results of all calls of an answer into one content, which has no other parts."""
         self._append("user", [self._result(result) for result in results])
         if self._is_older:
             self._said = [_blob(image) for result in results for image in result.images]
@@ -122,7 +122,7 @@ class GeminiHistory:
             "name": text_at(call, "name") or result.name,
             "response": {"error" if result.is_error else "output": result.content},
         }
-        if text_at(call, "id"):  # a call without id is identified by its position
+        if text_at(call, "id"):  # the result of a call without id is matched by its position
             told["id"] = text_at(call, "id")
         if result.images and not self._is_older:
             told["parts"] = [_blob(image) for image in result.images]

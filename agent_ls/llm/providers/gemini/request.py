@@ -1,7 +1,7 @@
 """Encode a generateContent request.
 
-Cache rule: the service detects equal prefixes itself; contents, tools and system text have the same bytes
-from call to call. `provider_options["gemini"]["cachedContent"]` names an existing cache.
+The service caches equal prefixes of requests by itself, so contents, tools and system text are encoded to the same
+bytes in each request. `provider_options["gemini"]["cachedContent"]` names an existing cache.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MIN_BUDGET = 128  # for a model whose thinking cannot be disabled
 def encode_request(
     request: Request, history: GeminiHistory, facts: ModelCapabilities, *, stream: bool
 ) -> WireRequest:
-    """Encode the request. `history` holds its encoded messages."""
+    """Encode the request. `history` contains the encoded messages of the request."""
     system = "\n\n".join(history.system)
     config = {
         **_limits(request),
@@ -93,9 +93,7 @@ def _limits(request: Request) -> JsonObject:
 
 
 def _thinking(effort: str | None, facts: ModelCapabilities) -> JsonObject:
-    """Return the thinking settings. Thoughts are requested from every model that has them, so that the user
-    sees them.
-    """
+    """Return the thinking settings. Thoughts are requested from every model that supports them, for display."""
     if facts.thinking not in ("level", "budget"):
         return {}
     config: dict[str, JsonValue] = {"includeThoughts": True}

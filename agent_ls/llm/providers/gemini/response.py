@@ -10,7 +10,7 @@ from agent_ls.llm.requests import FinishKind, FinishReason, Usage
 
 _FINISHES: Mapping[str, FinishKind] = {
     "STOP": "stop",
-    # sent by proxies and test servers; Gemini itself ends an answer with calls by STOP
+    # Only proxies and test servers send FUNCTION_CALL. Gemini itself ends an answer with calls by STOP.
     "FUNCTION_CALL": "stop",
     "MAX_TOKENS": "length",
     "SAFETY": "content_filter",
@@ -29,14 +29,15 @@ _FINISHES: Mapping[str, FinishKind] = {
 
 
 def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:
-    """Return the finish reason. An answer with calls also ends with STOP."""
+    """Return the finish reason. `has_calls` is needed because an answer with calls ends with STOP as well."""
     kind = _FINISHES.get(raw, "content_filter" if raw.startswith("IMAGE_") else "other")
     return FinishReason("tool_calls" if kind == "stop" and has_calls else kind, raw)
 
 
 def usage(wire: JsonObject) -> Usage:
-    """Convert token counts. Gemini's prompt count includes cached tokens but not those of the service's
-    tools; its candidate count excludes thoughts.
+    """Convert token counts. Gemini's prompt count includes cached tokens, but not the tokens of built-in tools.
+
+    Gemini's candidate count excludes thoughts.
     """
     thoughts = int_at(wire, "thoughtsTokenCount")
     return Usage(

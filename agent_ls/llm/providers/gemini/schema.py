@@ -1,7 +1,7 @@
 """Convert a JSON Schema to Gemini's subset.
 
-`const` becomes an `enum` with one value, `oneOf` an `anyOf`, a list of types a `nullable` or an `anyOf`;
-references are inlined. A recursive schema cannot be converted, nor an object without named properties.
+`const` becomes an `enum` with one value. `oneOf` becomes `anyOf`. A list of types becomes `nullable` or `anyOf`.
+References are inlined. A recursive schema or an object without named properties cannot be converted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _NoSubsetError(Exception):
 
 
 def to_gemini_schema(schema: JsonObject) -> JsonObject | None:
-    """Return `schema` in Gemini's subset; None if it cannot be expressed."""
+    """Return `schema` in Gemini's subset; None if the schema cannot be converted."""
     definitions = schema.get("$defs") or schema.get("definitions")
     try:
         return _convert(schema, definitions if isinstance(definitions, Mapping) else {}, 0)
@@ -83,7 +83,7 @@ def _convert_type(kind: Any) -> dict[str, Any]:
 
 
 def _convert_enum(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert an enumeration. Only strings may be listed; other values are omitted."""
+    """Convert an enumeration. Only strings are allowed in Gemini's subset, so other values are omitted."""
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if not isinstance(values, list):
         return {}

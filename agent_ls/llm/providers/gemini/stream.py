@@ -1,7 +1,8 @@
 """Decode Gemini's stream. Each chunk is a response with parts to append; a complete answer is one chunk.
 
-There is no terminal event: the stream is complete if it ends after a finish reason, which older models send
-with every chunk. Texts are joined for display; if one of them has a signature, `origin` keeps them separate.
+There is no terminal event. The stream is complete if it ends after a chunk with a finish reason; older models send
+a finish reason in every chunk. Consecutive texts are joined to one part. If a text has a signature, the part's
+`origin` stores the texts separately.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ class GeminiStream:
     def __init__(self, request: Request, head: ReplyHead) -> None:
         self._model = request.model
         self._parts = PartWriter()
-        self._pieces: list[tuple[JsonObject, list[str]]] = []  # JSON parts of the open part, and their texts
+        self._pieces: list[tuple[JsonObject, list[str]]] = []  # wire parts of the open part, with their texts
         self._has_signature = False
         self._partial: tuple[JsonObject, str, PartialArgs] | None = (
-            None  # a call that arrives in pieces: its JSON part, id and value
+            None  # a call that arrives in pieces: its wire part, id and arguments
         )
         self._grounding: JsonObject = {}
         self._said = ""  # text of ended parts
@@ -148,14 +149,14 @@ class GeminiStream:
         self._remember(part, signature)
 
     def _remember(self, part: JsonObject, signature: str) -> None:
-        """Join texts between signatures; a text with a signature is kept separately."""
+        """Store a wire part of the open part. Texts without signatures are joined; others are stored separately."""
         if signature or not self._pieces or "thoughtSignature" in self._pieces[-1][0]:
             self._pieces.append((part, []))
         self._pieces[-1][1].append(text_at(part, "text"))
         self._has_signature = self._has_signature or bool(signature)
 
     def _end(self) -> None:
-        """End the open part. A part with signatures is sent back later in the pieces that arrived."""
+        """End the open part. If it has signatures, its origin stores the pieces as they arrived, to be sent back."""
         pieces, self._pieces = self._pieces, []
         cited: tuple[Citation, ...] = ()
         if self._parts.open_kind == "text":

@@ -1,4 +1,4 @@
-"""Codec of Chat Completions for all compatible servers, configured by a table."""
+"""Codec of the Chat Completions API for all compatible servers. The table SERVERS lists their differences."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from agent_ls.llm.stream import StreamFinish, StreamStart
 class ChatCodec:
     """The codec of one compatible server; see Codec for the contract. `provider` is one of SERVERS.
 
-    The text protocol (text_tools.py) is used for a model that cannot call tools: if the catalogue or the
-    option `text_tools` says so, or after its server has refused tools.
+    The text protocol (text_tools.py) is used for a model that cannot call tools. The catalogue or the option
+    `text_tools` marks such a model, or its server has refused a request with tools.
     """
 
     def __init__(self, provider: str, facts: CapabilitiesLookup, *, text_tools: bool = False) -> None:
@@ -107,8 +107,9 @@ class ChatCodec:
         return AnswerSyntax(self._provider, offered, textual=self._is_textual(request))
 
     def _is_textual(self, request: Request) -> bool:
-        """Return whether to use the text protocol. It is also used for a history with calls after all tools
-        were removed.
+        """Return whether to use the text protocol.
+
+        It is used as well if the history contains calls, but the request has no tools any more.
         """
         asked = request.provider_options.get(self._provider, {}).get("text_tools")
         if isinstance(asked, bool):

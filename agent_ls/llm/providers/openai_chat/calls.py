@@ -1,4 +1,4 @@
-"""Assemble the calls of a stream from their pieces. The fields `index` and `id` of a piece are not reliable."""
+"""Assemble tool calls from the pieces in a stream. The fields `index` and `id` of a piece are not reliable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agent_ls.llm.providers.wire_json import (
     valid_text,
 )
 
-# Keys of a call that every server sends; others (Gemini's signature) are sent back unchanged.
+# Keys of a call that every server sends. Values of other keys (Gemini's signature) are sent back unchanged.
 _PLAIN_KEYS = {"id", "type", "index", "function"}
 
 
@@ -30,10 +30,10 @@ class JsonEnd:
     def __init__(self) -> None:
         self._depth = 0
         self._is_text = False
-        self._held = ""  # a backslash at the end of the last piece
+        self._held = ""  # a backslash that ended the last piece, else ""
 
     def feed(self, piece: str) -> bool:
-        """Add a piece. Returns True if a bracket in it closes the outermost bracket."""
+        """Add a piece. Return True if a bracket in the piece closes the outermost bracket."""
         piece, self._held = self._held + piece, ""
         if piece.endswith("\\") and (len(piece) - len(piece.rstrip("\\"))) % 2:
             piece, self._held = piece[:-1], "\\"
@@ -65,9 +65,7 @@ class OpenCall:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the arguments are a complete JSON object. False while there are none, because they may
-        still arrive.
-        """
+        """Whether the arguments are a complete JSON object. False without arguments, because they may still arrive."""
         return parse_object(self.arguments.text) is not None
 
     def part(self, provider: str, model: str) -> ToolCallPart:
@@ -85,7 +83,7 @@ class OpenCalls:
 
     @property
     def open(self) -> OpenCall | None:
-        """The first call that has not ended. Only the arguments of this call are passed on while they stream."""
+        """The first call that has not ended. Only this call's arguments are emitted as soon as they arrive."""
         while self._ended < len(self.calls) and self.calls[self._ended].has_ended:
             self._ended += 1
         return self.calls[self._ended] if self._ended < len(self.calls) else None
@@ -97,12 +95,12 @@ class OpenCalls:
         found = last if index is None else self._by_index.get(index)
         if found is None:
             return None
-        # Some servers give every call index 0: then a new id together with a name starts a call.
+        # Some servers use index 0 for every call. In that case, a new id together with a name starts a call.
         is_new = call_id not in ("", found.id) and bool(text_at(object_at(raw, "function"), "name"))
         return None if is_new else found
 
     def begin(self, raw: JsonObject, at: int, made_id: str) -> OpenCall:
-        """Start a call. `made_id` is used as its id if the server sends none."""
+        """Start a call. `made_id` becomes the call's id if the server sends no id."""
         call = OpenCall(at, valid_text(text_at(raw, "id")) or made_id)
         self.calls.append(call)
         index = int_at(raw, "index")
@@ -112,13 +110,13 @@ class OpenCalls:
 
 
 def add_piece(call: OpenCall, raw: JsonObject) -> tuple[str, bool]:
-    """Add a piece to `call`. Returns the arguments to pass on now, and whether they are complete."""
+    """Add a piece to `call`. Return the arguments text to emit now, and whether the arguments are complete."""
     function = object_at(raw, "function")
     call.name = call.name or valid_text(text_at(function, "name"))
     extra = {key: value for key, value in raw.items() if key not in _PLAIN_KEYS and value is not None}
     call.extra.update(repair_object(extra))
     arguments = function.get("arguments")
-    if isinstance(arguments, dict):  # the API requires a string, but the meaning of an object is clear
+    if isinstance(arguments, dict):  # the API requires a string, but some servers send an object
         arguments = encode_json(arguments).decode()
     ready = call.arguments.add(arguments) if isinstance(arguments, str) else ""
     return ready, call.end.feed(ready) and call.is_whole

@@ -1,4 +1,4 @@
-"""Error bodies of Chat Completions servers, in all their formats."""
+"""Convert the error bodies of Chat Completions servers, in all formats of these servers, to errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MORE_CONTEXT = {
     "vllm": "Start vLLM with a larger --max-model-len, if the model allows it.",
     "compatible": "If the server is yours, start it with a larger context.",
 }
-"""By provider: the hint how to start the server with a larger context."""
+"""The hint how to start a server with a larger context, by provider."""
 
 
 @cache
@@ -85,7 +85,7 @@ def _table(provider: str) -> FailureTable:
             ("failed to decode, try again, increasing context", ContextLengthError),  # llama-box
             ("increase the context length", ContextLengthError),  # LM Studio
             ("incorrect api key", AuthenticationError),  # xAI, with status 400
-            # LiteLLM without a database; the key that was sent is not its master key
+            # LiteLLM without a database accepts only its master key
             ("no connected db", AuthenticationError),
             ("insufficient balance", QuotaExceededError),  # DeepSeek
             ("invalid model name", NotFoundError),  # LiteLLM
@@ -118,7 +118,7 @@ def _failure(body: JsonObject, request_id: str = "") -> ProviderFailure:
     error = object_at(body, "error") or body
     codes = (error.get("code"), body.get("code"))
     words = [code for code in (codes[0], text_at(error, "type"), codes[1]) if isinstance(code, str)]
-    # a number is less specific than a name, so it comes last
+    # numeric codes are less specific than names, so they are last
     names = (*words, *(str(code) for code in codes if isinstance(code, int)))
     sizes = (int_at(error, "n_prompt_tokens") or 0, int_at(error, "n_ctx") or 0)  # llama.cpp
     return ProviderFailure(
@@ -127,14 +127,14 @@ def _failure(body: JsonObject, request_id: str = "") -> ProviderFailure:
 
 
 def _message(body: JsonObject, error: JsonObject) -> str:
-    """Return the most specific text: a broker's `metadata.raw` is the message of the provider behind it."""
+    """Return the most specific message. A broker's `metadata.raw` is the message of the provider that it called."""
     detail = body.get("detail")
     details = [text_at(item, "msg") for item in objects_at(body, "detail")]
     found = (
         text_at(object_at(error, "metadata"), "raw"),
         text_at(error, "message"),
         text_at(body, "error"),  # xAI
-        detail if isinstance(detail, str) else "; ".join(details),  # the field `detail` is from Mistral
+        detail if isinstance(detail, str) else "; ".join(details),  # Mistral sends the field `detail`
     )
     return next((text for text in found if text), "")
 

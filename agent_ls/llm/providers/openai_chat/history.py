@@ -1,7 +1,7 @@
 """Encode the conversation as Chat Completions messages.
 
-Reasoning is sent back if the server requires it: `reasoning_details` unchanged, `reasoning_content` only with
-calls of the current turn, which begins at the user's last message.
+Reasoning is sent back if the server requires it. `reasoning_details` are always sent back unchanged.
+`reasoning_content` is sent back only with calls of the current turn, which begins at the user's last message.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A message as JSON. `without_thoughts` is sent after the message's turn has ended; "" means the same as
-    `whole`.
+    """A message as JSON. After the turn of the message has ended, `without_thoughts` is sent instead of `whole`.
+
+    An empty `without_thoughts` means that `whole` is sent.
     """
 
     whole: bytes
@@ -46,7 +47,7 @@ class _Sent:
 
 
 class ChatHistory:
-    """A WireHistory. `system` are the texts outside the messages; `textual`: use the text protocol for tools."""
+    """A WireHistory. `system` contains the system texts. `textual`: use the text protocol for tools."""
 
     def __init__(self, provider: str, server: Server, model: str, *, textual: bool) -> None:
         self.system: list[str] = []
@@ -94,7 +95,7 @@ class ChatHistory:
     # --- the user's messages
 
     def _content(self, message: Message) -> str | list[JsonObject]:
-        """Return a plain string if there is only text, because older servers accept nothing else."""
+        """Return the content; a plain string if there is only text, because older servers accept nothing else."""
         parts = [part for part in map(self._part, message.parts) if part is not None]
         if all(part["type"] == "text" for part in parts):
             return "\n\n".join(str(part["text"]) for part in parts)
@@ -165,7 +166,7 @@ class ChatHistory:
         return {}
 
     def _own(self, origin: Origin) -> JsonObject:
-        """Return the item to send back; empty if another provider or model created it."""
+        """Return the item to send back; empty if another provider or model created the item."""
         is_own = origin.provider == self._provider and origin.model == self._model
         return origin.raw if is_own else {}
 
@@ -177,11 +178,11 @@ class ChatHistory:
             self._append({"role": "user", "content": _with_images(text, results)})
             return
         for result in results:
-            # The wire has no error flag, so the text has to say it.
+            # The wire format has no error flag, so the text has to say that the call failed.
             is_unmarked = result.is_error and not result.content.lower().startswith("error")
             content = f"Error: {result.content}" if is_unmarked else result.content
             self._append({"role": "tool", "tool_call_id": self._id(result.tool_call_id), "content": content})
-        if any(result.images for result in results):  # a result can only be text
+        if any(result.images for result in results):  # a tool result can contain only text in this API
             self._append(
                 {"role": "user", "content": _with_images("The images of the results above:", results)}
             )
@@ -216,8 +217,9 @@ def _audio_format(media_type: str) -> str:
 
 
 def _arguments(arguments: str) -> str:
-    """Return the arguments as the model wrote them; `{}` if they are not a JSON object (the result of the
-    call reports that).
+    """Return the arguments as the model wrote them, or `{}` if they are not a JSON object.
+
+    The result of the call reports the invalid arguments.
     """
     return (
         arguments

@@ -1,4 +1,4 @@
-"""Detect tool calls that a model writes as text, because its server does not parse them.
+"""Detect tool calls in the text of an answer. Some servers do not parse the calls that a model writes.
 
 Accepted formats, which models were trained on:
 
@@ -9,8 +9,8 @@ Accepted formats, which models were trained on:
     <|python_tag|>{"name": "glob", "parameters": {"pattern": "*.py"}}
     {"name": "glob", "arguments": {"pattern": "*.py"}}          (as the whole answer, in a ```json fence or not)
 
-A quotation must not become a call: the mark begins a line outside a code fence, the tool is an offered one,
-and only calls follow until the end of the answer. Otherwise everything stays text.
+A quotation must not become a call. So the mark has to begin a line outside a code fence, the tool has to be an offered
+tool, and only calls may follow until the end of the answer. Otherwise everything stays text.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class PrintedCall:
 
 
 class PrintedCalls:
-    """Feed it the text of an answer. It returns the text to display, and holds back what may be calls.
+    """Separates the text of an answer from calls. `feed` returns the text to display, without text that may be calls.
 
-    `tools` are the offered names. `lenient`: text after the calls does not make them a quotation (the text
-    protocol asks for exactly this form, and some models continue with invented results).
+    `tools` are the names of the offered tools. `lenient`: calls count even if text follows them. The text protocol
+    uses this mode, because it asks for exactly this form, and some models continue with invented results.
     """
 
     def __init__(self, tools: Collection[str], *, lenient: bool = False) -> None:
         self._tools = frozenset(tools)
         self._lenient = lenient
         self._held: list[str] = []
-        self._is_holding = False  # whether all text from here on is held back
+        self._is_holding = False  # whether all further text is held back
         self._line = ""  # the start of the current line, while it may still become a mark
         self._is_fenced = False
         self._has_begun = False
@@ -76,11 +76,11 @@ class PrintedCalls:
                 "",
                 [],
                 True,
-            )  # a truncated call, or one of an unknown tool: its JSON is useless to the user
+            )  # a truncated call, or a call of an unknown tool: the user needs no JSON
         return text, [], False
 
     def _feed_part(self, part: str) -> str:
-        """Feed a part of one line, with its line end if it has one."""
+        """Feed a part of one line, which may include the line's ending."""
         if self._is_holding:
             self._held.append(part)
             return ""
@@ -110,7 +110,7 @@ class PrintedCalls:
     def _fence(self, line: str, said: str, *, ends: bool) -> str:
         if not self._has_begun and not self._is_fenced:
             if not ends:
-                self._line = line  # the kind of a fence is known only when its line is complete
+                self._line = line  # wait for the complete line, which determines the kind of the fence
                 return ""
             if said.strip() in (_FENCE, "```json", "```tool_call"):
                 return self._hold(line)
@@ -136,9 +136,7 @@ def _begins_with_mark(text: str) -> bool:
 
 
 def _calls(text: str, tools: frozenset[str]) -> tuple[list[PrintedCall], str]:
-    """Return the calls at the start of `text`, and the text after them; no calls if `text` does not begin
-    with a list of calls.
-    """
+    """Return the calls at the start of `text` (possibly none), and the text after these calls."""
     said = text.strip()
     if said.startswith("[TOOL_CALLS]"):
         return _json_calls(said.removeprefix("[TOOL_CALLS]"), tools)
@@ -184,7 +182,7 @@ def _function_call(text: str, tools: frozenset[str]) -> list[PrintedCall]:
 
 
 def _value(text: str) -> Any:
-    """Parse a parameter: JSON numbers, literals and structures; otherwise the text itself."""
+    """Parse the value of a parameter: JSON numbers, literals and structures. Other text is returned unchanged."""
     value = _parse_json(text)
     return text if value is None or isinstance(value, str) else value
 

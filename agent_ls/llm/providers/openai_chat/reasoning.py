@@ -1,11 +1,11 @@
-"""Reasoning in Chat Completions: it arrives in one of three fields, and some of it is sent back."""
+"""Read reasoning from Chat Completions. Servers use three different fields; some fields have to be sent back."""
 
 from __future__ import annotations
 
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.wire_json import int_at, objects_at, repair_object, text_at
 
-# fields whose pieces are joined; in other fields, a later value replaces the earlier one
+# In these fields, pieces are joined. In all other fields, a later value replaces the earlier value.
 _JOINED = ("text", "summary", "data")
 
 
@@ -19,7 +19,7 @@ def reasoning_piece(delta: JsonObject) -> str:
 
 
 class ReasoningDetails:
-    """Joins OpenRouter's streamed `reasoning_details`; type, index and id identify an item."""
+    """Joins the streamed pieces of OpenRouter's `reasoning_details`. Type, index and id identify an item."""
 
     def __init__(self) -> None:
         self._items: list[dict[str, JsonValue]] = []
@@ -44,7 +44,7 @@ class ReasoningDetails:
 
     @property
     def whole(self) -> list[JsonValue]:
-        """The items in the form of a complete answer; empty if there were none."""
+        """The joined items, in the form of a complete answer; empty if there were no items."""
         joined = [
             {**item, **{key: "".join(texts) for key, texts in pieces.items()}}
             for item, pieces in zip(self._items, self._pieces, strict=True)

@@ -1,8 +1,8 @@
-"""Encode a Chat Completions request; differences between servers are in servers.py.
+"""Encode a Chat Completions request. The differences between servers are listed in servers.py.
 
-Cache rule: servers detect equal prefixes themselves. OpenRouter passes cache marks on to Anthropic's models:
-they are set at the end of the system text and of the user's last message, unless the option `auto_cache` is
-false.
+Servers cache equal prefixes of requests by themselves. Only OpenRouter needs cache marks, which it passes on to
+Anthropic's models. Unless the option `auto_cache` is false, marks are set at the end of the system text and at the
+end of the user's last message.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CACHING_MODELS = ("anthropic/", "~anthropic/")
 def encode_request(
     provider: str, server: Server, request: Request, history: ChatHistory, *, textual: bool, stream: bool
 ) -> WireRequest:
-    """Encode the request. `history` holds its encoded messages. `textual`: use the text protocol for tools."""
+    """Encode the request. `history` contains its encoded messages. `textual`: use the text protocol for tools."""
     options = request.provider_options.get(provider, {})
     body: dict[str, JsonValue] = {
         "model": request.model,
@@ -66,7 +66,7 @@ def _system(
 
 
 def _mark_last(messages: list[bytes]) -> list[bytes]:
-    """Return the messages with a cache mark at the end of the last one that may have it."""
+    """Return the messages with a cache mark at the end of the last message that may have a mark."""
     for at in range(len(messages) - 1, -1, -1):
         message: dict[str, Any] = json.loads(messages[at])
         content = message.get("content")

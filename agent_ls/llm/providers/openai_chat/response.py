@@ -21,7 +21,7 @@ _FINISHES: Mapping[str, FinishKind] = {
 
 
 def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReason:
-    """Return the finish reason. Some servers send "stop" or nothing although there are calls: the calls decide."""
+    """Return the finish reason. If there are calls, ignore "stop" or a missing reason, which some servers send."""
     kind = _FINISHES.get(raw, "other" if raw else "stop")
     if has_refusal and kind == "stop":
         return FinishReason("content_filter", "refusal")

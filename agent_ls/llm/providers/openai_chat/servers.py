@@ -1,4 +1,4 @@
-"""Servers that speak Chat Completions, and their differences: one row each."""
+"""The servers with the Chat Completions API and their differences, one table row for each server."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ EffortParameter: TypeAlias = Literal["none", "reasoning_effort", "reasoning"]
 """
 
 ReasoningReplay: TypeAlias = Literal["never", "details", "content"]
-"""How reasoning is sent back: not at all, as unchanged `reasoning_details`, or as `reasoning_content` with
-calls of the current turn.
+"""The form in which reasoning is sent back: not at all, as unchanged `reasoning_details`, or as
+`reasoning_content` with calls of the current turn.
 """
 
 ToolChoiceSupport: TypeAlias = Literal["all", "words"]
@@ -22,11 +22,11 @@ ToolChoiceSupport: TypeAlias = Literal["all", "words"]
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One kind of server. `local`: it runs on the user's machine and accepts requests without a key.
+    """One kind of server. `local`: the server runs on the user's machine and accepts requests without a key.
 
     `asks_usage`: a stream contains token counts only on request. `short_ids`: call ids are nine letters and
-    digits. `caches`: cache marks are passed on to Anthropic's models. `json_schema` False: it supports JSON
-    mode only.
+    digits. `caches`: cache marks are passed on to Anthropic's models. `json_schema` False: the server supports JSON
+    mode, but no schema.
     """
 
     title: str

@@ -1,6 +1,6 @@
-"""Decode the stream of Chat Completions: deltas of one message. A complete answer is one large delta.
+"""Decode the stream of Chat Completions: deltas of one message. A complete answer is handled as one large delta.
 
-The end is a `finish_reason` and then `[DONE]`; if a server omits `[DONE]`, the end of the connection.
+The stream ends with a `finish_reason` and `[DONE]`. If a server omits `[DONE]`, the end of the connection counts.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ from agent_ls.llm.stream import (
 
 @dataclass(frozen=True, slots=True)
 class AnswerSyntax:
-    """How to read the text of an answer. `offered` are the tool names that printed calls may have; `textual`:
-    the text protocol was used.
+    """Options for parsing the text of an answer. `offered` are the tool names that calls in the text may have.
+
+    `textual`: the text protocol was used.
     """
 
     provider: str
@@ -183,7 +184,7 @@ class ChatStream:
         return None
 
     def _end_text(self) -> None:
-        """End a text part, with its citations if the server searched the web."""
+        """End the open text part. It gets citations if the server searched the web."""
         annotations, self._annotations = self._annotations, []
         origin = Origin(self._provider, self._model, {"annotations": annotations}) if annotations else None
         self._parts.end(origin, url_citations(annotations, self._parts.open_text))
@@ -212,7 +213,7 @@ class ChatStream:
         return self._calls.begin(raw, self._parts.index(), made)
 
     def _show_waiting(self) -> None:
-        """Start the waiting calls, and end those that are already complete."""
+        """Emit the start of the waiting calls, and the end of the calls that are already complete."""
         while (waiting := self._calls.open) is not None:
             self._show_call(waiting)
             if not waiting.is_whole:
@@ -232,7 +233,7 @@ class ChatStream:
         self._parts.out.append(ToolCallEnd(call.at, call.part(self._provider, self._model)))
 
     def _end_calls(self) -> None:
-        """End the calls that are still open; drop truncated ones."""
+        """End the calls that are still open, and drop truncated calls."""
         is_cut = self._finish in ("length", "content_filter", "error", "model_length")
         for call in self._calls.calls:
             if call.has_ended:
@@ -267,7 +268,7 @@ class ChatStream:
         return [*self._parts.take(), finish]
 
     def _end_printed(self) -> bool:
-        """Use calls that the model wrote as text, if it made no others."""
+        """Use the calls that the model wrote as text, if the answer has no other calls."""
         rest, printed, was_cut = self._printed.close()
         if self._calls.calls:
             self._late.append(rest)
@@ -287,11 +288,11 @@ class ChatStream:
         return bool(printed)
 
     def _keep_unsaid(self) -> None:
-        """Add parts for items that belong to no part of the answer."""
+        """Add parts for reasoning items and annotations that belong to no part of the answer."""
         if details := self._details.whole:  # reasoning without text, which is only encrypted
             self._parts.begin("reasoning")
             self._parts.end(Origin(self._provider, self._model, {"reasoning_details": details}))
-        if self._annotations:  # the text that the annotations are about had ended before they arrived
+        if self._annotations:  # the annotations arrived after the end of the text that they refer to
             origin = Origin(self._provider, self._model, {"annotations": self._annotations})
             sources = dict.fromkeys(found.source for found in url_citations(self._annotations, ""))
             self._parts.item(SearchPart((), tuple(sources), origin))

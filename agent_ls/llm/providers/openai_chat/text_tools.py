@@ -1,4 +1,4 @@
-"""The text protocol: tools for a model that cannot call them, described in the system text.
+"""The text protocol: the system text describes the tools to a model that cannot call tools by the API.
 
 The model gets each tool's name, description and JSON Schema, and is asked to end its answer with
 
@@ -12,7 +12,7 @@ once for each call. Results are sent as the user's text, in call order:
     ...
     </tool_result>
 
-`printed_calls.py` parses the calls. docs/providers.md describes this for users.
+`printed_calls.py` parses the calls. docs/providers.md describes the text protocol for users.
 """
 
 from __future__ import annotations

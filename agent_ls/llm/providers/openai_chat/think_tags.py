@@ -10,8 +10,9 @@ Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
 
 
 class ThinkTags:
-    """Splits an answer into text and reasoning while it streams. An answer has reasoning only if it begins
-    with the tag.
+    """Splits an answer into text and reasoning while it streams.
+
+    Only an answer that begins with the tag has reasoning.
     """
 
     def __init__(self) -> None:
@@ -36,7 +37,7 @@ class ThinkTags:
         return out
 
     def close(self) -> list[Piece]:
-        """Return the text that was held back, at the end of the answer."""
+        """Return the text that is still held back. Call this at the end of the answer."""
         held, self._held = self._held, ""
         if not held:
             return []
@@ -66,6 +67,6 @@ class ThinkTags:
 
 
 def partial_mark_length(text: str, mark: str) -> int:
-    """Return how many characters at the end of `text` may be the start of `mark`."""
+    """Return the number of characters at the end of `text` that are a beginning of `mark`."""
     longest = min(len(text), len(mark) - 1)
     return next((size for size in range(longest, 0, -1) if mark.startswith(text[-size:])), 0)

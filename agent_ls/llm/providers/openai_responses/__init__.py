@@ -66,7 +66,10 @@ class OpenAIResponsesCodec:
         return http_error(request.model, head, body)
 
     def learns(self, request: Request, error: LlmError) -> bool:
-        """Offer custom tools as functions, or leave out the cache key, after a compatible server has refused it."""
+        """After a compatible server has refused custom tools or the cache key, encode requests without them.
+
+        Custom tools are then offered as functions.
+        """
         if request.cache_key and request.model not in self._without_cache_key and refuses_cache_key(error):
             self._without_cache_key.add(request.model)
             return True

@@ -63,8 +63,9 @@ def http_error(model: str, head: ReplyHead, body: bytes) -> LlmError:
 
 
 def event_error(model: str, event: JsonObject) -> LlmError:
-    """Return the error of an `error` event. Its fields are at the top level in the SDK's types, but nested in
-    events of servers.
+    """Return the error of an `error` event.
+
+    The SDK's types have the error's fields at the top level of the event. Servers send them in a nested object.
     """
     return _TABLE.error(_failure(object_at(event, "error") or event), model)
 

@@ -1,8 +1,8 @@
 """Encode the conversation as input items of the Responses API.
 
-An item created by the requested model is sent back unchanged. A reasoning item and the item after it belong
-together: if the reasoning cannot be sent back, the following item is sent as plain text or a plain call,
-without the id that links them; if the following item is missing, the reasoning is dropped too.
+An item that the requested model created is sent back unchanged. The API accepts a reasoning item only together with
+the item that follows it. If the reasoning cannot be sent back, the following item is sent as plain text or as a plain
+call, without the id that links the two items. If the following item is missing, the reasoning is dropped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from agent_ls.llm.providers.wire_json import encode_json, parse_object, text_at
 
 
 class ResponsesHistory:
-    """A WireHistory. `instructions` are the texts outside the input, `items` its items as JSON."""
+    """A WireHistory. `instructions` contains the system texts; `items` are the input items as JSON."""
 
     def __init__(self, model: str) -> None:
         self.instructions: list[str] = []
@@ -109,7 +109,7 @@ def _data_url(data: bytes, media_type: str) -> str:
 
 
 def _result(part: ToolResultPart, *, is_custom: bool) -> JsonObject:
-    # The wire has no error flag, so the text has to say it.
+    # The wire format has no error flag, so the text has to say that the call failed.
     marked = part.is_error and not part.content.lower().startswith("error")
     text = f"Error: {part.content}" if marked else part.content
     output: JsonValue = text
@@ -122,7 +122,7 @@ def _result(part: ToolResultPart, *, is_custom: bool) -> JsonObject:
 
 def _assistant(message: Message, model: str) -> list[JsonObject]:
     items: list[JsonObject] = []
-    held: list[JsonObject] = []  # a reasoning item whose following item has not been seen yet
+    held: list[JsonObject] = []  # a reasoning item, until the item that follows it is encoded
     has_lost_reasoning = False
     for part in message.parts:
         own = _own(part, model)
@@ -139,7 +139,7 @@ def _assistant(message: Message, model: str) -> list[JsonObject]:
 
 
 def _own(part: ContentPart, model: str) -> JsonObject | None:
-    """Return the item to send back unchanged; None if another provider or model created it."""
+    """Return the item to send back unchanged; None if another provider or model created the item."""
     kinds = TextPart | ReasoningPart | ToolCallPart | OpaquePart | SearchPart
     origin = part.origin if isinstance(part, kinds) else None
     if origin is None or origin.provider != NAME or origin.model != model:
@@ -168,7 +168,8 @@ def _plain(part: ContentPart) -> Sequence[JsonObject]:
 
 
 def _arguments(arguments: str) -> str:
-    """Return the arguments as the model wrote them; `{}` if they are not a JSON object (the result of the
-    call reports that).
+    """Return the arguments as the model wrote them, or `{}` if they are not a JSON object.
+
+    The result of the call reports the invalid arguments.
     """
     return arguments if parse_object(arguments) is not None else "{}"

@@ -1,7 +1,7 @@
 """Encode a Responses API request, without state on the server.
 
-The provider option `strict_tools` makes the schemas of tools strict where that is possible: the API then guarantees
-that arguments match, and the model sends null for each absent argument.
+The provider option `strict_tools` makes the schemas of tools strict where that is possible. For a strict schema, the
+API guarantees that arguments match, and the model sends null for each absent argument.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MIN_OUTPUT_TOKENS = 16  # the API refuses smaller values
 def encode_request(
     request: Request, history: ResponsesHistory, facts: ModelCapabilities, *, stream: bool
 ) -> WireRequest:
-    """Encode the request. `history` holds its encoded messages."""
+    """Encode the request. `history` contains the encoded messages of the request."""
     options = request.provider_options.get(NAME, {})
     instructions = "\n\n".join(history.instructions)
     body: dict[str, JsonValue] = {
@@ -124,8 +124,9 @@ def _format(wanted: JsonFormat | None) -> JsonObject:
 
 
 def _reasoning(request: Request, facts: ModelCapabilities) -> JsonObject:
-    """Return the reasoning settings: request summaries, which the user sees, and encrypted items, which are
-    sent back. Models that do not reason refuse both keys.
+    """Return the reasoning settings. They request summaries for display, and encrypted items to be sent back.
+
+    Models without reasoning refuse both keys.
     """
     if facts.thinking == "none":
         return {}

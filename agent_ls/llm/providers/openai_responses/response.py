@@ -69,8 +69,8 @@ def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
 def item_part(item: JsonObject, request: Request) -> ContentPart:
     """Decode one complete output item of the answer to `request`.
 
-    The origin is kept if the item can be sent back: it is complete, and reasoning has encrypted content,
-    which only the requested model can read.
+    The part gets an origin only if the item can be sent back: the item is complete, and a reasoning item has
+    encrypted content. Only the requested model can read that content.
     """
     model = request.model
     whole = Origin(NAME, model, item) if text_at(item, "status") in ("", "completed") else None
@@ -82,7 +82,7 @@ def item_part(item: JsonObject, request: Request) -> ContentPart:
         case "function_call":
             arguments = text_at(item, "arguments").strip() or "{}"
             return ToolCallPart(_call_id(item), text_at(item, "name"), valid_text(arguments), whole)
-        case "custom_tool_call":  # free text becomes the only argument of a call with JSON arguments
+        case "custom_tool_call":  # the free text is converted to JSON arguments with one member
             name, text = text_at(item, "name"), valid_text(text_at(item, "input"))
             opening = free_text_opening(name, request)
             return ToolCallPart(_call_id(item), name, f'{opening}{free_text_piece(text)}"}}', whole)
@@ -92,19 +92,22 @@ def item_part(item: JsonObject, request: Request) -> ContentPart:
 
 
 def free_text_opening(name: str, request: Request) -> str:
-    """Return the JSON arguments of a custom call up to the start of its text."""
+    """Return the beginning of the JSON arguments for a custom call, up to the call's free text."""
     named = (tool.free_text for tool in request.tools if tool.name == name and tool.free_text)
     argument = next((text.argument for text in named), "input")
     return f'{{{json.dumps(argument)}: "'
 
 
 def free_text_piece(text: str) -> str:
-    """Escape a piece of the text for a JSON string; escaped pieces can be joined."""
+    """Escape a piece of free text for a JSON string. The escaped pieces can be joined."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _citations(item: JsonObject) -> tuple[Citation, ...]:
-    """Return the citations of an item. Each content part counts from its own start; message_text joins them."""
+    """Return the citations of an item, with positions in `message_text(item)`.
+
+    The API counts positions from the start of each content part.
+    """
     found: list[Citation] = []
     before = 0
     for part in objects_at(item, "content"):
@@ -115,9 +118,7 @@ def _citations(item: JsonObject) -> tuple[Citation, ...]:
 
 
 def _search(action: JsonObject, origin: Origin) -> SearchPart:
-    """Decode a search action: `search` has one query or several, and its sources if requested; `open_page`
-    has an address.
-    """
+    """Decode a search action. `search` has one or more queries, and sources if requested. `open_page` has a URL."""
     told = action.get("queries")
     several = tuple(query for query in told if isinstance(query, str)) if isinstance(told, list) else ()
     query = text_at(action, "query")
@@ -132,7 +133,7 @@ def _call_id(item: JsonObject) -> str:
 
 
 def message_text(item: JsonObject) -> str:
-    """Return the text of all content parts. A refusal counts as text, because it is addressed to the user."""
+    """Return the text of all content parts. A refusal counts as text, because the user should read it."""
     return valid_text(
         "".join(text_at(part, "text") or text_at(part, "refusal") for part in objects_at(item, "content"))
     )

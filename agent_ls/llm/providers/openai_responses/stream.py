@@ -1,8 +1,8 @@
 """Decode the stream of the Responses API. Items are joined by `output_index`; ids may change.
 
-Some servers let items overlap. Our events never do: events of a later item wait until the one before it has
-ended. Only reasoning is ended early by the next item, so that the text after it can be displayed while it
-streams.
+On some servers, items overlap in time. The emitted parts never overlap: events of an item wait until the previous
+item has ended. Only a reasoning part is ended early, as soon as the next item begins, so that the next item can be
+displayed while it streams.
 """
 
 from __future__ import annotations
@@ -85,8 +85,9 @@ _SILENT = frozenset(
 
 @dataclass(slots=True)
 class _Item:
-    """An item of the answer. `shown` is the text that was passed on; for a custom call it is JSON, built from
-    the item's `text`.
+    """An item of the answer. `shown` is the text in the emitted events.
+
+    For a custom call, `shown` is JSON that contains the item's free text, `text`.
     """
 
     kind: _Kind
@@ -163,7 +164,7 @@ class ResponsesStream:
                 raise response_error(self._model, object_at(event, "response"))
             case "error":
                 raise event_error(self._model, event)
-            case _ if object_at(event, "error"):  # a server omitted the event's type
+            case _ if object_at(event, "error"):  # some servers omit the type of the event
                 raise event_error(self._model, event)
             case _ if kind not in _SILENT:
                 self._out.append(ProviderEvent(repair_object(event)))
@@ -205,7 +206,7 @@ class ResponsesStream:
     # --- start and end of items
 
     def _open(self, index: int, raw: JsonObject) -> _Item:
-        """Return the item at `index`, opened if it is new."""
+        """Return the item at `index`. If there is none yet, open it."""
         if index in self._items:
             return self._items[index]
         self._end_open_reasoning()
@@ -259,7 +260,7 @@ class ResponsesStream:
             self._end_as_shown(speaking)
 
     def _end_as_shown(self, index: int) -> None:
-        """End a part with the text so far; without its complete item it cannot be sent back unchanged."""
+        """End a part with the text that was emitted. It gets no origin, because the complete item is missing."""
         item = self._items[index]
         if item.kind == "text":
             self._end(index, TextEnd(index, TextPart(item.shown.text)))
@@ -303,7 +304,7 @@ class ResponsesStream:
     def _terminal(self, response: JsonObject) -> None:
         if not self._has_started:
             self._start(response)
-        if not self._items:  # the server sends only the final response
+        if not self._items:  # some servers send only the final response, without events for items
             for index, raw in enumerate(objects_at(response, "output")):
                 self._done(index, raw)
         for index, item in sorted(self._items.items()):

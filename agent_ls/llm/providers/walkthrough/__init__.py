@@ -1,4 +1,4 @@
-"""The built-in walkthrough: a scripted stand-in for a model, always labelled as scripted."""
+"""The built-in walkthrough: a provider with scripted answers instead of a model, always labelled as scripted."""
 
 from __future__ import annotations
 

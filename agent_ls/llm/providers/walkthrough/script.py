@@ -1,7 +1,7 @@
 """Choose the walkthrough's next answer from the messages and the tool names alone.
 
-A failed edit, a denied command or a steering message changes the following answers. The only property of the
-machine that the script uses is the name of the Python command.
+A failed edit, a denied command or a steering message changes the answers that follow. The script does not depend on
+the machine, except for the name of the Python command.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def load_script() -> dict[str, Any]:
 def python_name(platform: str, ours: str) -> str:
     """Return the command for Python. `platform` is sys.platform, `ours` the path of the running interpreter.
 
-    On Windows the usual names may be missing or may open an app store, so `ours` is returned.
+    On Windows, return `ours`, because the usual names may be missing or may open an app store.
     """
     if platform != "win32":
         return "python3"
@@ -203,8 +203,9 @@ def _acknowledge(steers: Sequence[str]) -> str:
 
 
 def _task_start(messages: Sequence[Message]) -> int:
-    """Return the index at which the current task begins: the last user message after an answer without calls,
-    or the first one.
+    """Return the index of the user message that started the current task.
+
+    This is the last user message directly after an answer without calls, or else the first user message.
     """
     start = next((i for i, m in enumerate(messages) if m.role is Role.USER), 0)
     for i in range(1, len(messages)):

@@ -59,7 +59,7 @@ def stream_answer(request: Request) -> Iterator[StreamEvent]:
 
 
 def _usage(messages: tuple[Message, ...], move: ScriptedAnswer) -> Usage:
-    """Return a rough count (four characters a token), so that usage displays change in a user's first session."""
+    """Return rough token counts (four characters a token), so that usage displays change during the walkthrough."""
     sent = sum(
         len(getattr(part, "text", "") or getattr(part, "content", "") or "")
         for m in messages
