@@ -1,1 +1,1 @@
-"""Read notebooks (.ipynb) as cells, and change cells without touching the rest of the file. Pure."""
+"""Read notebooks (.ipynb) as cells, and change cells without changing the rest of the file. Pure."""

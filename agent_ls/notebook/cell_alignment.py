@@ -1,4 +1,4 @@
-"""Match new cells with old ones: by id, or by equal content."""
+"""Match the cells of a new version of a notebook with the cells of the old version, by id or by equal content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_ls.notebook.notebook_text import TargetCell
 
 @dataclass(frozen=True, slots=True)
 class EditorCell:
-    """A cell as an editor has it; `id` is "" if the editor does not report one."""
+    """A cell as an editor reports it. `id` is "" if the editor does not report cell ids."""
 
     kind: Kind
     source: str
@@ -25,13 +25,14 @@ def editor_cells(notebook: Notebook) -> list[EditorCell]:
 
 
 def comparison_key(cells: Sequence[EditorCell]) -> str:
-    """Return a key that is equal for equal cells, regardless of JSON spelling and line endings."""
+    """Return a key of the cells. Equal cells have the same key, regardless of JSON formatting and line endings."""
     return json.dumps([(cell.kind, cell.source.replace("\r\n", "\n")) for cell in cells])
 
 
 def align_cells(old: Sequence[EditorCell], new: Sequence[EditorCell]) -> list[TargetCell]:
-    """Return the new cells, each with the old cell that it corresponds to, if any. An old cell is used at
-    most once.
+    """Return the new cells, each with the index of the corresponding old cell as `origin`, None for a new cell.
+
+    Each old cell corresponds to at most one new cell.
     """
     origins = _match_in_order(old, new)
     taken = {at for at in origins if at is not None}
@@ -56,8 +57,7 @@ def _match_in_order(old: Sequence[EditorCell], new: Sequence[EditorCell]) -> lis
         if tag not in ("equal", "replace"):
             continue
         for at, place in zip(range(start, end), range(first, last), strict=False):
-            # If neither cell is known by an id, cells in the same position count as the same cell with
-            # another text.
+            # Without ids, cells at the same position count as the same cell with another text.
             if tag == "equal" or (
                 (not old[at].id or not new[place].id) and not {old[at].id, new[place].id} & shared
             ):

@@ -20,7 +20,7 @@ class CellTextChange:
 
 @dataclass(frozen=True, slots=True)
 class CellReplacement:
-    """A replacement of `delete` cells from `start` on by `cells`. Indices are those before any change."""
+    """A replacement of `delete` cells from index `start` on by `cells`. `start` is an index before any change."""
 
     start: int
     delete: int
@@ -34,9 +34,9 @@ class CellChanges:
 
 
 def diff_cells(shown: Sequence[EditorCell], wanted: Sequence[TargetCell]) -> CellChanges:
-    """Return the changes from `shown` to `wanted`, whose origins are indices of `shown`.
+    """Return the changes from the editor's cells `shown` to `wanted`. Origins in `wanted` are indices of `shown`.
 
-    A cell that was moved or has another kind is deleted and inserted again.
+    A cell that was moved or whose kind changed is deleted and inserted again.
     """
     texts: list[CellTextChange] = []
     splices: list[CellReplacement] = []

@@ -1,4 +1,4 @@
-"""Map lines of a notebook's file to cells and their lines, for search results."""
+"""Map lines of a notebook's file to lines of cells, to display search results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CellLine:
 
 
 def map_source_lines(notebook: Notebook) -> Mapping[int, CellLine]:
-    """Return the source lines by file line (from 1), for source lines that have a file line of their own."""
+    """Return the first source line on each line of the file (from 1). Sources that are not lists are left out."""
     found: dict[int, CellLine] = {}
     text, line, at = notebook.text, 1, 0
     for number, cell in enumerate(notebook.cells, 1):

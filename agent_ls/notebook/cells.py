@@ -16,12 +16,12 @@ SUFFIX = ".ipynb"
 
 
 class NotebookError(Exception):
-    """The file is not a readable notebook. The message continues a sentence that begins with the file's name."""
+    """The file is not a readable notebook. The message is the rest of a sentence that begins with the file name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell. `id` is "" if the format has no ids (before 4.5). `members` are in file order."""
+    """One cell. `id` is "" if the notebook's format has no ids (before 4.5). `members` are in file order."""
 
     kind: Kind
     source: str
@@ -35,13 +35,13 @@ class Cell:
         return [output for output in told if isinstance(output, dict)] if isinstance(told, list) else []
 
     def member(self, key: str) -> Member | None:
-        """Return the last member of that name, which is the effective one."""
+        """Return the last member with this key, because the last of several equal keys is valid."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Notebook:
-    """A parsed notebook. `text` is the whole file; `array` is the range of the list of cells in it."""
+    """A parsed notebook. `text` is the text of the file; `array` is the list of cells with its range in `text`."""
 
     text: str
     cells: tuple[Cell, ...]
@@ -63,7 +63,7 @@ def parse_notebook(text: str) -> Notebook:
     """Parse a notebook.
 
     Raises:
-        NotebookError: invalid JSON, not a notebook, or another format than 4.
+        NotebookError: the text is not JSON or not a notebook, or its format is not 4.
     """
     try:
         value = parse_whole(text)

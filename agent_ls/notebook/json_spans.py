@@ -1,4 +1,4 @@
-"""Locate the values of a JSON text: one level of an object or array at a time.
+"""Find the ranges of values in a JSON text, one level of an object or array at a time.
 
 Nested values are parsed by the standard library's decoder, which is written in C.
 """
@@ -36,7 +36,7 @@ def parse_whole(text: str) -> Value:
     """Parse the whole text as one JSON value.
 
     Raises:
-        JSONDecodeError: the text is not one JSON value. RecursionError: it is nested too deeply.
+        JSONDecodeError: the text is not one JSON value. RecursionError: the value is nested too deeply.
     """
     found = value_at(text, skip_blank(text, 0))
     if skip_blank(text, found.end) != len(text):
@@ -78,6 +78,6 @@ def skip_blank(text: str, at: int) -> int:
 
 
 def _next(text: str, at: int) -> int:
-    """Return the position after the comma, or of the closing bracket."""
+    """Return the position after the next comma, or the position of the closing bracket if no comma follows."""
     at = skip_blank(text, at)
     return skip_blank(text, at + 1) if text[at] == "," else at

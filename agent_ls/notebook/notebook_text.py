@@ -1,4 +1,4 @@
-"""Build a notebook's text with changed cells: unchanged cells keep their bytes, new ones follow the file's layout."""
+"""Build a notebook's text with changed cells. Unchanged cells keep their bytes; new cells get the file's layout."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ _OF_CODE_ONLY = ("execution_count", "outputs")
 
 @dataclass(frozen=True, slots=True)
 class TargetCell:
-    """A cell of the new notebook. `origin` is the index (from 0) of the cell that it is based on, None for a
-    new one.
+    """A cell of the changed notebook. `origin` is the index (from 0) of the original cell, None for a new cell.
 
-    `id` is the id of a new cell, "" to generate one. `data` is the complete JSON of a cell known from
-    elsewhere.
+    `id` is the id of a new cell, "" to generate an id. `data` is the complete JSON of a new cell, None to generate
+    it.
     """
 
     kind: Kind
@@ -33,13 +32,14 @@ class TargetCell:
 
 
 def target_cells(notebook: Notebook) -> list[TargetCell]:
-    """Return the notebook's cells unchanged."""
+    """Return the cells of the notebook as target cells, without a change."""
     return [TargetCell(cell.kind, cell.source, at) for at, cell in enumerate(notebook.cells)]
 
 
 def build_notebook_text(notebook: Notebook, wanted: Sequence[TargetCell]) -> str:
-    """Return the file's text with these cells. An origin is used at most once; cells that are not an origin are
-    deleted.
+    """Return the file's text with the cells `wanted`. Each origin may be used at most once.
+
+    Cells of the notebook that are not the origin of a wanted cell are deleted.
     """
     style = _Style.of(notebook)
     parts = [_cell_text(notebook, style, cell, at) for at, cell in enumerate(wanted)]
@@ -56,8 +56,9 @@ def build_notebook_text(notebook: Notebook, wanted: Sequence[TargetCell]) -> str
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """The layout of the file. `unit` is one indentation step, None if the file is on one line; then `gap`
-    follows commas.
+    """The layout of the file. `unit` is one step of indentation, None if the file has only one line.
+
+    In a file of one line, `gap` follows each comma.
     """
 
     unit: str | None
@@ -112,7 +113,7 @@ def _cell_text(notebook: Notebook, style: _Style, wanted: TargetCell, at: int) -
 
 
 def _new_cell(notebook: Notebook, wanted: TargetCell, at: int) -> dict[str, Any]:
-    """Return a new cell as nbformat writes it, with its key order."""
+    """Return the JSON of a new cell, with the keys in the order that nbformat writes."""
     cell: dict[str, Any] = {"cell_type": wanted.kind}
     if wanted.kind == "code":
         cell["execution_count"] = None
@@ -126,8 +127,8 @@ def _new_cell(notebook: Notebook, wanted: TargetCell, at: int) -> dict[str, Any]
 
 
 def _new_id(notebook: Notebook, wanted: TargetCell, at: int) -> str:
-    """Generate a cell id. The same insertion gives the same id, so that the written cell equals the approved
-    one.
+    """Generate a cell id. The same insertion always gets the same id, so that the written cell equals the approved
+    cell.
     """
     taken = {cell.id for cell in notebook.cells}
     number = 0
@@ -139,7 +140,10 @@ def _new_id(notebook: Notebook, wanted: TargetCell, at: int) -> str:
 
 
 def _source_text(notebook: Notebook, style: _Style, value: Value, source: str) -> str:
-    """Return the source in its present form (a string or a list of lines); unchanged lines keep their spelling."""
+    """Return the JSON text of `source` in the form of `value`: a string, or a list of lines.
+
+    Unchanged lines keep their JSON spelling.
+    """
     if isinstance(value.data, str):
         return style.string(source)
     text = notebook.text
@@ -155,8 +159,9 @@ def _source_text(notebook: Notebook, style: _Style, value: Value, source: str) -
 
 
 def _change_kind(notebook: Notebook, style: _Style, cell: Cell, wanted: TargetCell) -> str:
-    """Return the cell changed to another kind: its members keep their spelling, except those that the kind
-    may not have.
+    """Return the text of the cell with another kind. Members that the new kind does not allow are removed.
+
+    All other members keep their JSON spelling.
     """
     text, is_code = notebook.text, wanted.kind == "code"
     spelled: dict[str, str] = {}
@@ -182,7 +187,7 @@ def _change_kind(notebook: Notebook, style: _Style, cell: Cell, wanted: TargetCe
 
 
 def _inner_blanks(text: str, array: Value, found: Sequence[Value]) -> tuple[str, str]:
-    """Return the white space before the first item of an array and after the last one."""
+    """Return the white space before the first item of an array, and the white space after the last item."""
     if not found:
         return "", ""
     return text[array.start + 1 : found[0].start], text[found[-1].end : array.end - 1]
@@ -197,7 +202,7 @@ def _splice_values(text: str, places: Sequence[Value], parts: Sequence[str]) -> 
 
 
 def _lines(source: str) -> list[str]:
-    """Split into lines as notebooks store them: each with its newline."""
+    """Split `source` into lines as notebooks store them: each line with its newline."""
     found = source.split("\n")
     kept = [f"{line}\n" for line in found[:-1]]
     return [*kept, found[-1]] if found[-1] else kept
