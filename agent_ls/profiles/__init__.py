@@ -1,1 +1,1 @@
-"""Profiles: the tools, the prompt and the limits for one model family."""
+"""Profiles. A profile has the tools, the prompt and the limits for one model family."""

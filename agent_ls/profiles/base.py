@@ -1,4 +1,4 @@
-"""Interface ProviderProfile: a model with its tools, its prompt, its options and its capabilities."""
+"""The interface of profiles. A profile is a model with its tools, prompt, options and capabilities."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class PromptBuilder(Protocol):
     ) -> str:
         """Return the complete system prompt. The same arguments must give the same text. Must not raise.
 
-        `documents` is the text of the project's instruction files, `user_instructions` the user's own; "" for
-        none.
+        `documents` is the text of the project's instruction files, `user_instructions` the instructions of the user.
+        Both may be "".
         """
         ...
 
@@ -33,7 +33,7 @@ class PromptBuilder(Protocol):
 def build_layered_prompt(
     profile: ProviderProfile, facts: EnvironmentFacts, *, documents: str, user_instructions: str
 ) -> str:
-    """Build the prompt of all built-in families: the base prompt, then the four other layers."""
+    """Build the prompt for any built-in family: the base prompt, then the other four layers (see system_prompt.py)."""
     return PromptLayers(
         base=profile.base_prompt,
         environment=build_environment_block(
@@ -47,18 +47,17 @@ def build_layered_prompt(
 
 @dataclass(frozen=True, slots=True)
 class ProviderProfile:
-    """How to work with one model.
+    """The tools, prompt, options and capabilities for one model.
 
-    `id` is the provider's name in Request.provider. `base_prompt` is the first layer of the system prompt;
-    `prompt_builder` builds the whole prompt from it. `project_documents` names the instruction files that
-    this family reads in addition to AGENTS.md. `provider_options` are merged into requests, by provider.
-    `shell_limits` None: the session's own limits apply. `registry` is this session's own copy, so tools may
-    be added and removed. `cost_usd` returns the price of one call, None if it is unknown.
+    `id` is the provider's name in Request.provider. `base_prompt` is the first layer of the system prompt, and
+    `prompt_builder` builds the whole prompt. `project_documents` are the names of instruction files that are read for
+    this family in addition to AGENTS.md. `provider_options` are merged into requests, by provider. `shell_limits`
+    None: the session's limits apply. `registry` belongs to this session only, so tools may be added and removed.
+    `cost_usd` returns the price of one call, None if it is unknown.
 
-    Capabilities come from the model catalogue. Without `supports_reasoning` no reasoning effort is sent,
-    without `supports_streaming` answers arrive complete, without `supports_parallel_tool_calls` calls run one
-    after the other, without `supports_images` results have no images, without `supports_custom_tools` all
-    calls use JSON.
+    The capabilities are read from the model catalogue. Without `supports_reasoning`, no reasoning effort is sent.
+    Without `supports_streaming`, answers arrive complete. Without `supports_parallel_tool_calls`, calls run one after
+    the other. Without `supports_images`, results have no images. Without `supports_custom_tools`, all calls use JSON.
     """
 
     id: str
@@ -87,7 +86,8 @@ class ProviderProfile:
     def build_system_prompt(
         self, facts: EnvironmentFacts, *, documents: str = "", user_instructions: str = ""
     ) -> str:
-        """Return the system prompt of a session. `facts` are those of the session's start, even after a
-        change of model.
+        """Return the system prompt of a session.
+
+        `facts` are the facts gathered at the start of the session, even if the model has changed since then.
         """
         return self.prompt_builder(self, facts, documents=documents, user_instructions=user_instructions)

@@ -1,4 +1,4 @@
-"""Create profiles by provider name: one row for each family."""
+"""Create profiles by provider name. The table PROFILES has one row for each provider."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WALKTHROUGH_WINDOW_TOKENS = 200_000
 
 
 class UnknownProviderError(Exception):
-    """There is no profile with that name."""
+    """There is no profile for this provider."""
 
     def __init__(self, provider: str) -> None:
         super().__init__(f"Unknown provider {provider!r}. Known providers: {', '.join(PROFILES)}.")
@@ -34,7 +34,7 @@ class UnknownProviderError(Exception):
 
 
 class ModelNeededError(Exception):
-    """The provider serves models of many makers and has no default, so a model has to be chosen."""
+    """The provider has no default model, so a model has to be chosen."""
 
     def __init__(self, provider: str) -> None:
         super().__init__(f"No model of {provider} was chosen, and it has no default.")
@@ -48,7 +48,7 @@ def create_profile(
     facts: ModelFacts = NO_FACTS,
     options: ProfileOptions = DEFAULT_OPTIONS,
 ) -> ProviderProfile:
-    """Return a new profile with its own registry; `model` "" is the family's default.
+    """Return a new profile with its own registry. `model` "" selects the provider's default model.
 
     Raises:
         UnknownProviderError, ModelNeededError
@@ -88,7 +88,7 @@ def with_optional_tools(profile: ProviderProfile, options: ProfileOptions) -> Pr
 
 
 def _present(profile: ProviderProfile, provider: str, options: ProfileOptions) -> ProviderProfile:
-    """Return the profile with its tools named and described for the provider's models."""
+    """Return the profile with tool names and descriptions that the provider's models know."""
     from agent_ls.profiles.tool_presentation import present_tools  # imported here, to keep the start fast
 
     is_native = options.native_names and provider in NATIVE
@@ -96,14 +96,14 @@ def _present(profile: ProviderProfile, provider: str, options: ProfileOptions) -
 
 
 def family_tools(tool: Tool[Any], provider: str, *, native_names: bool) -> Sequence[Tool[Any]]:
-    """Return a tool that is added after the profile was created, in the form for the provider's models."""
+    """Return a tool in the form for the provider's models, to add it after the profile was created."""
     if provider not in PROFILES:
         return (tool,)
     return tuple(family_presentation(provider).present(tool, native=native_names and provider in NATIVE))
 
 
 def family_presentation(provider: str) -> FamilyPresentation:
-    """Return how our tools are presented to the models of a provider of PROFILES."""
+    """Return the names, parameters and descriptions of our tools for a provider of PROFILES."""
     family = (
         "compatible" if provider in COMPATIBLE else "anthropic" if provider == "walkthrough" else provider
     )
@@ -133,7 +133,7 @@ def gemini_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> Pr
 
 
 def compatible_profile(provider: str) -> ProfileBuilder:
-    """Return the builder for one of COMPATIBLE."""
+    """Return the profile builder for `provider`, which is one of COMPATIBLE."""
 
     def build(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
         from agent_ls.profiles.compatible import profile
@@ -146,7 +146,7 @@ def compatible_profile(provider: str) -> ProfileBuilder:
 
 
 def walkthrough_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
-    """Build the profile of the built-in walkthrough: Anthropic's tools and prompt, without its options."""
+    """Build the profile of the built-in walkthrough: Anthropic's tools and prompt, without provider options."""
     return replace(
         anthropic_profile(model or "walkthrough", facts, options),
         id="walkthrough",
@@ -161,9 +161,9 @@ NATIVE = (
     "anthropic",
     "openai",
     "gemini",
-)  # their maker has an agent of its own, whose tool names the models know
+)  # the companies of these models have agents of their own, and the models know the tool names of these agents
 
-# Providers that speak Chat Completions; `compatible` is any other server, by its base URL.
+# Providers with the Chat Completions API. `compatible` is any other server, given by its base URL.
 COMPATIBLE = (
     "openrouter", "deepseek", "groq", "mistral", "xai", "together", "moonshot", "zai", "cerebras",
     "ollama", "lmstudio", "llamacpp", "vllm", "compatible",

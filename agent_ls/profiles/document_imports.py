@@ -1,4 +1,4 @@
-"""Files that an instruction file imports: `@docs/style.md` in CLAUDE.md or GEMINI.md, followed within bounds."""
+"""Read the files that an instruction file imports, for example by `@docs/style.md` in CLAUDE.md or GEMINI.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _IMPORT = re.compile(r"(?<!\S)@((?:\\ |[^\s\\`])+)")
 
 
 def find_import_paths(text: str) -> list[str]:
-    """Return the paths that a text imports, as they are written; those in code do not count."""
+    """Return the paths that a text imports, as they are written. Paths in code are no imports."""
     found = (match[1].replace("\\ ", " ").rstrip(".,;:)") for match in _IMPORT.finditer(_CODE.sub("", text)))
     return [path for path in dict.fromkeys(found) if path]
 
@@ -31,10 +31,11 @@ def find_import_paths(text: str) -> list[str]:
 async def read_imports(
     environment: ExecutionEnvironment, path: str, text: str, left: list[int] | None = None, depth: int = 1
 ) -> AsyncIterator[tuple[str, str]]:
-    """Yield path and text of each file that `text`, the content of `path`, imports; an import before its importer.
+    """Yield path and text of each file that `text`, the content of `path`, imports, directly or indirectly.
 
-    A path is relative to the importing file. `environment` bounds what is read: for a file outside, the text says so.
-    A name without a file (`@ada`) is not an import. `left` counts the imports that may still be followed.
+    An imported file precedes the file that imports it. A path is relative to the importing file. If `environment`
+    refuses to read a file, the yielded text says so. A name without a file (`@ada`) is not an import. `left` counts
+    the imports that may still be followed.
     """
     rules = ntpath if environment.platform() == "windows" else posixpath
     left = left if left is not None else [MAX_IMPORTS]

@@ -1,4 +1,4 @@
-"""The environment facts in the system prompt, gathered once per session."""
+"""The part of the system prompt that describes the environment. Its facts are gathered once per session."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHORT_NAME_CHARS = 10  # characters of a displayed commit id
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentFacts:
-    """Facts that stay the same within a session, so that the prompt keeps the same bytes."""
+    """Facts about the environment. They do not change within a session, so that the prompt keeps the same bytes."""
 
     working_directory: str
     platform: str
@@ -24,7 +24,7 @@ class EnvironmentFacts:
 async def gather_environment_facts(
     environment: ExecutionEnvironment, *, today: str, trusted: bool
 ) -> EnvironmentFacts:
-    """Gather the facts. `today` is YYYY-MM-DD. `trusted`: the user trusts this workspace, so git may run in it."""
+    """Gather the facts. `today` is YYYY-MM-DD. `trusted`: the user trusts the workspace, so git may run there."""
     return EnvironmentFacts(
         environment.working_directory(),
         environment.platform(),
@@ -35,7 +35,7 @@ async def gather_environment_facts(
 
 
 def build_environment_block(facts: EnvironmentFacts, *, model: str, knowledge_cutoff: str) -> str:
-    """Render the facts. `model` is the model's display name; an empty `knowledge_cutoff` is left out."""
+    """Render the facts as text. `model` is the model's display name. An empty `knowledge_cutoff` is left out."""
     git = facts.git
     rows = [
         ("Working directory", facts.working_directory),

@@ -5,7 +5,8 @@ Two depths:
     without git   root, branch and HEAD, from the files of the repository
     with git      counts of changed files and the last commits, by two hardened read-only commands
 
-git runs only in a trusted workspace whose own config names no program that these commands would start.
+git runs only in a trusted workspace, and only if the repository's config names no program that these commands
+would start.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ GIT_ENVIRONMENT = {
     "LC_ALL": "C",
 }
 
-# Settings by which a repository's config makes the two commands start a program; an include can add any of
-# them. They are searched anywhere, also in comments, because a false alarm costs little.
+# Settings in a repository's config that make the two commands start a program. An include may add such a setting. The
+# whole text is searched, including comments, because a false alarm does little harm.
 _CONFIG_WITH_PROGRAMS = re.compile(r"fsmonitor|\[\s*(filter|include)", re.IGNORECASE)
 _OBJECT_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -83,15 +84,14 @@ async def take_git_snapshot(environment: ExecutionEnvironment, *, trusted: bool)
 
 
 async def names_no_programs(environment: ExecutionEnvironment, root: str) -> bool:
-    """Return whether the repository's own config names no program that a hardened git command would start."""
+    """Return True if the repository's config names no program that a hardened git command would start."""
     return not await (await _RepositoryFiles.find(environment, root)).config_names_programs()
 
 
 async def run_git(environment: ExecutionEnvironment, folder: str, command: str) -> str | None:
-    """Run a read-only command that begins with HARDENED_GIT; return its output, None if it could not be run
-    or failed.
+    """Run a read-only command that begins with HARDENED_GIT. Return its output, None if it failed or did not run.
 
-    Call this only for a trusted folder for which `names_no_programs` is true.
+    Call this only for a trusted folder for which `names_no_programs` returns True.
     """
     options = CommandOptions(TIMEOUT_MS, folder, GIT_ENVIRONMENT, argv=tuple(shlex.split(command)))
     try:
@@ -116,7 +116,11 @@ async def find_git_root(environment: ExecutionEnvironment) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _RepositoryFiles:
-    """The files of a repository. In a linked worktree `git_dir` is its own folder, `common_dir` the main one."""
+    """The files of a git repository.
+
+    In a linked worktree, `git_dir` is the folder of the worktree's own git files, and `common_dir` is the git folder
+    of the main worktree.
+    """
 
     environment: ExecutionEnvironment
     git_dir: str
@@ -137,7 +141,7 @@ class _RepositoryFiles:
         )
 
     async def head(self) -> tuple[str, str]:
-        """Return branch and commit, each "" if there is none."""
+        """Return the branch and the commit of HEAD, each "" if there is none."""
         head = (await self._read(self.git_dir, "HEAD")).strip()
         if not head.startswith("ref:"):
             return "", head if _OBJECT_NAME.fullmatch(head) else ""
@@ -148,7 +152,7 @@ class _RepositoryFiles:
         return branch, await self._read_commit(ref)
 
     async def config_names_programs(self) -> bool:
-        """Return whether the config names programs. Also True if the config exists but cannot be read."""
+        """Return whether the config names programs. A config that cannot be read counts as naming programs."""
         rules = _path_rules(self.environment)
         for path in (rules.join(self.common_dir, "config"), rules.join(self.git_dir, "config.worktree")):
             config = await _text(self.environment, path)
@@ -185,7 +189,7 @@ async def _text(environment: ExecutionEnvironment, path: str) -> str:
 
 
 async def _git(environment: ExecutionEnvironment, root: str, *commands: str) -> list[list[str] | None]:
-    """Run the commands at the same time; return the lines of each, None if it could not be run or failed."""
+    """Run the commands in parallel. Return the output lines of each command, None if it failed or did not run."""
     found: list[list[str] | None] = [None] * len(commands)
 
     async def run(place: int, command: str) -> None:

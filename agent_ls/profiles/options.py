@@ -11,7 +11,7 @@ from agent_ls.profiles.base import ProviderProfile
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """The catalogue's facts about a model. 0 and "" mean unknown; the family's own value is used then."""
+    """The properties of a model in the catalogue. For a value that is 0 or "", the family's value is used."""
 
     display_name: str = ""
     context_window_tokens: int = 0
@@ -27,12 +27,12 @@ class ModelFacts:
 class ProfileOptions:
     """Options that a host may set.
 
-    `base_prompt` replaces the family's own. `beta_headers` are added to those that the model needs (Anthropic
-    only). `background_processes` False removes the tools to start and follow background processes, `plan`
-    False the plan tool, `subagents` False the tools that start agents, `ask_user` False the tool that asks
-    the user. `think` and `submit` add tools that most models do not need: to note a thought, to hand in the
-    result and end the task. `native_names`: tools have the names of the family's own agent. `without` are
-    tools to leave out, by our names.
+    `base_prompt` replaces the family's base prompt. `beta_headers` are added to the headers that the model needs
+    (Anthropic only). False for one of these options removes tools: `background_processes` the tools to start and
+    follow background processes, `plan` the plan tool, `subagents` the tools that start agents, `ask_user` the tool
+    that asks the user. `think` adds a tool to note a thought, `submit` a tool to report the result and end the task;
+    most models need neither. `native_names`: tools have the names of the family's own agent. `without` are our names
+    of tools to leave out.
     """
 
     base_prompt: str = ""
@@ -52,12 +52,12 @@ DEFAULT_OPTIONS = ProfileOptions()
 
 
 class ProfileBuilder(Protocol):
-    """Interface of profile builders: creates the profile of one provider, built in or a host's own."""
+    """The interface of a function that creates the profile of one provider. A host may add such functions."""
 
     def __call__(self, model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
-        """Return a new profile with its own registry. `model` "" is the provider's default.
+        """Return a new profile with its own registry. `model` "" selects the provider's default model.
 
-        `create_profile` then adds `facts` to it and removes the tools of `options.without`.
+        `create_profile` then adds `facts` to the profile and removes the tools in `options.without`.
 
         Raises:
             ModelNeededError: there is no default model.
@@ -66,9 +66,7 @@ class ProfileBuilder(Protocol):
 
 
 def apply_facts(profile: ProviderProfile, facts: ModelFacts) -> ProviderProfile:
-    """Return the profile with the catalogue's facts. A capability requires that both profile and catalogue
-    have it.
-    """
+    """Return the profile with the values of `facts`. A capability stays True only if it is True in both."""
     return replace(
         profile,
         display_name=facts.display_name or profile.display_name,

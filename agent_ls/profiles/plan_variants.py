@@ -64,7 +64,7 @@ class DescribedItem(PlanItemArguments):
     ] = Field(description=_ONE)
 
 
-# gemini-cli's parameters: cancelled items leave the plan, blocked ones become pending.
+# gemini-cli's parameters: cancelled items are removed from the plan, and blocked items become pending.
 class DescribedArguments(PlanArguments):
     items: tuple[DescribedItem, ...] = Field(
         max_length=MAX_ITEMS,

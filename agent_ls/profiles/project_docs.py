@@ -32,11 +32,11 @@ class ProjectDocument:
 async def find_project_documents(
     environment: ExecutionEnvironment, family: Sequence[str] = ()
 ) -> tuple[ProjectDocument, ...]:
-    """Return AGENTS.md and the family's own files with their imports, those in deeper folders later, each
-    text once.
+    """Return AGENTS.md and the files named in `family`, with their imports. Each text is returned once.
 
-    The root is the git repository's, or the working directory outside of a repository. A file that cannot be
-    read is listed with the reason.
+    The search begins at the root of the git repository and ends at the working directory; files in deeper folders
+    follow. Outside of a repository only the working directory is searched. A file that cannot be read is returned
+    with the reason as its text.
     """
     root = await find_git_root(environment) or environment.working_directory()
     rules = ntpath if environment.platform() == "windows" else posixpath
@@ -51,7 +51,7 @@ async def documents_in(
     """Return the documents of these folders of the project at `root`, each text once."""
     found: dict[str, ProjectDocument] = {}
     async for document in _walk(environment, root, folders, (UNIVERSAL_DOCUMENT, *family)):
-        # Projects often link one name to the other, so the text of both is the same.
+        # Projects often make one instruction file a link to another, so both have the same text.
         found.setdefault(document.text, document)
     return tuple(found.values())
 
@@ -96,7 +96,10 @@ async def _document(environment: ExecutionEnvironment, path: str) -> str:
 
 
 def build_folders_layer(own: str, others: Sequence[str]) -> str:
-    """Describe a workspace of several folders by absolute paths; "" if there is only `own`, the working directory."""
+    """Describe a workspace of several folders by absolute paths. `own` is the working directory.
+
+    Return "" if there are no others.
+    """
     if not others:
         return ""
     lines = [
@@ -114,9 +117,9 @@ FOLDERS = (
 
 
 def build_documents_layer(documents: Sequence[ProjectDocument], *, trusted: bool = True) -> str:
-    """Return the documents as one text, "" if there are none; text over the budget is replaced by a marker.
+    """Return the documents as one text, "" if there are none. Text over the budget is replaced by a marker.
 
-    In a workspace that is not `trusted` they are presented as data and not as instructions.
+    If the workspace is not `trusted`, the documents are presented as data and not as instructions.
     """
     parts = _wrap_documents(documents, BUDGET_BYTES, trusted=trusted)
     return "\n\n".join([HEADING if trusted else HEADING_OF_DATA, *parts]) if parts else ""
@@ -125,8 +128,7 @@ def build_documents_layer(documents: Sequence[ProjectDocument], *, trusted: bool
 def build_nested_documents(documents: Sequence[ProjectDocument], left: int, *, trusted: bool) -> str:
     """Return the documents of folders below the working directory, in the form of `build_documents_layer`.
 
-    `left` is the number of bytes that remain of the budget; of a document that does not fit, only the name is
-    listed.
+    `left` is the number of bytes that remain of the budget. A document that exceeds it is listed by name only.
     """
     parts = _wrap_documents(documents, max(left, 0), trusted=trusted)
     return "\n\n".join([HEADING_OF_NESTED if trusted else HEADING_OF_DATA, *parts]) if parts else ""
@@ -136,7 +138,7 @@ def _wrap_documents(documents: Sequence[ProjectDocument], left: int, *, trusted:
     parts = []
     for document in documents:
         data = document.text.encode("utf-8")
-        text = data[:left].decode("utf-8", "ignore")  # ignores a character that the limit would split
+        text = data[:left].decode("utf-8", "ignore")  # drops a last character that the limit would split
         left -= len(data)
         text = text if trusted else text.replace("</project_document", "<\\/project_document")
         parts.append(_wrap_document(document.path, text if left >= 0 else f"{text}\n{TRUNCATED_MARKER}"))

@@ -13,7 +13,7 @@ from agent_ls.tools.registry import ToolRegistry
 
 @dataclass(frozen=True, slots=True)
 class PromptLayers:
-    """The text of each layer; "" for an absent one."""
+    """The texts of all layers; "" for a layer that is absent."""
 
     base: str
     environment: str
@@ -27,7 +27,7 @@ class PromptLayers:
 
 
 def build_tools_layer(registry: ToolRegistry) -> str:
-    """List each tool with the first paragraph of its description; the schemas are sent separately."""
+    """Return a list of the tools with the first paragraph of each description. Schemas are sent separately."""
     definitions = registry.definitions()
     if not definitions:
         return ""
@@ -37,7 +37,7 @@ def build_tools_layer(registry: ToolRegistry) -> str:
 
 
 def _gist(description: str) -> str:
-    """Return the first paragraph on one line."""
+    """Return the first paragraph of a description, joined to one line."""
     return " ".join(description.split("\n\n")[0].split())
 
 

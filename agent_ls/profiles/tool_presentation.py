@@ -1,7 +1,7 @@
-"""Present our tools under the names, parameters and descriptions that a model family knows.
+"""Present our tools to a model with the tool names, parameters and descriptions that its model family knows.
 
-Only the model sees the difference: arguments are converted before a tool gets them, so policy, events,
-summaries and clients always see our tools. Our own names of tools and parameters are accepted too.
+Arguments are converted before a tool gets them, so policy, events, summaries and clients always get our names. The
+model may also use our names of tools and parameters.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _SECTION = re.compile(r"^# (\w+)\n(.*?)(?=^# \w+\n|\Z)", re.MULTILINE | re.DOTAL
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter as presented to a family. `ours` is our name, `name` the family's; `description` "" keeps
-    ours.
+    """A parameter as presented to a model family. `ours` is our name, `name` the family's name of the parameter.
+
+    `description` "" keeps our description.
     """
 
     ours: str
@@ -41,11 +42,11 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class ToolPresentation:
-    """How one of our tools is presented to a family.
+    """The presentation of one of our tools to a model family.
 
-    `native` is the name of the family's own tool, "" for none. `parameters` are those sent to the model, in
-    order; () sends all. Parameters that our tool does not have are ignored. `variant` returns a tool to use
-    instead, if more than names differ.
+    `native` is the name of the corresponding tool of the family's own agent, "" for none. `parameters` are sent to
+    the model in this order; () sends all parameters. Names that our tool does not have are ignored. If the family's
+    tool differs in more than names, `variant` returns the tool to use instead.
     """
 
     native: str = ""
@@ -58,10 +59,11 @@ NativePresentations: TypeAlias = Mapping[str, Sequence[ToolPresentation]]
 
 @dataclass(frozen=True, slots=True)
 class FamilyPresentation:
-    """The presentation of all tools to a family, by our tool names.
+    """The presentations of all tools to a model family, by our tool names.
 
-    `native` are presentations used only with native names, where one of our tools corresponds to several or
-    works differently; `added` are tools without counterpart. `folder` contains `tools.md`, the descriptions.
+    `native` are presentations that are used only with native names: one of our tools corresponds to several tools of
+    the family, or works differently. `added` are tools of the family that correspond to no tool of ours. `folder`
+    contains `tools.md` with the descriptions.
     """
 
     folder: str
@@ -75,7 +77,7 @@ class FamilyPresentation:
         return (self.shapes.get(kind, ToolPresentation()),)
 
     def present(self, tool: Tool[Any], *, native: bool) -> Iterator[Tool[Any]]:
-        """Yield the tool in the form that the family knows; several tools if the family splits it."""
+        """Yield the tool in the form that the family knows. One tool may correspond to several tools of the family."""
         for shape in self.presentations_of(tool.kind, native=native):
             made = shape.variant(tool) if shape.variant else tool
             name = shape.native if native and shape.native else tool.kind
@@ -89,7 +91,7 @@ class FamilyPresentation:
             yield replace(made, name=name, known_as=known_as, description=text, arguments=arguments)
 
     def translate_names(self, text: str, *, native: bool) -> str:
-        """Replace our tool names in backticks by the family's."""
+        """Replace our tool names in backticks by the family's tool names."""
         if not native:
             return text
         for ours, theirs in self.name_mapping().items():
@@ -103,14 +105,14 @@ class FamilyPresentation:
         yield from (tool.name for tool in self.added)
 
     def name_mapping(self) -> Mapping[str, str]:
-        """Return our tool names with the family's name for each, where they differ."""
+        """Return the family's tool names by our tool names. Equal names are left out."""
         known = {kind: shape.native for kind, shape in self.shapes.items()}
         known |= {kind: shapes[0].native for kind, shapes in self.native.items()}
         return {ours: theirs for ours, theirs in known.items() if theirs and theirs != ours}
 
 
 def present_tools(profile: ProviderProfile, family: FamilyPresentation, *, native: bool) -> ProviderProfile:
-    """Return the profile with its tools presented for the family. Changes its registry in place."""
+    """Return the profile with its tools presented for the family. The profile's registry is changed in place."""
     registry = profile.registry
     tools = [tool for name in registry.names() if (tool := registry.lookup(name))]
     for tool in tools:
@@ -137,7 +139,10 @@ def load_descriptions(folder: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=256)  # cached, so that the schema of a class is generated once
 def present_arguments(arguments: type[Arguments], parameters: tuple[Parameter | str, ...]) -> type[Arguments]:
-    """Return a subclass whose schema has only these parameters; all others, and our own names, are still accepted."""
+    """Return a subclass of `arguments` whose schema has only `parameters`.
+
+    Calls may still use the other parameters and our own names.
+    """
     named = [Parameter(one) if isinstance(one, str) else one for one in parameters]
     wanted = [one for one in named if one.ours in arguments.model_fields]
     shown = tuple(one.name or arguments.parameter(one.ours) for one in wanted)
@@ -153,8 +158,8 @@ def present_arguments(arguments: type[Arguments], parameters: tuple[Parameter | 
         "derived_key": derive_key(arguments, "; ".join(map(str, wanted))),
         **{name: field for name, (_, field) in fields.items()},
     }
-    # pydantic's `create_model` accepts a base class or a configuration, not both, so it would need a second class. Each
-    # class takes half a millisecond of the start.
+    # pydantic's `create_model` accepts a base class or a configuration, but not both, so it would need a second class.
+    # Creating a class takes half a millisecond at start.
     return cast(
         "type[Arguments]", new_class(arguments.__name__, (arguments,), exec_body=lambda it: it.update(body))
     )

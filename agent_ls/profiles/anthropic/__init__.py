@@ -1,1 +1,1 @@
-"""The Anthropic family: edits by exact replacement, and commands of up to two minutes by default."""
+"""The Anthropic model family: edits by exact replacement of text, and a command timeout of two minutes by default."""

@@ -1,4 +1,4 @@
-"""Tools of Claude Code that split our tools differently: Task, TaskOutput, BashOutput, KillShell."""
+"""Tools of Claude Code that do not correspond one to one to our tools: Task, TaskOutput, BashOutput, KillShell."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def prepare_output(arguments: OutputArguments, context: ToolContext) -> Pr
         output = await prepared.run()
         *lines, state = output.text.split("\n")
         wanted = re.compile(arguments.filter)
-        # run in a thread, because a regular expression from the model can take very long
+        # run in a thread, because matching a regular expression of the model can take very long
         kept = await to_thread.run_sync(
             lambda: [line for line in lines if wanted.search(line)], abandon_on_cancel=True
         )

@@ -1,4 +1,4 @@
-"""Our tools with the names and parameters of Claude Code."""
+"""Names and parameters of Claude Code for our tools."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ CONTEXT_WINDOW_TOKENS = 200_000  # the smallest window of the family; newer mode
 
 INTERLEAVED_THINKING = "interleaved-thinking-2025-05-14"
 
-# Models that think between tool calls only if a header asks for it; later models need no header.
+# The models that think between tool calls only if a beta header is sent. Newer models need no header.
 BETA_HEADERS = (
     ("claude-opus-4-5", INTERLEAVED_THINKING),
     ("claude-sonnet-4-5", INTERLEAVED_THINKING),
@@ -36,6 +36,6 @@ def anthropic_profile(model: str, facts: ModelFacts, options: ProfileOptions) ->
 
 
 def beta_headers(model: str, chosen: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the headers that the model needs, then those that the host chose, each once."""
+    """Return the beta headers that the model needs, then the headers `chosen` by the host, without repetitions."""
     needed = tuple(beta for prefix, beta in BETA_HEADERS if model.startswith(prefix))
     return tuple(dict.fromkeys((*needed, *chosen)))

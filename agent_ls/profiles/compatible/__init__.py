@@ -1,1 +1,1 @@
-"""Models of servers that speak Chat Completions, on this machine or elsewhere."""
+"""Models of servers with the Chat Completions API, on this machine or on others."""

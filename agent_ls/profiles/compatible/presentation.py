@@ -1,4 +1,4 @@
-"""Our tools with few parameters, because smaller models do better with less choice."""
+"""Our tools with few parameters, because small models call such tools more reliably."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The profile of models behind Chat Completions: OpenRouter, Ollama, vLLM, llama.cpp, LM Studio and others."""
+"""The profile of models with the Chat Completions API: OpenRouter, Ollama, vLLM, llama.cpp, LM Studio and others."""
 
 from __future__ import annotations
 

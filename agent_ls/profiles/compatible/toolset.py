@@ -1,4 +1,4 @@
-"""The tools of models behind compatible servers: simple ones that most models can use."""
+"""The tools for models of compatible servers: simple tools that most models can use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_ls.tools.registry import ToolRegistry
 from agent_ls.tools.shell import shell_tool
 from agent_ls.tools.write_file import WRITE_FILE
 
-SHELL_TIMEOUT_MS = 10_000  # the session's own default
+SHELL_TIMEOUT_MS = 10_000  # equal to the default of sessions
 
 
 def build_toolset(*, background: bool) -> ToolRegistry:

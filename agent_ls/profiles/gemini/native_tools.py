@@ -1,4 +1,4 @@
-"""Tools of gemini-cli that differ from ours in more than names."""
+"""Tools of gemini-cli that differ from our tools in more than names."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class MemoryArguments(Arguments):
 
 
 async def _remember(arguments: MemoryArguments, context: ToolContext) -> Prepared:
-    """Prepare appending a line to the project's GEMINI.md, as an edit that the user reviews like any other."""
+    """Prepare an edit that appends a line to the project's GEMINI.md. The user reviews it like any other edit."""
     line = f"\n- {one_line(arguments.fact, 1_000)}\n"
     written = WriteFileArguments(file_path=MEMORY_FILE, content=line, append=True)
     return await prepare_write(written, context)

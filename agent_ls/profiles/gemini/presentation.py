@@ -1,4 +1,4 @@
-"""Our tools with the names and parameters of gemini-cli."""
+"""Names and parameters of gemini-cli for our tools."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The profile of Gemini's models.
 
-Safety settings and search grounding are provider options (`provider_options["gemini"]`): `safetySettings`,
-and `tools` with `{"googleSearch": {}}`, reach the request unchanged. The setting `providers.gemini.options`
-changes and adds to them. Not every model accepts grounding together with our functions, so `webSearch` sends
-a separate request.
+Safety settings and search grounding are provider options (`provider_options["gemini"]`). `safetySettings`, and
+`tools` with `{"googleSearch": {}}`, are added to the request unchanged. The setting `providers.gemini.options`
+overrides or extends these options. Not every model accepts grounding together with functions, so `webSearch` sends a
+separate request.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from agent_ls.profiles.gemini.toolset import build_toolset
 from agent_ls.profiles.options import ModelFacts, ProfileOptions, load_base_prompt
 
 DEFAULT_MODEL = "gemini-4-argon"
-CONTEXT_WINDOW_TOKENS = 1_048_576  # equal for every current model
+CONTEXT_WINDOW_TOKENS = 1_048_576  # the same for all current models
 
 HARMS = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
-# Programming terms such as "kill child" or "attack" trigger lower thresholds, so only probable harm is
-# blocked.
+# Only probable harm is blocked, because programming terms such as "kill child" or "attack" exceed lower thresholds.
 SAFETY: JsonObject = {
     "safetySettings": [
         {"category": f"HARM_CATEGORY_{harm}", "threshold": "BLOCK_ONLY_HIGH"} for harm in HARMS

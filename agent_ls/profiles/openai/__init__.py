@@ -1,1 +1,1 @@
-"""The OpenAI family: edits by v4a patches, commands of up to ten seconds by default."""
+"""The OpenAI model family: edits by v4a patches, and a command timeout of ten seconds by default."""

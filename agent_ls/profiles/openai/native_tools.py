@@ -1,4 +1,4 @@
-"""Tools of codex that split our tools differently: exec_command, write_stdin, list_dir, wait."""
+"""Tools of codex that do not correspond one to one to our tools: exec_command, write_stdin, list_dir, wait."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ class ExecArguments(ShellArguments):
 
 
 def build_exec_command(tool: Tool[Any]) -> Tool[Any]:
-    """Build exec_command from `tool`, our shell tool. Without a tool to follow processes, commands always run
-    in the foreground.
+    """Build exec_command from `tool`, our shell tool.
+
+    Commands always run in the foreground if there is no tool to follow background processes.
     """
     stays = "background" in tool.arguments.model_fields
 
@@ -117,7 +118,7 @@ def build_write_stdin(tool: Tool[Any]) -> Tool[Any]:
                 process_id, arguments.yield_time_ms, environment, arguments.offset, most
             )
 
-        if arguments.text and not is_interrupt:  # text typed into a shell is a command
+        if arguments.text and not is_interrupt:  # if the process is a shell, the text is a command
             folder = environment.working_directory()
             return Prepared(CommandEffect(arguments.text, folder, input_of=process_id), run)
         return Prepared(ProcessEffect(process_id, "kill" if is_interrupt else "read"), run)

@@ -1,4 +1,4 @@
-"""Our tools with the names and parameters of codex."""
+"""Names and parameters of codex for our tools."""
 
 from __future__ import annotations
 

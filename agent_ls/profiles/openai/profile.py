@@ -1,6 +1,6 @@
-"""The profile of OpenAI's models over the Responses API.
+"""The profile of OpenAI's models with the Responses API.
 
-Reasoning effort is a field of the request, so it needs no provider option.
+The reasoning effort needs no provider option, because it is a field of the request.
 """
 
 from __future__ import annotations
