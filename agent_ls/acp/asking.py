@@ -1,6 +1,6 @@
-"""Permission requests: build the options of an approval for a client, and interpret its answer. Pure.
+"""Permission requests: build the options that a client displays, and interpret the client's answer. Pure.
 
-An answer that was not offered, or is malformed, is a denial; only an offered option ever allows.
+A malformed answer, or an option that was not offered, counts as a denial.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ DENY_WITH_REASON = "deny-reason"
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a permission request. `rule` is stored with the answer, None for none. `asks_reason`:
-    after this option is selected, the user is asked for the reason.
+    """An option of a permission request. `rule` is the permission rule that selecting the option stores, or
+    None. `asks_reason`: after this option is selected, the user is asked for the reason.
     """
 
     id: str
@@ -52,8 +52,8 @@ class Option:
 def options_for(
     request: ApprovalRequested, *, shows_every_option: bool, asks_forms: bool
 ) -> tuple[Option, ...]:
-    """Return the options for an approval: one of each kind for most clients, because some map each kind to
-    one key. Clients that display each option by its name get every offered rule, the narrowest first.
+    """Return the options for an approval. Most clients get one option of each kind, because some map each
+    kind to one key. Clients that display each option by its name get every offered rule, the narrowest first.
     """
     if request.effect.get("type") == "TrustEffect":
         return (
@@ -131,7 +131,8 @@ def answer_of(result: object, options: Sequence[Option], by: str, reason: str = 
 def permission_call(
     request: ApprovalRequested, texts: Mapping[str, str | None], kind: str, raw_input: object
 ) -> dict[str, Any]:
-    """Return the `toolCall` of a permission request: the exact effect, so that the user sees what they allow.
+    """Return the `toolCall` of a permission request. It describes the exact effect, so that the user sees
+    what they allow.
 
     `texts` are the current texts of the files, by path.
     """

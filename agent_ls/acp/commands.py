@@ -51,7 +51,7 @@ def commands_update(in_files: Sequence[UserCommand], prompts: Sequence[PromptCom
 
 @dataclass(frozen=True, slots=True)
 class BuiltInCommands:
-    """Carries out the built-in commands. `by` is the name of the client that the user works in."""
+    """Implementation of the built-in commands. `by` is the name of the client that the user works in."""
 
     manager: SessionManager
     by: str

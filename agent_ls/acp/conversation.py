@@ -1,7 +1,8 @@
 """One session of an ACP client: updates in order, prompts and their answers, approvals and questions.
 
-Updates between prompts are held until the next prompt, because some clients drop them. Titles, usage,
-commands and options are sent at once. A prompt is answered after the last update of its turn.
+Updates between prompts are held until the next prompt, because some clients ignore updates outside a prompt.
+Titles, usage, commands and options are sent at once. The response to a prompt is sent after the last update
+of its turn.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ _KEY_KINDS = frozenset(("authentication", "configuration"))
 
 
 class NotBegunError(RpcError):
-    """The session was closed before this input began. The input can be sent again with the same `key`."""
+    """The session was closed before the turn of this message began. The message can be sent again with the
+    same `key`.
+    """
 
     def __init__(self, key: str) -> None:
         super().__init__(INTERNAL, _CLOSED, f"{_CLOSED}. Load it again to go on.")
@@ -73,8 +76,8 @@ class NotBegunError(RpcError):
 
 @dataclass(slots=True, eq=False)
 class _Prompt:
-    """An input whose answer the client waits for. `error` and `limit` are the error and the limit that the
-    turn reported. `is_work`: the turn has no input, so no event announces its start.
+    """A prompt request that has no response yet. `error` and `limit` are the error and the limit that the
+    turn reported. `is_work`: the turn has no user message, so no event announces its start.
     """
 
     key: str
@@ -93,7 +96,7 @@ class _Prompt:
 
 
 class AcpConversation:
-    """Sends the events of `live` to the client from its creation on. `tasks` runs its background tasks."""
+    """One session of the client: sends the events of `live` to the client. `tasks` runs background tasks."""
 
     def __init__(
         self,
@@ -171,7 +174,8 @@ class AcpConversation:
         return bool(self._prompts) or self._steered
 
     async def prompt(self, text: str, images: Sequence[ImagePart] = (), key: str = "") -> str:
-        """Run an input to its end and return the stop reason. `key` identifies an input that was sent before.
+        """Run the turn of a user message and return the stop reason. `key` identifies a message that is sent
+        again.
 
         Raises:
             NotBegunError. RpcError: the turn failed.
@@ -200,7 +204,7 @@ class AcpConversation:
         return prompt.outcome
 
     async def work(self, start: Callable[[], object]) -> str:
-        """Run a turn that has no input (`/compact`) to its end, and return the stop reason."""
+        """Run a turn that has no user message (`/compact`) to its end, and return the stop reason."""
         prompt = _Prompt(new_id("acp"), is_work=True)
         self._prompts.append(prompt)
         self._current = self._current or prompt
@@ -320,7 +324,7 @@ class AcpConversation:
                 self._requests.resolved(request_id, decision)
             case QuestionAsked():
                 if not self._requests.question(event) and (current := self._current):
-                    # The next prompt answers the question, so this prompt is answered now.
+                    # The client's next prompt is the answer to the question, so respond to this prompt now.
                     self._current = None
                     current.finish("end_turn")
             case QuestionAnswered(question_id=question_id):
@@ -336,7 +340,7 @@ class AcpConversation:
         self._tick()
 
     async def _begin(self, event: UserInput) -> None:
-        """Handle the start of an input: first answer the previous prompt."""
+        """Handle the event that a user message starts a turn. The previous prompt is answered first."""
         prompt = next((it for it in self._prompts if it.key == event.client_key), None)
         if self._current and self._current is not prompt:
             await self._answer(self._current, "completed")
@@ -360,7 +364,7 @@ class AcpConversation:
             if prompt.is_work or (prompt.is_cancelled and prompt.queued_id):
                 prompt.finish("cancelled" if prompt.is_cancelled else "end_turn")
             elif prompt.queued_id in waiting and not prompt.done.is_set() and not self.live.session.is_busy:
-                # The prompt before this one failed, so the queue is held. The client waits for this prompt:
+                # The previous prompt failed, so the queue is paused. The client waits for this prompt, so
                 # start it.
                 self.live.session.change_queue(StartNow(prompt.queued_id))
                 break
@@ -387,8 +391,8 @@ class AcpConversation:
         return RpcError(AUTH_REQUIRED if needs_key else INTERNAL, error.message, words)
 
     def _give_up(self, prompt: _Prompt) -> None:
-        """Handle a request that the client cancelled. If the cause is the end of the process, a turn that
-        waits for the user keeps waiting.
+        """Handle a request that the client cancelled. If the client has disconnected or the process is
+        ending, the turn is not interrupted.
         """
         if self._wire.is_over:
             return
@@ -407,13 +411,13 @@ class AcpConversation:
             self._tasks.start_soon(self._send_output)
 
     async def _send_output(self) -> None:
-        """Send the end of the output a few times a second to clients that have no terminals."""
+        """Send the last part of command output a few times a second, to clients that display no terminals."""
         await anyio.sleep(OUTPUT_EVERY_S)
         self._ticking = False
         if not self.is_over:
             self.send(*self.mapper.outputs())
 
     def _kind_of(self, name: str) -> str:
-        """Return our name of a tool that may have another name for the model."""
+        """Return the agent-ls name of a tool. `name` is the model's name for the tool."""
         tool = self.live.session.profile.registry.lookup(name)
         return tool.kind if tool else name

@@ -1,6 +1,7 @@
 """Convert changes of files to ACP's diffs: old text and new text, from the unified diff in events. Pure.
 
-An event has only the diff. Together with the file's text before or after the change, it gives both texts.
+An event has only the diff. The missing text is computed from the diff and the file's text before or after the
+change.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class DiffHunk:
 
 
 def hunks_of(diff: str) -> tuple[DiffHunk, ...]:
-    """Return the hunks of one file's unified diff; none for a diff of bytes, or of a move without changes."""
+    """Return the hunks of one file's unified diff; none for a binary file, or for a file that only moved."""
     found: list[DiffHunk] = []
     starts: tuple[int, int] | None = None
     old: list[str] = []

@@ -1,4 +1,6 @@
-"""Requests beyond the protocol: steering a running turn, changes and decisions, the queue, rules, and take-over."""
+"""Handlers of requests that ACP does not define: steering a running turn, changes and decisions, the queue,
+rules, and take-over.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,7 @@ class Extensions:
         return AcpHunksResult(hunks=tuple(_hunk(it) for hunks in found.values() for it in hunks))
 
     async def _review(self, params: AcpReview) -> AcpReviewResult:
-        """Decide about changes of the named session; ids of other sessions are ignored."""
+        """Accept or reject changes of the named session. Hunk ids of other sessions are ignored."""
         manager = self._sessions.manager
         conversation = await self._sessions.conversation(params.session_id)
         manager.owners.demand(conversation.live)

@@ -1,7 +1,8 @@
 """An environment whose files may be open in an ACP client: unsaved text of the client is read and never overwritten.
 
-The protocol reports no versions and no changes. So the disk is always read too. A client's answer counts only
-if it differs from the disk in more than line ends, and a write counts only after it was read back.
+The protocol reports no versions and no changes. So the disk is always read too. The client's text is used
+only if it differs from the disk in more than line ends. A write counts as done only after the text was read
+back.
 """
 
 from __future__ import annotations
@@ -96,7 +97,9 @@ class _Landed:
 
 
 class ClientFilesEnvironment(ForwardingEnvironment):
-    """`inner` is the disk. Text files below 2 MiB are read from the client too, and written through it."""
+    """An environment that reads text files below 2 MiB from the client too, and writes them through the
+    client. `inner` reads and writes the disk.
+    """
 
     def __init__(self, inner: ExecutionEnvironment, client: ClientTexts) -> None:
         super().__init__(inner)
@@ -114,7 +117,8 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         return await self.inner.file_exists(path) or await self._in_client(path)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        # From here on the commit is completed or reverted. The time limits of the client's answers bound it.
+        # From here on the commit is completed or reverted. It cannot wait for ever, because the client's
+        # answers have time limits.
         states: Sequence[FileState] = ()
         with anyio.CancelScope(shield=True):
             states = await self._commit(writes, attribution)
@@ -254,7 +258,9 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         return FileState(state.path, write.base if base is None else base, state.after, note=state.note)
 
     async def _take_back(self, landed: Sequence[_Landed], attribution: Attribution, error: EnvError) -> None:
-        """Reverse the changes that were made before a later file failed; raises only if that fails."""
+        """Reverse the changes of earlier files after a later file failed. Raises only if a change cannot be
+        reversed.
+        """
         unrestored = []
         for item in reversed(landed):
             path, before, after = item.write.path, item.write.base, item.state.after
@@ -281,7 +287,7 @@ def _seen(disk: bytes | None, client_text: str | None) -> _Seen:
         return _Seen(disk, disk)
     if (
         client_text is None or not is_encodable(client_text) or (client_text == "" and disk)
-    ):  # an empty answer for a file that has text is not an answer
+    ):  # an empty text for a file that is not empty on disk counts as no answer
         return _Seen(disk, disk)
     if disk is None:
         return (

@@ -15,7 +15,7 @@ MAX_CHARS = 10_000
 
 
 def question_form(session_id: str, event: QuestionAsked) -> dict[str, Any]:
-    """Return the parameters of the request: the choices, and a field for a free answer."""
+    """Return the parameters of a form with the choices of the question and a field for a free answer."""
     properties: dict[str, Any] = {}
     words = {"type": "string", "title": "Answer", "maxLength": MAX_CHARS}
     if not event.choices:

@@ -1,6 +1,7 @@
 """Build the answer to `initialize`: the capabilities of this agent. Imports nothing large.
 
-A client displays nothing before this answer, so it is built as plain JSON from the message alone.
+A client displays nothing before it has this answer. So the answer is plain JSON, built from the request
+alone.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def has_usable_provider() -> bool:
     """Return whether a provider can probably be used now: it has a key, or the user has chosen one that needs
     none.
 
-    This only looks at the environment and the user's own files. The first model call shows whether it works.
+    Only the environment and the user's own files are checked. The first model call shows whether the provider
+    works.
     """
     for row in VARIABLES.values():
         if any(os.environ.get(key, "").strip() for key in row.keys):

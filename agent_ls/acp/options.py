@@ -75,7 +75,7 @@ def config_options(session: SessionSummary, choices: Choices) -> list[dict[str, 
 
 
 def efforts_of(session: SessionSummary, choices: Choices) -> tuple[str, ...]:
-    """Return the efforts that the session's model accepts, and the one that is set."""
+    """Return the reasoning efforts that the session's model accepts, and the current effort."""
     known = next(
         (it for it in choices.models if (it.provider, it.id) == (session.provider, session.model)), None
     )
@@ -88,7 +88,7 @@ def model_value(provider: str, model: str) -> str:
 
 
 def read_change(config_id: object, value: object, session: SessionSummary, choices: Choices) -> OptionChange:
-    """Return the arguments of the session for a changed option.
+    """Return the session settings to change for an option that the client has changed.
 
     Raises:
         RpcError: unknown option, or a value that was not offered.

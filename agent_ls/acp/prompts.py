@@ -125,7 +125,7 @@ def mention(uri: str, name: object = None) -> str:
 
 
 def file_and_lines(uri: str) -> tuple[str, tuple[int, int] | None]:
-    """Return the path of a file uri ("" for another scheme), and the lines that it names, from 1."""
+    """Return the path of a file uri ("" for another scheme), and the line range in its fragment, from 1."""
     parts = urlsplit(uri)
     if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
         return "", None

@@ -170,7 +170,7 @@ class UserRequests:
         if decision == "allow" and (call_id := self._requests.pop(request_id, "")):
             self._sender.send(*self._mapper.moved(call_id, "in_progress"))
 
-    # --- changes that are shown before they are made
+    # --- changes that the user reviews before they are applied
 
     def _proposed(self, call_id: str = "") -> list[Hunk]:
         found = self._review.open_hunks(session_id=self._live.id).values()
@@ -228,7 +228,9 @@ class UserRequests:
     # --- questions
 
     def question(self, event: QuestionAsked) -> bool:
-        """Ask by a form. Returns False if the client has no forms; then the next prompt is the answer."""
+        """Ask the question in a form. Returns False if the client supports no forms; then the user's next
+        prompt is the answer.
+        """
         if not (self._client.asks_forms and self._sender.is_sending):
             return False
         scope = self._asking[event.question_id] = anyio.CancelScope()
@@ -236,7 +238,7 @@ class UserRequests:
         return True
 
     def answered(self, question_id: str) -> None:
-        """Close the form of a question that was answered, here or in another client."""
+        """Close the form of a question that the user has answered in this client or in another one."""
         if scope := self._asking.get(question_id):
             scope.cancel()
 

@@ -1,4 +1,4 @@
-"""Convert the MCP servers that a client sends with a session to the form of our own configuration. Pure."""
+"""Convert the MCP servers that a client sends with a session to agent-ls's own configuration format. Pure."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class ClientServers:
 
 
 def read_client_servers(given: object) -> ClientServers:
-    """Read `mcpServers` of a request. Only the form of the entries is checked here; they are validated later,
-    like those in files.
+    """Read `mcpServers` of a request. Only the structure of the entries is checked here. They are validated
+    later, like entries in configuration files.
     """
     if given is None:
         return ClientServers()
@@ -39,8 +39,8 @@ def read_client_servers(given: object) -> ClientServers:
 
 
 def _entry(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the entry with its lists of `name` and `value` converted to objects. Malformed parts stay and are
-    refused later.
+    """Return the entry with its lists of `name` and `value` converted to objects. Malformed parts are not
+    changed here; the validation refuses them later.
     """
     entry = {key: value for key, value in raw.items() if key not in ("name", "_meta")}
     for key in ("env", "headers"):

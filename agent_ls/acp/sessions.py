@@ -97,7 +97,7 @@ class OpenSessions:
     # --- start
 
     async def _initialize(self, params: Params) -> Any:
-        """Answer a second `initialize`, or a first one that was malformed. It changes nothing."""
+        """Answer a second `initialize`, or a first one that was malformed. The request changes nothing."""
         if type(params.get("protocolVersion")) is not int:
             raise invalid("The client named no protocol version", "Update the client.")
         return initialize_result(self.client)
@@ -135,7 +135,7 @@ class OpenSessions:
         last = live.session.last_seq
         try:
             events = await anyio.to_thread.run_sync(live.events_since, 0, last)
-        # Remove the conversation: a later prompt must not use one whose events are not followed.
+        # Remove the conversation: its events are not sent, so a later prompt must not use it.
         except BaseException:
             conversation.drop()
             raise
@@ -155,7 +155,7 @@ class OpenSessions:
         return WireReply(result, partial(conversation.send, await _commands_of(conversation.live)))
 
     async def _opened(self, params: Params) -> AcpConversation:
-        """Return the session to load or resume, whose events are not sent yet."""
+        """Open the session to load or resume, and return it. Its events are not sent to the client yet."""
         session_id = _session_id(params)
         others = _other_folders(params) if "additionalDirectories" in params else None
         live = await self._live(session_id)
@@ -214,7 +214,7 @@ class OpenSessions:
             try:
                 reason = await conversation.prompt(text, prompt.images)
             except NotBegunError as closed:
-                # A failed earlier input has closed the session; this input opens it again.
+                # An earlier message failed and closed the session; this message opens the session again.
                 await conversation.live.ended.wait()
                 again = await self.conversation(conversation.id)
                 reason = await again.prompt(text, prompt.images, closed.key)
@@ -229,7 +229,7 @@ class OpenSessions:
         )
 
     async def conversation(self, session_id: str) -> AcpConversation:
-        """Return a session of this client. One that an error has closed is opened again.
+        """Return a session of this client. A session that an error has closed is opened again.
 
         Raises:
             RpcError: no session of this id was opened by this client.
@@ -338,7 +338,9 @@ class OpenSessions:
     # --- MCP servers of the client
 
     def _take_servers(self, conversation: AcpConversation, params: Params) -> None:
-        """Store the servers of this request. The next message connects those that the user approves."""
+        """Store the servers of this request. Servers that the user approves are connected at the next
+        message.
+        """
         if "mcpServers" not in params:
             return
         before, found = self._servers_of(conversation.id), read_client_servers(params["mcpServers"])
@@ -357,8 +359,8 @@ async def _commands_of(live: LiveSession) -> Update:
 
 
 async def _with_command(live: LiveSession, prompt: Prompt) -> str:
-    """Return the text of a prompt. If it begins with a command or skill, the instructions of that are
-    included.
+    """Return the text of a prompt. If the prompt begins with a command or skill, the instructions of the
+    command or skill are included.
     """
     text = await live.skills.expand(prompt.command, prompt.arguments) if prompt.command else None
     if text is None and any(it.name == prompt.command for it in live.mcp_prompts()):

@@ -65,7 +65,7 @@ _VERBS = {
     "edit_file": "Edit", "write_file": "Write", "apply_patch": "Patch", "edit_notebook": "Edit", "web_fetch": "Fetch",
     "web_search": "Search the web for", "plan": "Plan", "think": "Think", "ask_user": "Ask",
 }  # fmt: skip
-"""Words that precede the summary of a call, by our name of the tool."""
+"""Words that precede the summary of a call, by the agent-ls name of the tool."""
 _PLAN_STATUS = {"pending": "pending", "active": "in_progress", "done": "completed"}
 _ORDER = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
 _NAMESPACE = uuid.UUID("6b0a3c0e-6c55-4f4c-9d2f-5a1f5c1f0b11")
@@ -111,9 +111,9 @@ class _Call:
 
 
 class UpdateMapper:
-    """Maps the events of one session. `kind_of` returns our name of a tool that a model may know by another.
-    `shows_terminals`: the client displays output of commands by itself. `is_replay`: the user's messages are
-    sent too. `text_of` returns the current text of a file.
+    """Maps the events of one session. `kind_of` returns the agent-ls name of a tool; models may use another
+    name. `shows_terminals`: the client displays output of commands by itself. `is_replay`: the user's
+    messages are sent too. `text_of` returns the current text of a file.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class UpdateMapper:
         self._sent: dict[str, int] = {}
         self._agents: dict[str, str] = {}
 
-    # --- facts
+    # --- properties
 
     @property
     def has_output(self) -> bool:
@@ -205,7 +205,7 @@ class UpdateMapper:
         return found
 
     def moved(self, call_id: str, status: str) -> list[Update]:
-        """Return the status of a call if it is a step forward."""
+        """Return the update of a call's status; none if the status would go back."""
         call = self._calls.get(call_id)
         if call is None or _ORDER[status] <= _ORDER[call.status]:
             return []

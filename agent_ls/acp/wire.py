@@ -1,4 +1,4 @@
-"""JSON-RPC over lines: one object a line in both directions, requests matched to answers, cancellation.
+"""JSON-RPC over lines: one object per line in both directions, responses matched to requests, cancellation.
 
 This module knows no method of ACP. One thread reads and another writes, so that a client that stops reading,
 or never sends, does not block the event loop. All callbacks run on the event loop.
@@ -48,7 +48,9 @@ class Dropped(Exception):
 
 @dataclass(slots=True)
 class _Asked:
-    """A request to the client. `answered` is set with `result` or `error`, or with neither if it disconnects."""
+    """A request to the client. `answered` is set with `result` or `error`, or with neither if the client
+    disconnects.
+    """
 
     has_answer: bool = False
     answered: anyio.Event = field(default_factory=anyio.Event)
@@ -291,7 +293,9 @@ class LineWriter:
 
 
 def read_lines(fd: int, rest: bytes, take: Callable[[bytes], None], ended: Callable[[], None]) -> None:
-    """Read lines in a daemon thread; `rest` was read before. `ended` is called in any case."""
+    """Read lines in a daemon thread; `rest` are the bytes already read. `ended` is called at the end in any
+    case.
+    """
     token = current_token()
 
     def run() -> None:
