@@ -18,7 +18,7 @@ TOKEN_BYTES = 32
 
 class Access:
     """Valid tokens and cookies of one panel process. `port` is part of the cookie's name, because all ports
-    share cookies.
+    of a host share cookies.
     """
 
     def __init__(self, port: int) -> None:
@@ -63,7 +63,9 @@ def _among(given: str, known: set[str]) -> str | None:
 
 
 def is_loopback_host(host: str) -> bool:
-    """Return whether a header `Host` names this machine. Any port is accepted, because a tunnel has its own."""
+    """Return whether a header `Host` names this machine. Any port is accepted, because a tunnel may use
+    another port.
+    """
     try:
         name = urlsplit(f"//{host}").hostname or ""
     except ValueError:

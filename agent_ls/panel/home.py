@@ -1,4 +1,6 @@
-"""The server of the panel itself: it lists sessions, and owns those that are opened or taken over in the panel."""
+"""The server of the panel itself: it lists sessions, and owns the sessions that are opened or taken over in
+the panel.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,12 @@ from agent_ls.server.transport.framing import frame
 from agent_ls.store.locks import process_with_id
 
 START_S = 120.0
-"""Time limit for the start of a server. It starts in a second; on a machine that is very busy it takes
-longer.
+"""Time limit for the start of a server. A start takes a second, or longer on a very busy machine.
 """
 
 POLL_S = 0.05
 SETTLE_S = 8.0
-"""Time limit for the end of a server. A server that loses its client takes at most six seconds."""
+"""Time limit for the exit of a server. A server that loses its client takes at most six seconds."""
 
 
 class HomeStartError(Exception):
@@ -35,8 +36,8 @@ class HomeStartError(Exception):
 
 
 class HomeServer:
-    """A server as a child process, like one that an editor starts. The panel connects to its local channel,
-    as to all servers.
+    """A server as a child process, like one that an editor starts. The panel connects to the child's local
+    channel, as it does to servers of editors.
     """
 
     def __init__(self, process: anyio.abc.Process, folder: str) -> None:
@@ -52,7 +53,7 @@ class HomeServer:
             HomeStartError.
         """
         with anyio.move_on_after(START_S):
-            while not self.socket.exists():  # the system sends no event for it
+            while not self.socket.exists():  # poll, because no event announces the socket
                 if self._process.returncode is not None:
                     break
                 await anyio.sleep(POLL_S)
@@ -60,7 +61,7 @@ class HomeServer:
             raise HomeStartError("the server of the panel did not start; `agent-ls doctor` may show why")
 
     async def discard_output(self) -> None:
-        """Read and discard the server's messages to its editor, until their end. None needs an answer,
+        """Read and discard the server's messages to its editor, until their end. No message needs an answer,
         because this client has announced no capabilities.
         """
         assert self._process.stdout

@@ -45,7 +45,7 @@ class Link:
         self._has_ended = False
 
     async def greet(self) -> None:
-        """Send the token and the capabilities. The answer is read after `run` was started."""
+        """Send the token and the capabilities. `run` reads the answer later."""
         token = await anyio.to_thread.run_sync(read_channel_token)
         params = {
             "processId": os.getpid(),
@@ -104,7 +104,7 @@ class Link:
             async with self._sending:
                 await self._stream.send(frame(body))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return  # the reader also detects the loss, and answers waiting requests
+            return  # the reading task also detects the lost connection, and answers waiting requests
 
 
 async def open_link(

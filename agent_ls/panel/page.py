@@ -54,7 +54,7 @@ class File:
 
 
 def load_page(folder: Path = FOLDER) -> Mapping[str, File]:
-    """Return the files by path of the URL. No other path is ever read.
+    """Return the files of the page by URL path. No other file is ever read.
 
     Raises:
         PageMissingError: a file is missing.

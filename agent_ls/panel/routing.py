@@ -1,7 +1,8 @@
 """Pass the messages of one page to the servers that own its sessions, and their events to the page.
 
-A message of the page is a JSON-RPC request with a member `session`, the id of the session that it is about. The page
-subscribes to a session at its owner; if the owner has no channel, at the panel's own server, which follows the log.
+A message of the page is a JSON-RPC request with a member `session`, the id of the session that the message is
+about. The page subscribes to a session at its owner; if the owner has no channel, at the panel's own server,
+which follows the log.
 """
 
 from __future__ import annotations

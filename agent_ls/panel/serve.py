@@ -89,8 +89,8 @@ async def run_panel(
 ) -> int:
     """Serve until a signal. Returns the exit code of the process.
 
-    New sessions work in `folder`. `announce` gets a function that returns a new link each time; it may run until it is
-    cancelled.
+    New sessions work in `folder`. `announce` gets a function that returns a new link each time; `announce`
+    may run until it is cancelled.
 
     Raises:
         OSError: the address cannot be used, or the panel's server cannot be started.
