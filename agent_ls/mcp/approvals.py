@@ -1,5 +1,5 @@
-"""Store the user's decisions about MCP servers, and the tools of each server at that time, in one readable
-file.
+"""Store the user's decisions about MCP servers, and the tools that each server had at the time of the
+decision, in one readable file.
 
 ROOT/mcp-servers.json     {"version": 1, "mcp-servers": [{"digest", "name", "decision", "folder", "decided", "tools"}]}
 """
@@ -19,11 +19,11 @@ Decision: TypeAlias = Literal["allowed", "denied", ""]
 
 @dataclass(frozen=True, slots=True)
 class ApprovedServer:
-    """A stored decision. `decision` "": the server is the user's own, so the user was not asked. `tools` are
-    definitions by tool name.
+    """A stored decision. `decision` "": the server comes from the user's own configuration, so the user was
+    not asked. `tools` are definitions by tool name.
 
-    `folder` is the only folder for which the decision is valid, "" for all. `is_off`: the user
-    switched it off.
+    `folder` is the only folder for which the decision is valid, "" for all. `is_off`: the user switched the
+    server off.
     """
 
     digest: str

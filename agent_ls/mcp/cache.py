@@ -1,4 +1,5 @@
-"""Cache the tools, prompts and resources of servers, so that the first request of a session need not wait for them.
+"""Cache the tools, prompts and resources of servers, so that the first request of a session need not wait for
+the servers.
 
 ROOT/mcp-cache/DIGEST.json, one file for each server configuration.
 """

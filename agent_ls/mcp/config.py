@@ -1,4 +1,6 @@
-"""Pure: the configuration of an MCP server, the digest that identifies it in approvals, and its variables."""
+"""Pure: the configuration of an MCP server, the digest that identifies the configuration in approvals, and
+the variables in the configuration.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from agent_ls.mcp.entry import ServerEntry
 
 Source: TypeAlias = Literal["user", "client", "settings", "project"]
 """`user`: the user's own file. `client`: given by the ACP client for one session. `settings`: the editor's settings.
-The last two may be set by the workspace, which is not trusted. `project`: a file of the project."""
+`client` and `settings` may contain values from the workspace, which is not trusted. `project`: a file of the
+project.
+"""
 
 NEEDS_APPROVAL: frozenset[Source] = frozenset(("client", "settings", "project"))
 
@@ -36,7 +40,7 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Confined:
-    """The sandbox of a server. `writable` are folders in addition to the session's."""
+    """The sandbox of a server. `writable` are writable folders in addition to the session's folder."""
 
     network: bool = False
     writable: tuple[str, ...] = ()
@@ -84,8 +88,8 @@ class ServerConfig:
         """Return a hash of everything that an approval displays. If the command, a variable or the URL
         changes, the user is asked again.
 
-        Values of secrets are left out of the hash, because they change: a client sends the values themselves,
-        while files only name variables.
+        Values of secrets are left out of the hash, because secrets change without a change of the server. An
+        ACP client sends the values themselves, while files only name variables.
         """
         target = self.target
         parts: list[Any] = [self.name, type(target).__name__, self.trusts_annotations]
@@ -104,7 +108,7 @@ class ServerConfig:
 
     @property
     def is_literal(self) -> bool:
-        """Return whether the texts of the configuration are literal, so that no variables are replaced."""
+        """Return whether `${…}` in the texts of the configuration is literal text, not a variable to replace."""
         return self.source == "client"
 
     @property
@@ -145,7 +149,7 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
     """Parse the configuration of one server.
 
     Raises:
-        ConfigError: it has neither a command nor a URL, or both, or an unknown key.
+        ConfigError: the entry has neither a command nor a URL, or both, or an unknown key.
     """
     if not isinstance(raw, Mapping):
         raise ConfigError("is not an object")
@@ -173,7 +177,7 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         allow=tuple(entry.tools.allow),
         deny=tuple(entry.tools.deny),
         timeout_ms=entry.timeout_ms,
-        # A project cannot make its own servers need fewer approvals.
+        # A project's file cannot reduce the approvals that the project's servers need.
         trusts_annotations=entry.trust == "annotations" and source != "project",
         oauth_client_id=entry.oauth_client_id,
     )
@@ -282,7 +286,7 @@ def _input(name: str, server: str, values: Values) -> str:
 
 
 def secret_values(template: ServerConfig, ready: ServerConfig) -> Iterator[str]:
-    """Yield the secrets in a configuration with values: of headers, of inputs, and of variables with secret names."""
+    """Yield the secret values in `ready`: values of headers, of inputs, and of variables with secret names."""
     match template.target, ready.target:
         case (HttpTarget(), HttpTarget(headers=headers)):
             for _, value in headers:
@@ -299,7 +303,8 @@ def is_secret_name(name: str) -> bool:
 
 
 def shown_variables(config: ServerConfig) -> tuple[str, ...]:
-    """Return the variables or headers that a server gets, for an approval. Secret values are left out.
+    """Return the variables or headers that a server gets, as an approval displays them. Secret values are
+    left out.
 
     A value from the user's environment is displayed as the name of its variable, also in headers.
     """

@@ -1,7 +1,7 @@
-"""The tools `find_tools` and `call_tool`: with many server tools, the model searches them instead of getting
-all definitions.
+"""The tools `find_tools` and `call_tool`: if servers offer many tools, the model searches the tools and does
+not get all definitions.
 
-Both definitions are fixed, so that the beginning of all requests of a session stays the same.
+The definitions of both tools never change, so that all requests of a session begin with the same text.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ FIND_TOOLS = "find_tools"
 CALL_TOOL = "call_tool"
 MAX_FOUND = 10
 MAX_LISTED = 40
-"""Maximum number of tools whose definitions are sent. With more tools, the model searches them, even if their
-definitions are short.
+"""Maximum number of server tools whose definitions are sent. With more tools, the model uses `find_tools`,
+even if the definitions are short.
 """
 
 _WORD = re.compile(r"[a-z0-9]+")

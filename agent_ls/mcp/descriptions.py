@@ -14,8 +14,8 @@ Era: TypeAlias = Literal["modern", "legacy"]
 
 @dataclass(frozen=True, slots=True)
 class ServerTool:
-    """A tool as its server describes it. The hints are the server's own claims: True, False, or None if it makes
-    none.
+    """A tool as its server describes it. The hints are the server's own claims; None if the server makes no
+    claim.
     """
 
     name: str
@@ -70,7 +70,9 @@ class ServerResource:
 
 @dataclass(frozen=True, slots=True)
 class ServerDescription:
-    """The description of a connected server. `invalid` has a sentence for each invalid part that was left out."""
+    """The description of a connected server. `invalid` has a sentence for each invalid entry that was left
+    out.
+    """
 
     title: str = ""
     version: str = ""
@@ -85,7 +87,9 @@ class ServerDescription:
 
 @dataclass(frozen=True, slots=True)
 class ResultBlock:
-    """One part of a result. `data` is base64; `uri` and `name` are those of a resource or a link to one."""
+    """One part of a result. `data` is base64; `uri` and `name` belong to a resource or to a link to a
+    resource.
+    """
 
     kind: Literal["text", "image", "audio", "resource", "link"]
     text: str = ""

@@ -66,7 +66,7 @@ def _choices(raw: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def asks_for_secret(message: str, fields: tuple[FormField, ...]) -> bool:
-    """Return whether a form seems to ask for a password or a key, which the protocol forbids."""
+    """Return whether a form seems to ask for a password or a key. The protocol forbids such forms."""
     texts = (message, *(f"{it.name} {it.title} {it.description}" for it in fields))
     return any(SECRET_WORDS.search(text.replace("_", " ")) for text in texts)
 

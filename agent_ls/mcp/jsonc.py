@@ -14,7 +14,7 @@ def parse_jsonc(text: str) -> Any:
     """Parse JSON with comments and trailing commas.
 
     Raises:
-        ValueError: the text is not valid JSON even without them.
+        ValueError: the text is not valid JSON even without comments and trailing commas.
     """
     plain = _SKIP.sub(_without_comment, text.removeprefix("\ufeff"))
     plain = _COMMA.sub(lambda found: found[0] if found[0].startswith('"') else "", plain)

@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import httpx2
 
 JudgeAddress = Callable[[str], Awaitable[str]]
-"""Returns the reason why requests to a host are not allowed (it is in a private network), "" if they are
-allowed.
+"""Returns why requests to a host are not allowed (the host is in a private network), "" if they are allowed.
 """
 
 
 class HttpLimits:
-    """Hooks of an HTTP client. Requests to `url`, the server's own, are always allowed."""
+    """Hooks of an HTTP client. Requests to `url`, the address of the server, are always allowed."""
 
     def __init__(self, url: str, limit: int, judge: JudgeAddress) -> None:
         self._own = httpx2.URL(url)
@@ -42,8 +41,8 @@ class HttpLimits:
         return bool(await self._judge(self._own.host))
 
     async def limit(self, response: httpx2.Response) -> None:
-        """Limit the size of a response. An event stream as a whole is unlimited, but each of its events is
-        limited.
+        """Limit the size of a response. The total size of an event stream is unlimited, but the size of each
+        event is limited.
         """
         kind = response.headers.get("content-type", "")
         if not kind.startswith("text/event-stream") and isinstance(response.stream, httpx2.AsyncByteStream):

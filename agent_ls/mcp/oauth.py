@@ -59,7 +59,7 @@ class OAuthTokenStore:
         if tokens and tokens.refresh_token and kept.get("expires", math.inf) < time.time() + EARLY_S:
             return tokens.model_copy(
                 update={"access_token": ""}
-            )  # an empty access token makes the SDK renew it first
+            )  # an empty access token makes the SDK renew the token first
         return tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
@@ -80,7 +80,7 @@ class OAuthTokenStore:
         await anyio.to_thread.run_sync(self._secrets.remove, self._name)
 
     async def _read(self) -> Mapping[str, Any]:
-        """Return the stored values; {} if there are none, or they are damaged or of another URL."""
+        """Return the stored values; {} if there are none, or if they are damaged or belong to another URL."""
         text = await anyio.to_thread.run_sync(self._secrets.secret, self._name)
         with suppress(ValueError):
             found = json.loads(text) if text else {}
@@ -99,8 +99,8 @@ def name_of(url: str) -> str:
 
 
 def quiet_login(url: str, client_id: str, tokens: OAuthTokenStore) -> OAuthClientProvider:
-    """Return an OAuth object that uses and renews stored tokens. It never opens a login page: if one is
-    needed, requests fail.
+    """Return an OAuth object that uses and renews stored tokens. It never opens a login page: if the user
+    must log in, requests fail.
 
     Raises (later, when a request is made):
         LoginNeededError
@@ -116,11 +116,11 @@ def quiet_login(url: str, client_id: str, tokens: OAuthTokenStore) -> OAuthClien
 
 
 async def refuse_login(response: httpx2.Response) -> None:
-    """Raise LoginNeededError if a response asks for a login. Response hook of a client that never opens a
-    login page.
+    """Raise LoginNeededError if a response asks for a login. A response hook for HTTP clients that never open
+    a login page.
 
     Raises:
-        LoginNeededError: the server requires a login, or another one.
+        LoginNeededError: the server requires a login, or a new login.
     """
     if response.status_code == 401:
         raise LoginNeededError
@@ -191,7 +191,7 @@ class Login:
         return self._result
 
     async def serve(self, listener: Any) -> None:
-        """Serve the redirect of the browser, until cancelled."""
+        """Answer the browser's request to the redirect URL, until cancelled."""
         await listener.serve(self._take)
 
     async def _take(self, stream: ByteStream) -> None:

@@ -36,7 +36,9 @@ if os.name == "nt":
 
 
 Confine: TypeAlias = Callable[[Confined, str, CommandOptions, str], Awaitable[tuple[str, CommandOptions]]]
-"""Returns the command and options that run a command in a sandbox. Raises EnvError if that is impossible."""
+"""Returns the command and options that run a command in a sandbox. Raises EnvError if the sandbox is
+unavailable.
+"""
 
 
 class EndedError(Exception):
@@ -56,7 +58,7 @@ class _Stderr:
 
 
 class ServerProcess:
-    """A running server. `noise` counts the lines of its output that are not messages."""
+    """A running server. `noise` counts the lines of its standard output that are not messages."""
 
     def __init__(self, child: Child, reading: int, writing: int, stderr: _Stderr) -> None:
         self._child = child
@@ -177,7 +179,7 @@ class ServerProcesses:
                     self._children.forget(child)
 
     async def end_all(self) -> None:
-        """End the processes that servers left running."""
+        """End the processes that servers started and left running."""
         if self._is_ready:
             with anyio.CancelScope(shield=True):
                 await self._children.end_all()

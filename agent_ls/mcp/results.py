@@ -19,7 +19,9 @@ IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def output_of(result: CallResult) -> ToolOutput:
-    """Return the result for the model, limited to 1 MiB of text. Structured content is used if there is no text."""
+    """Return the result for the model, limited to 1 MiB of text. Structured content is used only if the
+    result has no text.
+    """
     images, texts = [], []
     for block in result.blocks:
         if block.kind == "image" and (image := _image(block)):

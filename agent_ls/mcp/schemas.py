@@ -27,7 +27,7 @@ def provider_schema(schema: JsonObject) -> dict[str, Any]:
 
 
 def is_object_schema(schema: Any) -> bool:
-    """Return whether the schema allows an object, as arguments must be."""
+    """Return whether the schema allows a JSON object, because a tool's arguments are always an object."""
     return isinstance(schema, Mapping) and schema.get("type", "object") == "object"
 
 
@@ -62,7 +62,9 @@ class _Plain:
         return self.of(value, references)
 
     def _referred(self, name: str) -> JsonObject | None:
-        """Resolve a reference within the same schema; None for other references, because nothing is fetched."""
+        """Resolve a reference within the same schema; None for other references, because no schema is
+        fetched.
+        """
         found: Any = self._root
         if not name.startswith("#"):
             return None

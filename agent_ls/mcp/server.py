@@ -59,14 +59,16 @@ class UnavailableError(Exception):
 
 Elicit: TypeAlias = Callable[[Elicitation], Awaitable[ElicitationReply]]
 Authenticate: TypeAlias = Callable[[ServerConfig], Any]
-"""Makes the SDK's OAuth object for an HTTP server; None for a server that needs none. It may raise LoginNeededError."""
+"""Makes the SDK's OAuth object for an HTTP server; None for a server that needs no login. May raise
+LoginNeededError.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerContext:
-    """The context of a server. `protect` registers values that must be redacted from now on. `changed` is called
-    after each change of state or lists. `roots` are folders that the user trusts. `judge` returns why requests to a
-    host are not allowed, "" if they are.
+    """Services of the session for one server. `protect` registers values that must be redacted from now on.
+    `changed` is called after each change of state or lists. `roots` are folders that the user trusts. `judge`
+    returns why requests to a host are not allowed, "" if they are allowed.
     """
 
     processes: ServerProcesses
@@ -82,7 +84,7 @@ class ServerContext:
 
 @dataclass(slots=True)
 class _Wanted:
-    """Flags by which other tasks ask the task that owns the connection to act."""
+    """Requests of other tasks to the task that owns the connection, as flags."""
 
     wake: anyio.Event = field(default_factory=anyio.Event)
     reload: bool = False
@@ -235,8 +237,8 @@ class ManagedServer:
                 raise session.McpServerError(f"{error}{_last_words(process)}") from error
 
     async def _attend(self, connection: McpConnection, process: ServerProcess | None) -> None:
-        """Serve the connection until it ends or is stopped. Changed lists are read here: a notification handler must
-        not wait for a response.
+        """Serve the connection until it ends or is stopped. Changed lists are requested here, because a
+        notification handler must not wait for a response.
         """
         async with anyio.create_task_group() as group:
             group.start_soon(connection.follow_changes, lambda kind: self._list_changed(kind))
@@ -258,7 +260,7 @@ class ManagedServer:
             raise EndedError(how)
 
     def _lose(self) -> None:
-        """Mark the connection as lost. Callers that wait for a connection wait for the next one."""
+        """Mark the connection as lost. Callers that wait for a connection now wait for the next connection."""
         self._connection = None
         if self._available.is_set():
             self._available = anyio.Event()
@@ -326,8 +328,8 @@ class ManagedServer:
             if found := login_needed(error):
                 raise UnavailableError(f"{self.name} needs a login: {found}") from error
             if str(error) == CLOSED and self._connection is connection:
-                # The owner's task notices the loss a moment later. Mark it now, so that no other call uses this
-                # connection.
+                # The task that owns the connection notices the loss a moment later. Mark the connection as
+                # lost now, so that no other call uses it.
                 self._lose()
             raise UnavailableError(f"The server {self.name}: {error}.") from error
 

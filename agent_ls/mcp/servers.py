@@ -52,8 +52,8 @@ DEFERRED = (
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """Limits from the settings. `first_wait_ms`: how long an input waits for servers whose tools are not in the
-    cache.
+    """Limits from the settings. `first_wait_ms`: how long a user's message waits for servers whose tools are
+    not in the cache.
     """
 
     defer_at_percent: int
@@ -63,11 +63,13 @@ class ServerLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """The session, as its servers use it. `find` reads the configuration (it blocks; no project that is not trusted).
+    """Functions of the session that its servers call. `find` reads the configuration; it blocks and skips
+    untrusted projects.
 
-    `approve` asks the user about a server; None if they did not decide. `start` runs a task of the session. `warn`
-    displays a warning to the user. `now` is the time to store with decisions, `keep_folder` the folder for which they
-    are stored. `changed` is called after each change of `SessionServers.servers`.
+    `approve` asks the user about a server; None if the user did not decide. `start` runs a task of the
+    session. `warn` displays a warning to the user. `now` is the time to store with decisions, `keep_folder`
+    the folder for which decisions are stored. `changed` is called after each change of
+    `SessionServers.servers`.
     """
 
     find: Callable[[], FoundServers]
@@ -122,9 +124,11 @@ class SessionServers:
         return next((it for it in self.servers if it.name == name), None)
 
     async def offer(self, registry: ToolRegistry, window_tokens: int) -> str:
-        """Register the tools of all servers. Returns their layer of the system prompt, "" without servers.
+        """Register the tools of all servers. Returns the part of the system prompt about them, "" without
+        servers.
 
-        Call it at the start of each input, after the user's decision about the folder. Must not raise.
+        Call this method at the start of each user message, after the user's decision to trust the folder.
+        Must not raise.
         """
         async with self._turn:
             try:
@@ -159,7 +163,7 @@ class SessionServers:
             self._tell()
 
     async def _state_of(self, config: ServerConfig) -> State:
-        """Return the state that a server should have. Asks the user if they have not decided."""
+        """Return the state that a server should have. Asks the user if there is no decision about the server."""
         known = await anyio.to_thread.run_sync(
             self._host.approvals.known, config.digest, self._folder_of(config)
         )
@@ -230,7 +234,7 @@ class SessionServers:
         self._host.changed()
 
     def _changed(self) -> None:
-        """Handle a change of a server's state or lists: store them for the next session."""
+        """Handle a change of a server's state or lists. The lists are cached for the next session."""
         for digest, running in self._running.items():
             server = running.server
             if server.state == "running" and not server.is_cached:
@@ -350,8 +354,8 @@ class SessionServers:
         tools = [it.tool for it in offered]
         limits = self._host.limits()
         budget = window_tokens * CHARS_PER_TOKEN * limits.defer_at_percent // 100
-        # After tools were deferred they stay deferred, because another list would change the beginning of
-        # each request.
+        # Once tools are deferred, they stay deferred in this session, because another list would change the
+        # beginning of each request.
         self._is_deferred |= bool(tools) and (len(tools) > MAX_LISTED or definition_chars(tools) > budget)
         if self._is_deferred:
             tools = [*deferred_tools(self.offered)]
@@ -371,7 +375,7 @@ class SessionServers:
         return "\n".join(lines)
 
     def _register(self, registry: ToolRegistry, tools: Sequence[Tool[Any]]) -> None:
-        """Register these tools after all others. Tools that were registered before keep their positions."""
+        """Register these tools after all other tools. Tools that are already registered keep their positions."""
         names = {tool.name for tool in tools}
         for name in self._given - names:
             registry.unregister(name)

@@ -1,7 +1,7 @@
 """One connection to an MCP server, through the official SDK. Only this module and its imports load the SDK.
 
-The SDK rejects a whole list if one entry is invalid. So messages are repaired before it sees them: invalid tools,
-prompts and resources are removed, and reported.
+The SDK rejects a whole list if one entry is invalid. So messages are repaired before the SDK reads them:
+invalid tools, prompts and resources are removed, and reported.
 """
 
 from __future__ import annotations
@@ -61,13 +61,15 @@ _LISTS: Mapping[str, type[Any]] = {
 
 
 class McpServerError(Exception):
-    """A request failed: it could not be sent, or the server refused it. `str()` is for the model and the user."""
+    """A request failed: the request could not be sent, or the server refused it. `str()` is for the model and
+    the user.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCallbacks:
-    """Callbacks of a connection to its owner. `changed` gets the name of the list that changed, and returns
-    at once.
+    """Functions that a connection calls. `changed` gets the name of the list that changed, and returns at
+    once.
     """
 
     changed: Callable[[str], None]
@@ -123,7 +125,7 @@ class McpConnection:
         """Ask the server for its tools, prompts and resources.
 
         Raises:
-            McpServerError: it did not answer in time.
+            McpServerError: the server did not answer in time.
         """
         client = self._client
         can = client.server_capabilities
@@ -197,8 +199,8 @@ class McpConnection:
         return [_content(part) for part in result.contents]
 
     async def follow_changes(self, changed: Callable[[str], None]) -> None:
-        """Subscribe to changes of lists, as newer protocol versions require. Returns if the server does not support
-        it.
+        """Subscribe to changes of lists, as newer protocol versions require. Returns if the server does not
+        support subscriptions.
         """
         if self.era == "legacy":
             return
@@ -240,7 +242,8 @@ async def by_http(
     timeout_s: float,
     asks_nobody: bool = False,
 ) -> AsyncIterator[McpConnection]:
-    """Connect to a server by HTTP. Redirects to other origins are refused. `asks_nobody`: fail if a login is needed.
+    """Connect to a server by HTTP. Redirects to other origins are refused. `asks_nobody`: fail if the user
+    must log in, instead of opening a login page.
 
     Raises:
         McpServerError: the connection failed.

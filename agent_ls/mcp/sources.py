@@ -19,7 +19,7 @@ MAX_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class FoundServers:
-    """The servers in order of precedence, with unique names, and a sentence for each error or ignored entry."""
+    """The servers in order of precedence, with unique names. Also a sentence for each error or ignored entry."""
 
     servers: tuple[ServerConfig, ...] = ()
     problems: tuple[str, ...] = ()
@@ -37,7 +37,8 @@ NOTHING_GIVEN = Given({}, {})
 
 
 def find_servers(state: Path, folder: Path | None, given: Given = NOTHING_GIVEN) -> FoundServers:
-    """Return all servers of a session in `folder`. None: read no project files (switched off or not trusted).
+    """Return all servers of a session in `folder`. `folder` None: read no project files, because they are
+    switched off or not trusted.
 
     If two servers have the same name, the first in this order is used: ACP client, user's file, settings, project.
     Blocks.
@@ -80,7 +81,7 @@ def read_file(path: Path) -> Any:
     """Read and parse a JSON or TOML file.
 
     Raises:
-        OSError, ValueError: it cannot be read, is too large, or is not in that format.
+        OSError, ValueError: the file cannot be read, is too large, or is not valid JSON or TOML.
     """
     with path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
@@ -93,7 +94,7 @@ def read_file(path: Path) -> Any:
 def servers_of(raw: Any) -> Mapping[str, Any]:
     """Return the table of servers in a file of agent-ls or of another agent.
 
-    Raises: ValueError: it has none.
+    Raises: ValueError: the file has no such table.
     """
     for name in ("mcpServers", "servers", "mcp_servers"):
         if isinstance(raw, Mapping) and isinstance(table := raw.get(name), Mapping):

@@ -36,8 +36,8 @@ _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?")
 class ToolKit:
     """The parts that the tools of all servers share. `call_timeout_ms` is read for each call.
 
-    `redact` removes known keys from a text. `approved` returns the definition that the user approved, None for a new
-    tool; `accept` stores the current definition as approved.
+    `redact` removes known keys from a text. `approved` returns the definition of a tool that the user
+    approved, None for a new tool. `accept` stores the current definition as approved.
     """
 
     call_timeout_ms: Callable[[], int]
@@ -101,7 +101,7 @@ async def _prepare(
     context: ToolContext,
 ) -> Prepared:
     values = _redacted(given(arguments), kit.redact)
-    # The tool may come from the cache: judge the definition that the server has now.
+    # The description may come from the cache, so check the definition that the server has now.
     tool = await _present(server, tool.name)
     values = without_absent(values, tool.schema)
     check_arguments(tool, values)
@@ -145,7 +145,7 @@ async def _present(server: ManagedServer, name: str) -> ServerTool:
 def effect_of(
     server: ManagedServer, tool: ServerTool, name: str, kit: ToolKit, values: Mapping[str, Any]
 ) -> CallEffect:
-    """Return the effect of a call, for policy and for the approval."""
+    """Return the effect of a call, which the policy checks and an approval displays."""
     approved = kit.approved(server, tool.name)
     change = definition_diff(approved or {}, tool.definition) if approved != tool.definition else ""
     annotated = _annotated(server, tool)
@@ -165,7 +165,9 @@ def effect_of(
 
 
 def reads_rule(server: ManagedServer) -> str:
-    """Return the rule id for all read-only tools of a server. It changes if one of their definitions changes."""
+    """Return the rule id for all read-only tools of a server. The id changes if one of the definitions
+    changes.
+    """
     reading = [tool.definition for tool in server.tools if tool.read_only]
     return f"reads:{server.name}@{digest_of([server.config.digest, reading])[:16]}"
 
@@ -175,7 +177,7 @@ def check_arguments(tool: ServerTool, values: Mapping[str, Any]) -> None:
     Validate arguments by the server's schema.
 
     Raises:
-        ToolError: they are invalid.
+        ToolError: the arguments are invalid.
     """
     try:
         problem = find_schema_error(values, tool.schema)
