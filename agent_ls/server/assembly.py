@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CreateManager: TypeAlias = "Callable[[LspEditorHost, dict[str, Any]], tuple[SessionManager, Sequence[str]]]"
-"""Creates the session manager from the settings that the editor sent. Also returns the problems found in them."""
+"""Creates the session manager from the settings that the editor sent. Returns the problems in these settings
+as well.
+"""
 
 
 def assemble(
@@ -145,7 +147,9 @@ def assemble(
     answers = RecentAnswers(start)
 
     def create_channel() -> LocalChannel:
-        from agent_ls.server.channel.listener import LocalChannel  # no editor waits for it
+        from agent_ls.server.channel.listener import (
+            LocalChannel,
+        )  # imported late: no editor waits for the channel
 
         return LocalChannel(context, ROUTES, answers, lambda message: protocol.clean(message))
 
@@ -157,7 +161,7 @@ def _face(context: Context, protocol: AgentProtocol, start: TaskStarter) -> Rich
     """Return the handler of the client's standard messages."""
     if context.client.is_rich:
         return RichFindings(context, context.manager.review.findings, protocol, start)
-    # Imported only here, because it is a tenth of our classes and rich clients do not need it.
+    # Imported only here, because rich clients do not need the chat, which has a tenth of agent-ls's classes.
     from agent_ls.server.chat.ui import StockFace
 
     return StockFace(context, protocol, start)

@@ -1,7 +1,7 @@
 """Load the session manager after `initialize` and answer the `agent/*` messages with it.
 
-Its imports take longer than an editor should wait for its first answer, so they run in a thread after `initialize`.
-Messages that arrive earlier wait for them in order.
+The session manager's imports take longer than an editor should wait for its first answer, so they run in a
+thread after `initialize`. Messages that arrive before the imports are done wait, in order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WARM_UP_AFTER_S = 0.3
-"""Delay of the preloading and of the local channel, after the requests that an editor sends at once."""
+"""Delay before preloading and before the local channel starts, so that an editor's first requests are
+answered earlier.
+"""
 
 
 class AgentBackend:
@@ -59,7 +61,7 @@ class AgentBackend:
             await anyio.sleep(WARM_UP_AFTER_S)
             await manager.warm_up()
             await _load_other_features()
-            start(channel.run)  # imports the classes of most messages, which are loaded in small steps by now
+            start(channel.run)  # imports the message classes, most of which are already loaded in small steps
             # Loaded objects stay alive, so exclude them from garbage collection, which was off since the start.
             gc.freeze()
             gc.enable()
@@ -83,7 +85,9 @@ class AgentBackend:
 
 
 async def _load_other_features() -> None:
-    """Import the modules of messages that were not sent yet, one at a time, so that messages are handled in between."""
+    """Import the handler modules that no message has needed yet. One at a time, so that messages are handled
+    in between.
+    """
     from agent_ls.server.features.routes import METHODS, ROUTES
 
     for module in METHODS:

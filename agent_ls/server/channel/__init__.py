@@ -1,1 +1,3 @@
-"""The local channel of a server: other processes of the same user act in its sessions through a Unix socket."""
+"""The local channel of a server: other processes of the same user read and control the server's sessions
+through a Unix socket.
+"""

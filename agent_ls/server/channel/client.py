@@ -30,7 +30,9 @@ log = logging.getLogger(__name__)
 
 READ_BYTES = 1 << 16
 MAX_RUNNING = 64
-"""Requests of one client that are answered at the same time; above it no more are read."""
+"""Maximum number of requests of one client that run at the same time. At this number, no more messages are
+read.
+"""
 
 
 async def read_bodies(stream: anyio.abc.ByteReceiveStream, parser: FrameParser) -> Sequence[bytes]:
@@ -48,9 +50,9 @@ async def read_bodies(stream: anyio.abc.ByteReceiveStream, parser: FrameParser) 
 
 
 class ChannelClient:
-    """A connection whose first message had the token.
+    """A connection that has sent the valid token in its first message.
 
-    Its `client_id` begins with "panel", so that the log of a session tells where a decision came from.
+    Its `client_id` begins with "panel", so that a session's log names the panel as the origin of a decision.
     """
 
     def __init__(

@@ -29,10 +29,11 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class LocalChannel:
-    """The channel of one server. `context` is the one of the editor's connection; clients get copies of it.
+    """The channel of one server. `context` is the Context of the editor's connection; each client gets a
+    copy.
 
-    `answers` belongs to the server, so that work that has begun ends even if its client disconnects. `clean` removes
-    API keys from a message.
+    `answers` belongs to the server, so that work of a request is completed even if its client disconnects.
+    `clean` removes API keys from a message.
     """
 
     context: Context
@@ -41,7 +42,7 @@ class LocalChannel:
     clean: Callable[[bytes], bytes]
 
     async def run(self) -> None:
-        """Serve until cancelled. A server whose channel cannot be opened works without it."""
+        """Serve until cancelled. If the channel cannot be opened, the server runs without a channel."""
         path = socket_path(this_process())
         try:
             token = await anyio.to_thread.run_sync(read_channel_token)

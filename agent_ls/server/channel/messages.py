@@ -1,7 +1,8 @@
-"""The messages that a client of the local channel may send: those that read a session, and the user's decisions in it.
+"""The messages that a client of the local channel may send: messages that read a session, and the user's
+decisions in it.
 
-A roll back counts as a decision, and completion is allowed because it only reads names of files. API keys, trusted
-folders, stored rules, the editor's draft and state, and deletion are left out.
+A roll back counts as a decision. Completion is allowed because it only reads names of files. Messages about
+API keys, trusted folders, stored rules, the editor's draft and state, and deletion are not allowed.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ HIGH_WATER_BYTES = 128 * 1024
 
 
 class Outbox:
-    """Sends frames in order, in `run`. After the other side is gone, frames are dropped."""
+    """A queue of frames that `run` sends in order. After the other side has disconnected, frames are dropped."""
 
     def __init__(self, stream: anyio.abc.ByteSendStream) -> None:
         self._stream = stream
@@ -27,7 +27,7 @@ class Outbox:
             self._wake()
 
     async def drain(self) -> None:
-        """Wait until less than the high water mark is unsent, or the other side is gone."""
+        """Wait until fewer bytes than the high water mark are unsent, or the other side has disconnected."""
         while self._size > HIGH_WATER_BYTES:
             await self._changed.wait()
 

@@ -1,7 +1,8 @@
 """Socket and token of the local channel (docs/panel.md#security). Not available on Windows.
 
-Each server listens on a socket of its own, in a folder of the state folder that only the user can enter. A client sends
-the token first: a sandboxed command that may use the network could reach the socket, but it cannot read the token.
+Each server listens on a socket of its own, in a folder of the state folder that only the user can enter. A
+client must send the token first. This protects the socket from a sandboxed command: a command that may use
+the network could connect, but cannot read the token.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ FOLDER = "channels"
 TOKEN = "token"
 TOKEN_BYTES = 32
 NAME_MAX_BYTES = 100
-"""Most bytes of a socket's name that all systems accept."""
+"""Maximum length of a socket's path in bytes that all systems accept."""
 
 
 class ChannelUnavailableError(OSError):
-    """The channel cannot be used on this system, or its folder belongs to somebody else."""
+    """The channel cannot be used on this system, or its folder belongs to another user."""
 
 
 def socket_path(owner: Owner) -> Path:
-    """Return the socket of a server process. It need not exist."""
+    """Return the socket path of a server process. The socket need not exist."""
     host = hashlib.sha256(owner.host.encode()).hexdigest()[:8]
     return state_folder() / FOLDER / f"{host}-{owner.pid}-{owner.started or 0}.sock"
 
@@ -54,7 +55,7 @@ def read_channel_token() -> str:
         try:
             with os.fdopen(handle, "w", encoding="ascii") as file:
                 file.write(secrets.token_urlsafe(TOKEN_BYTES))
-            with suppress(FileExistsError):  # another server was faster
+            with suppress(FileExistsError):  # another server has created the token in between
                 os.link(name, path)
         finally:
             os.unlink(name)
@@ -116,7 +117,9 @@ def _delete_stale(folder: Path, host: str) -> None:
 
 @contextmanager
 def _short_name(path: Path) -> Iterator[str]:
-    """Yield a name for the socket that is short enough for the system, also in a deep folder (Linux)."""
+    """Yield a path for the socket that is short enough for the system. On Linux this works in deep folders
+    too.
+    """
     if len(os.fsencode(path)) <= NAME_MAX_BYTES or sys.platform != "linux":
         yield str(path)
         return

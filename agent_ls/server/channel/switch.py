@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class ChannelSwitch:
-    """`create` returns the channel; it is first called after this package was imported."""
+    """Switches the channel on and off. `create` returns the channel; `create` is called only after the
+    channel's modules were imported.
+    """
 
     def __init__(self, create: Callable[[], LocalChannel], *, is_on: bool) -> None:
         self._create = create
