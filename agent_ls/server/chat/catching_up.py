@@ -1,5 +1,5 @@
-"""Pure: find the part of the last turn that a chat document does not have, because the document was closed or not
-saved.
+"""Pure: find the part of the last turn that is missing in a chat document, because the document was closed or
+not saved.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _INPUT = b'"kind":"user_input"'
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """The last turn: the user's message (`said`), and its answer so far as the chat renders it.
+    """The last turn: the user's message (`said`), and the answer so far, as the chat renders it.
 
-    `last` is the number of the newest event. `open_parts` are texts that the log has the beginning of, but not the
-    end.
+    `last` is the number of the newest event. `open_parts` are ids of texts that begin but do not end in the
+    log.
     """
 
     said: str
@@ -37,8 +37,8 @@ class LastTurn:
 
 
 def last_turn(events: Sequence[bytes], transcript: ChatTranscript) -> LastTurn | None:
-    """Read the last turn from a session's encoded events, and feed them to `transcript`. None if there is no input
-    yet.
+    """Read the last turn from a session's encoded events, and feed its events to `transcript`. None if the
+    session has no user message yet.
     """
     start = _last_input(events)
     if start is None:
@@ -80,10 +80,8 @@ def _is_input(envelope: Envelope | None) -> bool:
 
 
 def split_answer(shown: str, told: str) -> tuple[str, str]:
-    """Split the text below an answer's heading: return the part that belongs to the answer, and the missing rest
-    of the answer.
-
-    Text after that part is the user's, who wrote below an unfinished answer.
+    """Return the part of `shown`, the text below an answer's heading, that belongs to the answer, and the
+    rest of the answer that is missing there. The user wrote the text after that part.
     """
     whole, here = f"\n{told}".split("\n"), shown.rstrip().split("\n")
     same = 0
@@ -91,7 +89,7 @@ def split_answer(shown: str, told: str) -> tuple[str, str]:
         same += 1
     ours, theirs = (lines[same] if same < min(len(whole), len(here)) else "" for lines in (whole, here))
     logged = ours.removesuffix(INTERRUPTED)
-    if logged.strip() and theirs.startswith(logged):  # a crash may lose the last moment in the log
+    if logged.strip() and theirs.startswith(logged):  # after a crash the log may lack the last events
         return "\n".join(here), "\n".join(["", *whole[same + 1 :]])
     if theirs.strip() and ours.startswith(theirs):  # the document ends within a line of the answer
         same += 1
@@ -102,14 +100,13 @@ def split_answer(shown: str, told: str) -> tuple[str, str]:
         missing = ["", *whole[same:]] if same else whole
     behind = _lines("\n".join(here[same:]))
     if shown.strip() and (not same or behind & _lines("\n".join(missing))):
-        return "\n".join(
-            here
-        ), "\n"  # another answer, or one that the user has changed: the missing part is unknown
+        # a different answer, or the user has changed the answer: the missing part is unknown
+        return "\n".join(here), "\n"
     return "\n".join(here[:same]), "\n".join(missing)
 
 
 def has_answer(shown: str, told: str) -> bool:
-    """Return whether the text below a heading has the whole answer."""
+    """Return whether the text below a heading (`shown`) contains the whole answer (`told`)."""
     return bool(told.strip()) and _lines(told) <= _lines(shown)
 
 

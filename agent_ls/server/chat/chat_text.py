@@ -8,8 +8,9 @@
 
     ...
 
-An agent heading has the session id and a counter, so that it can be found by its text after it has moved. Text of the
-model is escaped so that it cannot look like a heading, because it would then count as the user's message.
+An agent heading has the session id and a counter, so that the heading can be found by its text after it has
+moved. The model's text is escaped if it looks like a heading, because text below a false heading would count
+as the user's message.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def is_chat(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ChatText:
-    """A parsed chat. `message` is the unsent text of the user, from line `message_line` on; `session_id` "": none
-    yet.
+    """A parsed chat. `message` is the unsent text of the user, from line `message_line` on; `session_id` "":
+    the chat has no session yet.
 
     `is_answer_last`: the document ends with an answer, so there is nothing to send.
     """
@@ -71,7 +72,7 @@ class Mention:
 
 
 def mentioned_words(message: str) -> list[str]:
-    """Return the words that begin with `@`, without it and without punctuation at their end."""
+    """Return the words that begin with `@`, without the `@` and without punctuation at the end of a word."""
     return [str(word) for word in _MENTION.findall(message)]
 
 
@@ -91,7 +92,7 @@ def heading(session_id: str, count: int) -> str:
 
 
 def guarded(text: str) -> str:
-    """Escape lines of the model's text that look like a chat heading."""
+    """Return the model's text with lines escaped that look like a chat heading."""
     return "\n".join("\\" + line.lstrip() if _HEADING.match(line) else line for line in text.split("\n"))
 
 
@@ -112,8 +113,8 @@ class Region:
 def opening(text: str, region: Region, said: str = "") -> list[LineEdit]:
     """Return the edits that insert a heading and its text.
 
-    The place is directly below the message `said`, because the user may already have typed the next message below it;
-    else the end of the document.
+    The heading goes directly below the message `said` if the user has already typed the next message there,
+    else to the end of the document.
     """
     lines = split_lines(text)
     words = f"{region.marker}\n{region.written}\n"
@@ -147,7 +148,9 @@ def appended(text: str, words: str) -> list[LineEdit]:
 
 
 def found_below(text: str, marker: str) -> str | None:
-    """Return the text between a heading and the next one or the end; None if the heading does not exist."""
+    """Return the text between a heading and the next heading or the end of the document; None if the heading
+    does not exist.
+    """
     contents = [strip_ending(line) for line in split_lines(text)]
     if marker not in contents:
         return None
@@ -157,8 +160,8 @@ def found_below(text: str, marker: str) -> str | None:
 
 
 def growing(text: str, region: Region, more: str) -> list[LineEdit] | None:
-    """Return the edits that append `more` to the written text; None if that text is no longer in the document as
-    written.
+    """Return the edits that append `more` to the answer in `region`; None if the document no longer has the
+    answer as it was written.
     """
     lines = split_lines(text)
     contents = [strip_ending(line) for line in lines]

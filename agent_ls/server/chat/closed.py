@@ -1,5 +1,5 @@
-"""Sessions whose chat document was closed: they keep running, their changes are marked, and their approvals are
-asked.
+"""Sessions whose chat document was closed: they keep running, their changes get diagnostics, and the user is
+asked for approvals.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 async def _nothing_to_show() -> None:
-    """Return at once: no open document has to show the request first."""
+    """Return at once, because no document is open that must show the request before the prompt."""
 
 
 class LeftSessions:
-    """Sessions of closed chats. `has_open_document` returns whether an open chat document has the session and asks
-    by itself.
+    """Sessions of closed chats. `has_open_document` returns whether an open chat document shows the session
+    and asks for its approvals.
     """
 
     def __init__(
@@ -68,7 +68,9 @@ class LeftSessions:
         self._start(listen)
 
     def _tell(self, envelope: Envelope, live: LiveSession) -> None:
-        """Handle an event. Approvals are left to a chat that was opened again, so that they are asked once."""
+        """Handle an event. If the chat was opened again, the chat asks for approvals, so that the user is
+        asked only once.
+        """
         match envelope.event:
             case FileChange(path=path) | HunkStateChanged(path=path):
                 self._marks.changed(path)

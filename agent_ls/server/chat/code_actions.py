@@ -1,7 +1,7 @@
 """Pure: code actions and lenses for plugin-free clients, and diagnostics that mark open hunks.
 
-An action with an effect is never the only one, because some editors run a single action without asking. None is
-"preferred".
+An action with an effect is never offered alone, because some editors run a single action without asking. No
+action is marked as preferred.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ QUICKFIX, REFACTOR, SOURCE = "quickfix.agentLs", "refactor.agentLs", "source.age
 SHOW = "agentLs.show"
 INFORMATION = 3
 MARK_LINES, MARK_COLUMNS = 8, 160
-"""Limits for the replaced or proposed lines in a diagnostic; an editor without a plugin shows them nowhere else."""
+"""Limits for the replaced or proposed lines in a diagnostic. An editor without a plugin shows these lines
+only there.
+"""
 PROBLEM_CHARS = 500
 
 
@@ -39,7 +41,9 @@ class Offer:
 
 
 def approval_offers(request: ApprovalRequested, session_id: str, chat: str = "") -> list[Offer]:
-    """Return the actions for an approval, "deny" first. `chat` names the asking chat if several are open."""
+    """Return the actions for an approval, "deny" first. `chat` is the name of the chat that asks, if several
+    chats are open.
+    """
     which = {"sessionId": session_id, "requestId": request.request_id}
     what = one_line(reveal_controls(request.summary), 60) + (f" ({one_line(chat)})" if chat else "")
     no, yes = (DISTRUST, TRUST) if is_trust(request) else (DENY, ALLOW)
@@ -133,8 +137,8 @@ def file_offers(uri: str, count: int) -> list[Offer]:
 
 
 def wanted(offers: Sequence[Offer], only: Sequence[str] | None) -> list[Offer]:
-    """Return the offers of the requested kinds or their sub-kinds. Adds "Do nothing" to a single one with an
-    effect.
+    """Return the offers of the requested kinds or their sub-kinds. Adds "Do nothing" to a single offer that
+    has an effect.
     """
     found = [
         offer
@@ -147,8 +151,8 @@ def wanted(offers: Sequence[Offer], only: Sequence[str] | None) -> list[Offer]:
 
 
 def touches(hunk: Hunk, first: int, last: int) -> bool:
-    """Return whether a hunk is on the lines `first` to `last`, inclusive. A pure removal is on the line that
-    follows it.
+    """Return whether a hunk is on the lines `first` to `last`, inclusive. A pure removal counts as being on
+    the line after the removed lines.
     """
     return hunk.start <= last and first < max(hunk.end, hunk.start + 1)
 
@@ -176,12 +180,13 @@ def ask_offers(lines: Mapping[str, Any], chats: Mapping[str, str]) -> list[Offer
 
 
 def problem_offers(lines: Mapping[str, Any], problem: str, chats: Mapping[str, str]) -> list[Offer]:
-    """Return the actions that send lines to an open chat, with the problem there ("" for none)."""
+    """Return the actions that send lines, and the problem in these lines ("" for none), to an open chat."""
     titles = {"explain": "Explain these lines with the agent"}
     if problem:
         what = one_line(problem, 60)
         titles = {"fix": f"Fix with the agent: {what}", "explain": f"Explain with the agent: {what}"}
-    about = one_line(problem.replace("@", " "), PROBLEM_CHARS)  # a mention in it is not the user's
+    # Remove each "@", because a mention in the problem's text was not written by the user.
+    about = one_line(problem.replace("@", " "), PROBLEM_CHARS)
     return [
         Offer(
             QUICKFIX if problem else REFACTOR,
@@ -195,8 +200,8 @@ def problem_offers(lines: Mapping[str, Any], problem: str, chats: Mapping[str, s
 
 
 def hunk_mark(hunk: Hunk) -> dict[str, Any]:
-    """Return a diagnostic for a hunk. A removal marks the line at its place; the message has the removed or
-    proposed lines.
+    """Return a diagnostic for a hunk. A removal marks the line at its position. The message has the removed
+    or proposed lines.
     """
     what = {
         "proposed": "The agent proposes a change here",

@@ -28,8 +28,8 @@ _KINDS = {
 async def completions(
     context: Context, path: str, folder: str, session_id: str | None, line: int, character: int
 ) -> dict[str, Any]:
-    """Return completions for the word before the cursor. The list is always incomplete, so that the editor asks
-    again. `session_id` None: the chat has no session yet.
+    """Return completions for the word before the cursor. The list is always marked incomplete, so that the
+    editor asks again after each key. `session_id` None: the chat has no session yet.
     """
     document = context.host.open_document(path)
     if document is None:
@@ -73,7 +73,9 @@ def _begins_message(text: str, line: int, content: str, start: int) -> bool:
 
 
 def _can_be_typed(label: str) -> bool:
-    """Return whether `@label` in a message is read as this label: it has no spaces and no other `@`, for example."""
+    """Return whether `@label` in a message is parsed as exactly this label. A label with spaces or another
+    `@`, for example, is not.
+    """
     return mentioned_words(f"@{label}") == [label]
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Services of the chat. `say` shows a problem, `tell` other messages; `hunks_changed` reports a file,
-    `changed` other changes.
+    """Services of the chat. `say` shows a problem to the user, `tell` another message. `hunks_changed`
+    reports a file whose hunks changed, `changed` any other change.
 
-    `prompts` and `progress` are None for clients that did not announce them. `ask` shows a question with answers, the
-    safe one first, and returns the chosen title, "" for none. `rooms` are the open chat documents by path; `left` has
-    the sessions of closed ones.
+    `prompts` and `progress` are None for clients that did not announce them. `ask` shows a question with
+    answers, the safe answer first, and returns the chosen title, "" for none. `rooms` are the open chat
+    documents by path; `left` has the sessions of closed ones.
     """
 
     context: Context

@@ -24,7 +24,7 @@ MARKS_S = 0.3
 
 
 class Marks:
-    """Diagnostics of open hunks, and those that `findings` returns for a file.
+    """Diagnostics of open hunks, and the diagnostics that `findings` returns for a file.
 
     `read_only` returns who owns the session of a chat ("" for this process).
 
@@ -64,7 +64,7 @@ class Marks:
             self._start(partial(self._mark, path))
 
     def refresh(self, live: LiveSession) -> None:
-        """Update all marked files and those of the session."""
+        """Update the diagnostics of all marked files and of the session's files."""
         for path in {*self._marked, *self._context.manager.review.open_hunks(session_id=live.session.id)}:
             self.changed(path)
 

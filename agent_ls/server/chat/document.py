@@ -77,7 +77,7 @@ class ChatRoom:
 
     @property
     def name(self) -> str:
-        """Path relative to the chat's folder; distinguishes open chats."""
+        """Path relative to the chat's folder, which distinguishes open chats."""
         return relative_to_folder(self.path, self.folder) or self.path
 
     @property
@@ -111,7 +111,9 @@ class ChatRoom:
 
     @property
     def holds_back(self) -> bool:
-        """Whether part of the answer waits until the user runs a command, because the editor takes edits only then."""
+        """Whether part of the answer is not written until the user runs a command, because the editor takes
+        edits only after a command.
+        """
         return self._writer is not None and self._writer.is_held
 
     @property
@@ -127,7 +129,9 @@ class ChatRoom:
     # -- actions of the user
 
     async def bring_changes(self) -> str:
-        """Bring the changes of the worktree. Returns a sentence for each file that is left, or about nothing."""
+        """Bring the changes of the worktree into the user's folder. Returns a sentence for each file that was
+        not changed, or a sentence that says why nothing was done.
+        """
         if self._live is None:
             return "This chat has no session yet."
         files = await self._live.bring_changes()
@@ -143,8 +147,8 @@ class ChatRoom:
     async def opened(self) -> None:
         """Connect an opened document to its session.
 
-        A turn that was interrupted while it waited for the user waits again, and its answer continues in this
-        document.
+        If the session's turn was interrupted while it waited for the user, the turn waits again, and its
+        answer continues in this document.
         """
         document = self._means.context.host.open_document(self.path)
         chat = read_chat(document.text) if document else None
@@ -180,8 +184,8 @@ class ChatRoom:
         """Submit the text below the last heading. Returns a sentence if there is nothing to send.
 
         `worktree`: a session that is created for the message works in a git worktree of its own.
-        `saved` is the chat as it was saved. Then nothing is said, because saving is also how an editor stores the
-        document.
+        `saved` is the chat as it was saved. Then the user gets no message if there is nothing to send,
+        because saving is not always meant as sending.
         """
         async with self._sending:
             document = self._means.context.host.open_document(self.path)
@@ -194,7 +198,7 @@ class ChatRoom:
                 return ""
             if self._read:
                 return self._words(self._read)
-            if self.holds_back:  # the last message in the document is the one already answered
+            if self.holds_back:  # the last message in the document is already answered
                 return "The last answer is not in the chat yet: the code action 'Show the answer' brings it there."
             if not self.has_news(chat):
                 return self._why_nothing(chat)
@@ -215,7 +219,7 @@ class ChatRoom:
             return ""
 
     async def _local_answer(self, chat: ChatText) -> str | None:
-        """Carry out `/mcp` or `/running`, of which the agent is not sent anything. Returns None for other messages."""
+        """Carry out `/mcp` or `/running`, which are not sent to the agent. Returns None for other messages."""
         if is_running_command(chat.message):
             found, _ = await self._means.context.manager.list_sessions(None, None, MOST, running=True)
             return list_running(found, chat.session_id)
@@ -242,16 +246,16 @@ class ChatRoom:
         return ""
 
     def _begins_another(self, chat: ChatText) -> bool:
-        """Return whether the document names another session than ours, or none: it was emptied or replaced by
-        another chat.
+        """Return whether the document names another session than this room's, or no session, because the user
+        emptied the document or replaced its text by another chat.
         """
         is_ours = self._live is not None and self._live.session.id == chat.session_id
         may_be_named_yet = self._is_behind and not (self._writer and self._writer.has_written)
         return not is_ours and not self.is_running and not may_be_named_yet
 
     async def _take(self, live: LiveSession, chat: ChatText) -> str:
-        """Submit a message of the closed room of this document, which was opened again while the message was being
-        sent.
+        """Submit a message of this document's earlier room. The document was closed and opened again while
+        that room was sending.
         """
         async with self._sending:
             if self._live is not live:
@@ -267,7 +271,7 @@ class ChatRoom:
         return "There is nothing to send: write below the last heading."
 
     def has_news(self, chat: ChatText) -> bool:
-        """Return whether the document ends with text of the user that was not sent yet."""
+        """Return whether the document ends with a message of the user that was not sent yet."""
         is_told = self._sent == (chat.message, chat.message_line) and (self.is_running or self._is_behind)
         return bool(chat.message) and not is_told and not self.holds_back
 
@@ -278,7 +282,9 @@ class ChatRoom:
         return waits or (self._writer is not None and self._writer.is_behind)
 
     async def accept_plan(self, mode: ModeAfterPlan) -> str:
-        """Send the last answer, as it is in the document now, and what is typed below it as the plan to carry out."""
+        """Send the plan to carry out: the last answer as it is in the document now, and the text typed below
+        it.
+        """
         async with self._sending:
             document, live = self._means.context.host.open_document(self.path), self._live
             if document is None or live is None or not self.has_plan:
@@ -339,8 +345,8 @@ class ChatRoom:
         live.session.questions.answer(asked.question_id, said, declined=False, by=by, client_key=new_id("k"))
 
     async def take_over(self) -> str:
-        """Take the session over from another process. Asks the user before a forced take-over, if the owner does
-        not answer.
+        """Take the session over from another process. If the owner does not answer, asks the user before a
+        forced take-over.
         """
         read, manager = self._read, self._means.context.manager
         if read is None:
@@ -378,7 +384,7 @@ class ChatRoom:
         return await self.mention(path, first, end, f"{begin.strip()} ") or await self.send()
 
     async def mention(self, path: str, first: int, end: int, begin: str = "") -> str:
-        """Append `@path:first-last` to the document, so that the user can write on behind it."""
+        """Append `@path:first-last` to the document. The user can continue the message behind the mention."""
         host = self._means.context.host
         document = host.open_document(self.path)
         if document is None or read_chat(document.text).is_answer_last:
@@ -408,7 +414,8 @@ class ChatRoom:
     async def _has_read_along(self, session_id: str) -> bool:
         """Follow the session if another process owns it, and return whether one does.
 
-        Then nothing is written into the document, because the owner's editor may have the same document open.
+        While another process owns the session, nothing is written into the document, because the owner's
+        editor may have the same document open.
         """
         session = await self._means.context.manager.owners.read_along(session_id)
         if session is None:

@@ -64,8 +64,8 @@ class Following:
         """After `catch_up`: the document ends with the user's last message and has no part of its answer."""
 
     async def catch_up(self) -> None:
-        """Write the part of the last turn that the document does not have. Subscribe to the session before, so that no
-        event is lost.
+        """Write the part of the last turn that the document does not have. Subscribe to the session before
+        this call, so that no event is lost.
         """
         try:
             events = await anyio.to_thread.run_sync(self._live.events_since, 0)
@@ -133,8 +133,8 @@ class Following:
                 pass
 
     def _put(self, text: str) -> None:
-        """Write text, or hold it while a question is pending: output of parallel calls is written after the user's
-        answer.
+        """Write text, or hold the text while a question is pending: output of parallel calls is written after
+        the user's answer.
         """
         if self._asks:
             self._held += text

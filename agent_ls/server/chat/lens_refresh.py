@@ -1,4 +1,4 @@
-"""Ask the client to request code lenses again, only when they differ from those that it has."""
+"""Ask the client to request code lenses again, only when the lenses differ from those that the client has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Lenses: TypeAlias = list[dict[str, Any]]
 
 
 class LensRefresh:
-    """The lenses that the client was given, by URI. `current` returns the present ones of a document."""
+    """The lenses that were sent to the client, by URI. `current` returns the current lenses of a document."""
 
     def __init__(
         self, start: TaskStarter, send: Callable[[], object], current: Callable[[str], Lenses]
