@@ -26,7 +26,7 @@ class TurnProgress:
 
     async def begin(self, cancelled: Callable[[], None]) -> None:
         self.end("")
-        turn, token = self._turn, new_id("p")  # a string, because Kate does not accept numbers
+        turn, token = self._turn, new_id("p")  # the token is a string, because Kate does not accept numbers
         try:
             await self._protocol.send_request_async(
                 lsp.WINDOW_WORK_DONE_PROGRESS_CREATE, lsp.WorkDoneProgressCreateParams(token=token)

@@ -1,8 +1,8 @@
 """Ask for approvals by `window/showMessageRequest`: one at a time, the safe choice first.
 
-Only an exact title decides. Every other answer (null, `{}`, an unknown title, an error, none) neither approves nor
-denies: the request stays pending, and code actions and commands can answer it too. A prompt that is answered elsewhere
-is withdrawn.
+Only the exact title of an answer approves or denies. Every other answer (null, `{}`, an unknown title, an
+error, none) neither approves nor denies: the request stays pending, and code actions and commands can answer
+it too. If the request is decided by other means, the prompt is withdrawn.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from agent_ls.server.transport.jsonrpc import AgentProtocol
 log = logging.getLogger(__name__)
 
 PROMPT_LIMIT_S = 600.0
-"""An editor may lose a prompt and never answer; after this time the next one is shown."""
+"""An editor may lose a prompt and never answer. After this time the next prompt is shown."""
 SHOWN_LIMIT_S = 3.0
-"""Longest wait until the document shows the request: some editors take no edits while a prompt is open."""
+"""Longest wait until the document shows the request. The prompt opens afterwards, because some editors take
+no edits while it is open.
+"""
 
 
 class Answerable(Protocol):
@@ -36,7 +38,7 @@ class Answerable(Protocol):
 
 
 def choices(request: ApprovalRequested) -> dict[str, ApprovalAnswer]:
-    """Return the titles and their answers, the safe one first. No two titles are equal."""
+    """Return the answers by title, the safe answer first. No two titles are equal."""
     if is_trust(request):
         return {DISTRUST: ApprovalAnswer("deny"), TRUST: ApprovalAnswer("allow")}
     found = {DENY: ApprovalAnswer("deny"), ALLOW: ApprovalAnswer("allow")}
@@ -54,7 +56,7 @@ class _Prompt:
 
 
 class ApprovalPrompts:
-    """Prompts of one client. `decided_by` names the client in the log."""
+    """Prompts of one client. `decided_by` is the client's name in the log."""
 
     def __init__(
         self,
@@ -75,11 +77,11 @@ class ApprovalPrompts:
         approvals: Answerable,
         wait_until_written: Callable[[], Awaitable[None]],
     ) -> None:
-        """Queue a prompt. `wait_until_written` returns once the user can see the request in the document; the wait is
-        short.
+        """Queue a prompt. `wait_until_written` returns once the user can see the request in the document, or
+        after a short time.
         """
         if len(question(request)) > PROMPT_CHARS:
-            return  # too long for a prompt; the document shows all of it
+            return  # too long for a prompt; the document shows the whole action
         if request.request_id in self._asked:
             return  # already asked: two documents show the session, or one was opened again
         self._asked.add(request.request_id)

@@ -23,7 +23,9 @@ def is_running_command(message: str) -> bool:
 
 
 def list_running(sessions: Sequence[SessionSummary], own_id: str) -> str:
-    """Return the sessions as a Markdown list. `own_id` is that of this chat, "" if it has none."""
+    """Return the sessions as a Markdown list. `own_id` is the session id of this chat, "" if the chat has no
+    session.
+    """
     rows = [f"- {_row(summary, own_id)}" for summary in sessions]
     return "\n".join(["Running sessions:", *rows]) if rows else _EMPTY
 

@@ -23,9 +23,9 @@ def servers_command(message: str) -> str | None:
 
 
 def quote_answer(words: str) -> str:
-    """Return an answer that is not the agent's as a quotation, and the heading for the next message.
+    """Return an answer that is not the agent's as a quotation, followed by the heading for the next message.
 
-    As a quotation it is not taken for an answer of the agent, which may be a plan that the user accepts later.
+    The quotation marks the text as no answer of the agent, which may be a plan that the user accepts later.
     """
     rows = "\n".join(f"> {line}".rstrip() for line in words.split("\n"))
     return f"\n{rows}\n\n{YOU}\n"
@@ -37,6 +37,6 @@ def has_prompt(live: LiveSession, name: str) -> bool:
 
 
 def mentioned_resources(live: LiveSession, message: str) -> Mapping[str, wire.ResourceInput]:
-    """Return the resources that a message mentions, by the words that name them."""
+    """Return the resources that a message mentions, by the words of the mentions."""
     known = {it.label: wire.ResourceInput(server=it.server, uri=it.uri) for it in live.mcp_resources()}
     return {word: known[word] for word in mentioned_words(message) if word in known}

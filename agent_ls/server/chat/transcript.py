@@ -64,7 +64,9 @@ class ChatTranscript:
         self._proposed: set[str] = set()
 
     def miss(self, parts: frozenset[str]) -> None:
-        """Set the texts whose beginning was missed. They are rendered whole when they end."""
+        """Set the ids of texts whose beginning was missed. Each of these texts is rendered as a whole when it
+        ends.
+        """
         self._missed = parts
 
     def feed(self, envelope: Envelope) -> str:
@@ -136,7 +138,7 @@ class ChatTranscript:
         return told + (self._gap() + self._out("".join(choices)) if choices else "")
 
     def _begin_anew(self) -> None:
-        """Start again, because the next text has its own heading."""
+        """Reset the state, because the next text has its own heading."""
         self._newlines, self._is_note = 2, False
 
     def _said(self, text: str) -> str:
@@ -155,7 +157,7 @@ class ChatTranscript:
         return self._words(held)
 
     def _words(self, text: str) -> str:
-        """Escape headings in the text. The rest of a started line cannot be a heading."""
+        """Escape headings in the text. The rest of a line that was already begun cannot be a heading."""
         rest, newline, following = text.partition("\n") if not self._newlines else ("", "", text)
         return self._out(rest + newline + guarded(following))
 

@@ -1,7 +1,7 @@
 """User interface for plugin-free clients: the open chat documents, and the answers to the standard messages about them.
 
-Commands answer at once, because some editors block until then; their effects and errors are reported by what follows.
-A client only gets messages that it announced support for.
+Commands are answered at once, because some editors block until the answer. Effects and errors of a command
+are shown later. A client only gets messages that it announced support for.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class StockFace:
         """Connect an opened chat, and send it if the user saved it while the server started: editors do not report
         that save.
 
-        For a chat that is opened again, every save was reported.
+        A chat that is opened again is not sent here, because the editor has reported all of its saves.
         """
         await room.opened()
         if not is_first:
@@ -317,7 +317,7 @@ class StockFace:
         self._begin(self._room(raw, "agentLs.bringChanges").bring_changes)
 
     async def _show(self, raw: Any) -> None:
-        """Do nothing: any command lets the editor accept held-back answers."""
+        """Do nothing. The editor accepts held-back answers after any command."""
 
     async def _stop(self, raw: Any) -> None:
         self._room(raw, "agentLs.stop").stop()

@@ -11,7 +11,7 @@ from agent_ls.loop.events.types import ApprovalRequested
 from agent_ls.text import reveal_controls, strip_escapes
 
 PROMPT_CHARS = 2_000
-"""Longer actions are not asked about in a prompt, because nobody could read what they allow."""
+"""For longer actions no prompt is shown, because users could not read the whole action in a prompt."""
 PROMPT_DIFF_LINES = 6
 DENY, ALLOW = "Deny", "Allow once"
 DISTRUST, TRUST = "Do not trust it", "Trust this folder"
@@ -95,13 +95,15 @@ def server_start(effect: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def is_trust(request: ApprovalRequested) -> bool:
-    """Return whether this asks to trust a folder. Its answer is permanent, so it has other button titles."""
+    """Return whether the request asks to trust a folder. The answer is permanent, so the buttons have other
+    titles.
+    """
     return request.effect.get("type") == TrustEffect.__name__
 
 
 def question(request: ApprovalRequested) -> str:
-    """Return the text of a prompt: the command, or a change that is small enough to read. The chat shows
-    everything.
+    """Return the text of a prompt: the command, or the change if it is small enough to read. The chat shows
+    the whole action.
     """
     what, command = action(request)
     shown = command or _small_change(request)
@@ -110,14 +112,14 @@ def question(request: ApprovalRequested) -> str:
 
 
 def _small_change(request: ApprovalRequested) -> str:
-    """Return the changed lines; "" if they are many, because some editors show few lines of a prompt."""
+    """Return the changed lines; "" if there are many, because some editors show few lines of a prompt."""
     lines = [line for diff in _diffs(request) for line in _changed_lines(diff.split("\n"))]
     text = "\n".join(lines)
     return text if len(lines) <= PROMPT_DIFF_LINES and len(text) <= PROMPT_CHARS // 2 else ""
 
 
 def _changed_lines(diff: list[str]) -> list[str]:
-    begin = 2 if diff[0].startswith("--- ") else 0  # the names
+    begin = 2 if diff[0].startswith("--- ") else 0  # skip the file names
     return [line for line in diff[begin:] if line.startswith(("+", "-"))]
 
 
@@ -140,10 +142,10 @@ def fenced(text: str, kind: str = "") -> str:
 
 
 def chosen(words: str, choices: Sequence[str], *, multiple: bool = False) -> tuple[str, ...]:
-    """Return the choices that the user's text names, by text or number, separated by commas or lines if
-    `multiple`.
+    """Return the choices that the user named by text or by number. With `multiple`, `words` may name several,
+    separated by commas or lines.
 
-    Returns the text itself if a part of it is not a choice.
+    Returns `words` itself if a part of it is not a choice.
     """
     known = {_bare(choice): choice for choice in choices}
     known |= {str(number): choice for number, choice in enumerate(choices, start=1)}

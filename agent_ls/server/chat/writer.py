@@ -21,7 +21,8 @@ from agent_ls.server.editor.host import LspEditorHost
 log = logging.getLogger(__name__)
 
 FLUSH_S = 0.2
-"""Time between two edits. Each one is an undo step, and some editors take half a second to report it."""
+"""Time between two edits. Each edit is an undo step, and some editors take half a second to report an edit.
+"""
 
 TRIES = 8  # the user may be typing
 CLOSE = f"\n{YOU}\n"
@@ -33,8 +34,8 @@ ATTRIBUTION = Attribution(label="agent-ls: the answer")
 
 @dataclass(frozen=True, slots=True)
 class _Unseen:
-    """An edit whose result the editor has not reported. It adds `text` and makes `region`; `version` is the one
-    before it.
+    """An edit whose result the editor has not reported. The edit adds `text` and makes `region`; `version` is
+    the document's version before the edit.
     """
 
     version: int
@@ -43,8 +44,8 @@ class _Unseen:
 
 
 class ChatWriter:
-    """Writes text into the document at `path`. `write` collects text; `run` writes it. `refused` gets the reason
-    of a failure.
+    """Writes text into the document at `path`. `write` collects text; `run` writes it. `refused` is called
+    with the reason of a failure.
     """
 
     def __init__(
@@ -71,7 +72,9 @@ class ChatWriter:
 
     @property
     def is_held(self) -> bool:
-        """Whether collected text waits for a command, because the editor takes edits only after one."""
+        """Whether collected text is not written until the user runs a command, because the editor takes edits
+        only after a command.
+        """
         return self._is_held and bool(self._waiting)
 
     @property
@@ -80,7 +83,7 @@ class ChatWriter:
         return bool(self._waiting)
 
     def retry(self) -> None:
-        """Write again, because the user has run a command."""
+        """Try again to write the collected text, because the user has run a command."""
         if self._is_held:
             self._is_held = False
             self._wake.set()
@@ -154,8 +157,8 @@ class ChatWriter:
             more = _up_to_close(self._waiting)
             document = self._host.open_document(self._path)
             if document is None or not more:
-                return  # closed: the session has the text, and opening the document again shows it
-            if self._begins_anew:  # only here, because an edit may have been in flight before
+                return  # the document is closed; the session has the text for the next opening
+            if self._begins_anew:  # checked only here, because an edit may have been in flight before
                 self._region, self._begins_anew = None, False
             region = self._region
             edits = growing(document.text, region, more) if region else None
@@ -172,7 +175,8 @@ class ChatWriter:
                     self._hold()
                     return
                 # The edit may still be applied, and writing it again would duplicate it: some editors report changes
-                # late, for example Emacs while it asks a question. The next text that the editor sends decides.
+                # late, for example Emacs while it asks a question. The next text that the editor sends shows
+                # whether the edit was applied.
                 log.warning("the answer could not be written into %s: %s", self._path, error)
                 self._refused(str(error))
                 self._unseen = _Unseen(document.version, region, more)
@@ -196,8 +200,8 @@ class ChatWriter:
             self._wake.set()
 
     def _is_seen(self) -> bool:
-        """Return whether the result of the last edit is known. If it was applied it counts as written, else it is
-        written again.
+        """Return whether the result of the last edit is known. If the edit was applied, its text counts as
+        written, else the text is written again.
         """
         unseen = self._unseen
         document = self._host.open_document(self._path)
@@ -219,8 +223,8 @@ class ChatWriter:
 
 
 def _up_to_close(text: str) -> str:
-    """Return the text up to the end of the answer; what follows gets its own heading. `guarded` keeps the model
-    from imitating CLOSE.
+    """Return the text up to CLOSE, the end of the answer; the following text gets its own heading. `guarded`
+    prevents that the model's text imitates CLOSE.
     """
     end = text.find(CLOSE)
     return text if end < 0 else text[: end + len(CLOSE)]
