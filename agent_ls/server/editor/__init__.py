@@ -1,1 +1,1 @@
-"""The editor as the server sees it: documents, edits, diagnostics, language features."""
+"""Access to the editor: documents, edits, diagnostics, language features."""

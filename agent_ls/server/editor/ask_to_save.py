@@ -1,7 +1,7 @@
 """Ask the user once whether to save their changes before commands. The answer holds until the server ends.
 
-Anything but a clear yes counts as no, also for later commands: a dismissed question must not return with each
-command.
+Every answer except a clear yes counts as no, for this and all later commands, so that a dismissed question
+does not return with each command.
 """
 
 from __future__ import annotations

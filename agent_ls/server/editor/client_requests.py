@@ -1,8 +1,8 @@
 """Send the event `client_request` to one client and wait for its single answer (docs/protocol/requests.md).
 
 These events are not recorded and never replayed. A missing answer at the deadline is an ordinary outcome. Late
-answers, second answers and answers of other clients are refused, so that nothing is done twice. The client is asked
-only for what it announced.
+answers, second answers and answers of other clients are refused, so that nothing is done twice. Only requests
+that the client has announced are sent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ DEADLINE_MS = 5_000  # formatters and hooks run on save
 
 
 class NotDoneError(Exception):
-    """The client reported an error, or did not answer in time. `str()` gives the reason in its words or ours."""
+    """The client reported an error, or did not answer in time. `str()` is the reason, from the client or from
+    agent-ls.
+    """
 
 
 @dataclass(slots=True)
@@ -42,8 +44,8 @@ class _Pending:
 
 
 class ClientRequests:
-    """Requests to one client. `send` writes an event to it; `session_id` names a session that it is subscribed to, or
-    "".
+    """Requests to one client. `send` writes an event to the client; `session_id` returns a session that the
+    client is subscribed to, or "".
     """
 
     def __init__(
@@ -91,8 +93,8 @@ class ClientRequests:
             self._start(ask)
 
     async def save(self, documents: Sequence[OpenDocument]) -> None:
-        """Ask the client to save documents, each only if it still has the given version: then we know its unsaved
-        changes.
+        """Ask the client to save documents. A document is saved only if it still has the given version, whose
+        unsaved changes are known.
         """
         if documents and self._client.save:
             await self._ask("save", {"documents": [_named(document) for document in documents]})
@@ -114,7 +116,9 @@ class ClientRequests:
         return self._client.terminal and bool(self._session_id())
 
     async def open_terminal(self, terminal: NewTerminal) -> bool:
-        """Ask the client to open a terminal. False if it cannot, or does not answer in time."""
+        """Ask the client to open a terminal. Returns False if the client cannot do so, or does not answer in
+        time.
+        """
         params = {
             "terminalId": terminal.id,
             "argv": list(terminal.argv),
@@ -145,7 +149,8 @@ class ClientRequests:
         """Send a request and return the client's result.
 
         Raises:
-            NotDoneError: no client is subscribed, the client reported an error, or the deadline is over.
+            NotDoneError: no client is subscribed, the client reported an error, or there is no answer until
+            the deadline.
         """
         session_id = self._session_id()
         if not session_id:

@@ -1,7 +1,7 @@
 """Keep the diagnostics that the client reports, and find out which ones an edit introduced.
 
-Their texts come from other programs: they are untrusted and are truncated. Every edit moves lines, so a problem is
-recognised by its message, code and the text of its line, never by the line's number.
+The texts of diagnostics come from other programs, so they are untrusted and are truncated. Every edit moves
+lines, so a problem is recognised by its message, code and the text of its line, never by the line's number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 MAX_KEPT = 500  # per file
 OWN_SOURCE = "agent-ls"
-"""The source of our own diagnostics. A client reports those of all tools; the model wrote these itself."""
+"""The `source` of agent-ls's own diagnostics. A client reports them back with those of other tools; they are
+ignored, because the model wrote them.
+"""
 
 MAX_FILES = 10_000
 MAX_TOLD = 20
@@ -66,10 +68,10 @@ class _File:
 
 @dataclass(slots=True)
 class EditorDiagnostics:
-    """All reported diagnostics. `document` finds the synced document of a path; `limit_ms` limits how long an edit's
-    result waits.
+    """All reported diagnostics. `document` finds the synced document of a path; `limit_ms` limits how long
+    the result of an edit waits for diagnostics.
 
-    `pull` requests the problems of files from a client that does not push them; it raises NoAnswerError.
+    `pull` requests the problems of files from a client that does not push them; `pull` raises NoAnswerError.
     """
 
     document: FindDocument
@@ -95,8 +97,8 @@ class EditorDiagnostics:
         changed.set()
 
     def clear(self) -> None:
-        """Forget all problems, but not how often each file was reported. Call before the client reports all files
-        again.
+        """Remove all problems, but keep the number of reports of each file. Call before the client reports
+        all files again.
         """
         for file in self._files.values():
             file.problems = ()
@@ -128,8 +130,8 @@ class EditorDiagnostics:
         """Start watching before an edit of these files. Await the returned function after the edit to get the new
         problems.
 
-        It waits until the client has reported on the text after the edit, at most `limit_ms`. Files that are not open
-        are left out, because no tool checks them.
+        The returned function waits until the client has sent the diagnostics of the text after the edit, at
+        most `limit_ms`. Files that are not open are left out, because no tool checks them.
         """
         before = {path: (self._problems(path), self._count(path)) for path in paths}
         return partial(self._news, before, shown)
@@ -225,6 +227,8 @@ def _row(name: str, problem: Problem) -> str:
 
 
 def _cut(text: str, chars: int) -> str:
-    """Return the text as one line of at most `chars` characters, so that it cannot imitate our own lines."""
+    """Return the text as one line of at most `chars` characters, so that the text cannot imitate lines of
+    agent-ls.
+    """
     words = " ".join(text.split())
     return words if len(words) <= chars else words[: chars - 1] + "…"

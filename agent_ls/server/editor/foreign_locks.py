@@ -1,8 +1,8 @@
-"""Detect that another editor has unsaved changes of a file, by the lock and swap files that editors leave
-next to it.
+"""Detect that another editor has unsaved changes of a file, by the lock and swap files of editors next to the
+file.
 
-Used for files that our client does not sync. A file counts only if it shows unsaved changes and its process
-may still be alive, so that a left-over lock does not block a file for ever.
+Used for files that the connected client does not sync. A lock or swap file counts only if it shows unsaved
+changes and its process may still be running, so that a left-over lock does not block a file for ever.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EMACS_OWNER = re.compile(r"(?P<user>.+)@(?P<host>.+)\.(?P<pid>\d+)(:\d+)?\Z")
 
 
 def held_elsewhere(path: str) -> str:
-    """Return which editor has unsaved changes of this file, as the end of a sentence; "" for none."""
+    """Return which other editor has unsaved changes of this file, as the end of a sentence; "" for none."""
     folder, name = Path(path).parent, Path(path).name
     swap_files = (f"{stem}.{suffix}" for stem in _swap_stems(path) for suffix in _SWAP_SUFFIXES)
     if any(_vim_has_changes(Path(swap)) for swap in swap_files):
@@ -41,8 +41,8 @@ def held_elsewhere(path: str) -> str:
 
 
 def _swap_stems(path: str) -> tuple[str, str]:
-    """Return where swap files of `path` may be: next to it (Vim), or in Neovim's state folder with `%` for
-    each separator.
+    """Return where swap files of `path` may be: next to the file (Vim), or in Neovim's state folder, where
+    the file name has `%` for each separator.
     """
     folder, name = os.path.split(path)
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
@@ -88,5 +88,7 @@ def _head(path: Path) -> bytes:
 
 
 def _may_be_alive(host: str, pid: int) -> bool:
-    """Return whether a process may be running. Always true on another host, where it cannot be checked."""
+    """Return whether a process may be running. Always true for a process of another host, which cannot be
+    checked.
+    """
     return host != socket.gethostname() or is_alive(pid)

@@ -40,10 +40,10 @@ from agent_ls.server.transport.jsonrpc import NOTEBOOK_TEXTS, AgentProtocol
 from agent_ls.text import split_lines
 
 SAVED_EARLY = 20
-"""Limit for saves that are remembered while the agent is still loading."""
+"""Maximum number of saves that are remembered while the agent is still loading."""
 
 MAX_DOCUMENT_CHARS = READ_LIMIT_BYTES
-"""Longer documents are neither read nor edited; as a file they would exceed the read limit as well."""
+"""Longer documents are neither read nor edited. A file of this size exceeds the read limit as well."""
 
 TOO_LARGE = f"it is open in the editor and too large to edit: more than {MAX_DOCUMENT_CHARS >> 20} MiB"
 TOO_LARGE_TO_READ = (
@@ -68,7 +68,7 @@ class DocumentListener(Protocol):
     def document_closed(self, path: str) -> None: ...
 
     def document_saved(self, path: str, text: str, *, is_asked: bool = False) -> None:
-        """The editor has written `text` to the disk. `is_asked`: because we asked it to save."""
+        """The editor has written `text` to the disk. `is_asked`: agent-ls asked the editor to save."""
         ...
 
     def notebook_saved(self, path: str, cells: Sequence[EditorCell]) -> None:
@@ -76,7 +76,7 @@ class DocumentListener(Protocol):
         ...
 
     def user_edit(self, path: str, text: str) -> None:
-        """`text` is the document's current text; everything changed since the last call is the user's."""
+        """`text` is the document's current text; all changes since the last call were made by the user."""
         ...
 
     def agent_edit(
@@ -84,13 +84,15 @@ class DocumentListener(Protocol):
     ) -> None: ...
 
     def undo_applied(self, path: str, before: str, after: str) -> None:
-        """Handle an edit of an undo, whose attribution has no call: it is in the document now."""
+        """Handle an edit of an undo, after the edit is in the document. The attribution of an undo names no
+        tool call.
+        """
         ...
 
 
 class Watcher(Protocol):
-    """Interface of another listener for documents: the user interface of plugin-free clients (chat/ui.py). Must not
-    raise.
+    """Interface of a second listener for documents: the user interface of plugin-free clients (chat/ui.py).
+    Must not raise.
     """
 
     def on_opened(self, path: str) -> None: ...
@@ -103,15 +105,17 @@ class Watcher(Protocol):
 
 
 class ClientActions(CellEditor, Protocol):
-    """Interface of actions that a rich client performs for us (client_requests.py). None of these raises."""
+    """Interface of actions that a rich client performs for agent-ls (client_requests.py). None of these
+    raises.
+    """
 
     def check_time(self, paths: Sequence[str]) -> None:
-        """Ask the client to reload these files if it displays them. Does not wait."""
+        """Ask the client to reload these files if it displays them. Does not wait for the client."""
         ...
 
     async def save(self, documents: Sequence[OpenDocument]) -> None:
-        """Ask the client to save these documents if they still have these versions. Waits for its answer, up to a
-        deadline.
+        """Ask the client to save these documents if they still have these versions. Waits for the client's
+        answer, up to a deadline.
         """
         ...
 
@@ -143,8 +147,8 @@ class _Flight:
 class _Tracked:
     """An open document, with the text last reported to the ledger and the version and text that the editor sent last.
 
-    `repeats_versions`: the editor used one version number for two texts. `is_asked_to_save`: we are asking the editor
-    to save it now.
+    `repeats_versions`: the editor used one version number for two texts. `is_asked_to_save`: a request of
+    agent-ls to save the document has no answer yet.
     """
 
     uri: str
@@ -228,7 +232,7 @@ class LspEditorHost:
         if document and (tracked is None) == (len(document.source) <= MAX_DOCUMENT_CHARS):
             reason = self._unread.get(true_name(path))
             if tracked or reason == TOO_LARGE or (reason and is_whole):
-                self.opened(uri)  # it became too large, or is no longer too large
+                self.opened(uri)  # the document became too large, or is no longer too large
             return
         if tracked is None or document is None:
             return
@@ -255,7 +259,9 @@ class LspEditorHost:
                 self._saved_early.append(tracked.path)
 
     def unread(self, method: str, uri: str, *, is_too_large: bool) -> None:
-        """Block edits of a document whose text could not be read, because they would be computed against old text."""
+        """Block edits of a document whose text could not be read, because the edits would be computed from an
+        old text.
+        """
         reason, path = TOO_LARGE_TO_READ if is_too_large else UNREADABLE, maybe_path(uri)
         if method in NOTEBOOK_TEXTS:
             self.notebooks.unread(uri, reason)
@@ -290,7 +296,9 @@ class LspEditorHost:
         self._save_policy = policy
 
     def wait_for_problems(self, limit_ms: int) -> None:
-        """Set how long the result of an edit waits for diagnostics. Zero for a client that does not report any."""
+        """Set how long the result of an edit waits for diagnostics. Zero for a client that does not report
+        diagnostics.
+        """
         client = self._protocol.client
         self.diagnostics.limit_ms = limit_ms if client.diagnostics or client.language else 0
 
@@ -347,8 +355,8 @@ class LspEditorHost:
             flight = tracked.flight = _Flight(attribution, sent)
             request = self._send(tracked, current, edits, attribution)
             request.add_done_callback(lambda answer: self._answered(tracked, flight, answer))
-            # A cancelled caller waits until the edit is applied or refused, because it may already be in the user's
-            # document.
+            # A cancelled caller still waits until the edit is applied or refused, because the edit may
+            # already be in the user's document.
             with anyio.CancelScope(shield=True):
                 await self._landing(tracked, flight)
             match flight.outcome:
@@ -363,10 +371,11 @@ class LspEditorHost:
 
     @property
     def takes_edits_after_commands(self) -> bool:
-        """Whether the client accepts edits only after a command of ours. Kate does so for two seconds, and does not
-        announce it.
+        """Whether the client accepts edits only after a command of agent-ls. Kate accepts edits for two
+        seconds after a command, and does not announce this limit.
 
-        A refusal of such a client is believed at once; the refused edit is offered again after the next command.
+        If such a client refuses an edit, the edit counts as refused at once and is sent again after the next
+        command.
         """
         return not self._protocol.client.apply_edit_announced
 
@@ -396,7 +405,7 @@ class LspEditorHost:
             label = None if client.prints_labels else "agent-ls"
             params = to_lsp.file_operation(tracked.uri, document.version, operation(tracked.uri), label)
             if tracked.last == (document.version, document.text) and not client.apply_edit_refused:
-                # the caller checks on the disk whether it was done
+                # the caller checks on the disk whether the operation was done
                 with anyio.move_on_after(OPERATION_S), suppress(Exception):
                     await self._protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
         return tracked.last[1]
@@ -458,15 +467,17 @@ class LspEditorHost:
         return title if isinstance(title, str) else ""
 
     def _savable(self) -> list[tuple[Savable, OpenDocument]]:
-        # Chat documents are left out: they are always unsaved while an answer is written, and no command reads them.
+        # Chat documents are left out, because they are always unsaved while an answer is written, and no
+        # command reads them.
         all_tracked = [tracked for tracked in self._tracked.values() if not is_chat(tracked.path)]
         documents = ((tracked.saving, self._document(tracked)) for tracked in all_tracked)
         texts = [(saving, document) for saving, document in documents if document]
         return [*texts, *self.notebooks.savable()]
 
     def _maybe_by_another_name(self, path: str) -> _Tracked | None:
-        """Find the document by another path of the same file: a link to it or to a folder above it, or a spelling that
-        the file system treats as equal. If several match, the one opened last.
+        """Find the document by another path of the same file: a link to the file or to a folder above it, or
+        a spelling that the file system treats as equal. If several documents match, returns the document
+        opened last.
         """
         name = maybe_same(path, {it.true_name: None for it in reversed(self._tracked.values())})
         return next((it for it in reversed(self._tracked.values()) if it.true_name == name), None)

@@ -49,13 +49,13 @@ M = TypeVar("M", bound="BaseModel")
 
 
 class Asks(Protocol):
-    """Interface for requests to the client (client_requests.py)."""
+    """Interface that sends requests to the client (client_requests.py)."""
 
     async def ask(self, what: str, params: dict[str, Any], deadline_ms: int | None = None) -> dict[str, Any]:
         """Send a request to the client and return its result.
 
         Raises:
-            NotDoneError: the client answered with an error, or not in time.
+            NotDoneError: the client answered with an error, or did not answer in time.
         """
         ...
 
@@ -117,7 +117,7 @@ class EditorLanguage:
                 await self._pull([path] if path else [])
             except NoAnswerError:
                 if not self._client().diagnostics:
-                    raise  # else use the pushed diagnostics
+                    raise  # otherwise use the diagnostics that the client pushed
         return [
             FileProblems(
                 name,
@@ -138,7 +138,9 @@ class EditorLanguage:
     # -- internals
 
     async def _pull(self, paths: Sequence[str]) -> None:
-        """Request the problems of these files, or of all if there are none, and store them like pushed diagnostics."""
+        """Request the problems of these files, or of all files if `paths` is empty, and store them like
+        pushed diagnostics.
+        """
         from agent_ls.server import protocol as wire
 
         for params in [{"uri": to_lsp.uri(path)} for path in paths] or [{}]:

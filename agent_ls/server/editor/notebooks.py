@@ -1,7 +1,7 @@
 """Implement NotebookHost over LSP: notebooks that the client syncs, and changes of their cells.
 
-A client request asks the client to change cells. The change counts as done when the notebook's own notifications show
-it.
+A client request asks the client to change cells. A change counts as done when the client's notebook
+notifications contain the change.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class CellEditor(Protocol):
     def edits_notebooks(self) -> bool: ...
 
     async def edit_notebook(self, params: dict[str, Any]) -> str:
-        """Send the edit and wait for the answer. Returns "", or why it was not done. Must not raise."""
+        """Send the edit and wait for the answer. Returns "", or why the edit was not done. Must not raise."""
         ...
 
 
@@ -55,9 +55,8 @@ unsaved.
 
 @dataclass(frozen=True, slots=True)
 class SavableNotebook(OpenDocument):
-    """A notebook that can be saved. `text` is the text of its cells.
-
-    `cells` are their URIs and versions, because the version of the notebook may lag behind them.
+    """A notebook that can be saved. `text` is the text of its cells. `cells` are the URIs and versions of the
+    cells, because the version of the notebook may lag behind them.
     """
 
     cells: tuple[tuple[str, int], ...]
@@ -65,9 +64,10 @@ class SavableNotebook(OpenDocument):
 
 @dataclass(slots=True)
 class _Tracked:
-    """An open notebook with its last known cells and runs; a difference from them means that somebody changed it.
+    """An open notebook with its last known cells and runs; if the current state differs, somebody has changed
+    the notebook.
 
-    `problem` says why its cells are not known.
+    `problem` says why the cells are not known.
     """
 
     uri: str
@@ -79,8 +79,8 @@ class _Tracked:
 
 @dataclass(slots=True)
 class _Expected:
-    """The cells that a notebook must have after our edit. `seen` is its state when it had them; later changes are the
-    user's.
+    """The cells that a notebook must have after our edit. `seen` is the state of the notebook when it had
+    these cells; later changes were made by the user.
     """
 
     path: str
@@ -128,8 +128,8 @@ class OpenNotebooks:
             expected.is_over.set()
 
     def unread(self, uri: str, problem: str) -> None:
-        """Note that the notebook, or a change of it, could not be read. Its cells are unknown until it is opened
-        again.
+        """Record that the notebook, or a change of it, could not be read. The cells are unknown until the
+        notebook is opened again.
         """
         path = maybe_path(uri)
         if path is None:
@@ -315,6 +315,6 @@ def _cell_to_wire(cell: EditorCell, language: str) -> dict[str, str]:
 
 
 def _id_of(metadata: Any) -> str:
-    """Return the cell id of the file; VS Code has it in the metadata."""
+    """Return the cell's id in the notebook file, which VS Code sends in the metadata."""
     found = metadata.get("id") if isinstance(metadata, dict) else getattr(metadata, "id", None)
     return found if isinstance(found, str) else ""

@@ -3,9 +3,9 @@
 A notebook counts as a document; its text is the text of its cells.
 
 The policies: `agent` saves documents whose only unsaved changes are the agent's, and reports those with
-unsaved changes of the user to the model. `auto` saves these too, `ask` asks the user once about them, `never`
-saves nothing. No policy saves a file that has changed on disk since. The file on disk is read and compared,
-not assumed.
+unsaved changes of the user to the model. `auto` saves documents with the user's changes too, `ask` asks the
+user once about them, `never` saves nothing. No policy saves a document whose file has changed on disk since
+it was opened or saved. The file on disk is read and compared, not assumed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from agent_ls.environments.editor_host import OpenDocument
 from agent_ls.text import decode, equals_ignoring_line_endings
 
 MAX_BYTES = 8 * 1024 * 1024
-"""Larger files are not compared: such a file counts as saved if nobody changed it in the editor."""
+"""Larger files are not compared: a larger file counts as saved if nobody changed it in the editor."""
 
 Owner: TypeAlias = Literal["nobody", "agent", "user", "disk"]
-"""Whose changes are unsaved. `disk`: the file on disk has other changes too, which saving would overwrite."""
+"""Who made the unsaved changes. `disk`: the file on disk has other changes too, which saving would overwrite.
+"""
 
 SavePolicy: TypeAlias = Literal["auto", "agent", "ask", "never"]
 Save: TypeAlias = Callable[[Sequence[OpenDocument]], Awaitable[None]]
@@ -39,8 +40,8 @@ def _decoded(data: bytes) -> str:
 
 @dataclass(slots=True)
 class Savable:
-    """The saved state of a document and who changed it since. `clean_text` is its text when it was opened or
-    last saved.
+    """The saved state of a document, and who has changed the document since then. `clean_text` is its text
+    when it was opened or last saved.
 
     `text_in` decodes the file's bytes into the text that is compared with the document.
     """
@@ -59,8 +60,8 @@ Documents: TypeAlias = Callable[[], list[tuple[Savable, OpenDocument]]]
 async def unsaved_note(
     documents: Documents, save: Save | None, policy: SavePolicy = "agent", may_save: MaySave | None = None
 ) -> str:
-    """Save the documents that the policy allows. Return a sentence about what a command will not see, "" for
-    nothing.
+    """Save the documents that the policy allows. Return a sentence about unsaved text that a command will not
+    see, "" if there is none.
     """
     found = await _owned(documents())
     if save and policy != "never":
@@ -81,8 +82,8 @@ async def unsaved_note(
 
 
 async def saved_undone(documents: Documents, save: Save | None, paths: Collection[str]) -> list[str]:
-    """Save those of these documents whose unsaved changes are all the agent's. Return the paths that are
-    still unsaved.
+    """Save the documents at `paths` whose unsaved changes were all made by the agent. Return the paths that
+    are still unsaved.
     """
 
     def wanted() -> list[tuple[Savable, OpenDocument]]:
@@ -119,7 +120,7 @@ def _owner(savable: Savable, text: str) -> Owner:
         return ("user" if savable.user_typed else "agent") if changed else "nobody"
     if equals_ignoring_line_endings(on_disk, text):
         return "nobody"
-    # The disk differs from the text last opened or saved, so that part of the difference was not made in the
+    # The file differs from the text last opened or saved, so part of the difference was not made in the
     # editor.
     if not equals_ignoring_line_endings(on_disk, savable.clean_text):
         return "disk"

@@ -47,7 +47,7 @@ class EditorView:
 
     @property
     def active(self) -> str:
-        """Path of the active file; "" if there is none or it is not known."""
+        """Path of the active file; "" if no file is active or the file is not known."""
         return self._active
 
     def selected(self) -> Selected | None:

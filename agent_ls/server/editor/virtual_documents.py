@@ -1,4 +1,6 @@
-"""Track which `agent-ls:` documents the client displays, and ask it to request their text again when it changes."""
+"""Track which `agent-ls:` documents the client displays, and ask the client to request a document again when
+its text changes.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ MAX_WATCHED = 50  # editors do not report when they close such a document
 class VirtualDocuments:
     """The virtual documents that the client has requested.
 
-    At most one refresh per document is unanswered at a time, so that typing does not cause a message for each
-    key.
+    At most one refresh per document is unanswered at a time, so that the server does not send a message for
+    each typed key.
     """
 
     def __init__(self, send: Callable[[str, Any], Future[Any]], *, can_refresh: bool) -> None:

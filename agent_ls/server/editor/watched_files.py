@@ -1,7 +1,7 @@
 """Implement FileWatch: ask the client to report changes of single files, if it supports dynamic registration.
 
-Each batch of new files is one registration; above MAX_FILES files the oldest registrations are removed. A client that
-refuses is not asked again: files are then only checked before model calls.
+Each batch of new files is one registration; above MAX_FILES files the oldest registrations are removed. A
+client that refuses a registration is not asked again. Files are then checked only before model calls.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class WatchedFiles:
             dropped.append(lsp.Unregistration(batch, lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES))
         if dropped:
             params = lsp.UnregistrationParams(dropped)
-            # Ignore the answer: a failure only means that the client reports more files than needed.
+            # Ignore the answer: if the request fails, the client only reports more files than needed.
             self._send(lsp.CLIENT_UNREGISTER_CAPABILITY, params).add_done_callback(
                 lambda answer: answer.exception()
             )
