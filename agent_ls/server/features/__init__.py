@@ -1,1 +1,1 @@
-"""Message handlers, one file per group of messages. Handlers only pass work on."""
+"""Message handlers, one file per group of messages. Handlers only call other packages, which do the work."""

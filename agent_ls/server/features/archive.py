@@ -46,7 +46,7 @@ async def close_session(context: Context, params: wire.CloseSession) -> wire.Emp
     if context.manager.owners.elsewhere(params.session_id):
         context.senders.unsubscribe(
             params.session_id
-        )  # closing ends only this client's subscription; the owner's session goes on
+        )  # closing ends only this client's subscription; the session stays open in the process that owns it
         return wire.Empty()
     await context.manager.close_session(params.session_id)
     return wire.Empty()

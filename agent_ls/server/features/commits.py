@@ -1,4 +1,4 @@
-"""Handler for the message of a commit. The client inserts it; nothing is staged or committed here."""
+"""Handler that writes a commit message. The client inserts the message; nothing is staged or committed here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agent_ls.server.rpc.router import route
 
 
 async def commit_message(context: Context, params: wire.CommitMessage) -> wire.CommitMessageResult:
-    # Imported here, because few connections ask for a message.
+    # Imported here, because few connections ask for a commit message.
     from agent_ls.app.suggestions.commit_message import CommitMessages
     from agent_ls.app.suggestions.context import SuggestionContext
 

@@ -62,7 +62,8 @@ async def in_folder(context: Context, folder: str, params: wire.Complete) -> tup
 
 
 def _folder(context: Context, params: wire.Complete) -> str:
-    """Return the folder of the session, or an open workspace folder. Names in other folders are not disclosed.
+    """Return the folder of the session, or an open workspace folder. Names of files in other folders are not
+    disclosed.
 
     Raises:
         InvalidParamsError: the folder is not open in the editor.
@@ -84,7 +85,7 @@ async def _of_other(context: Context, folder: str, params: wire.Complete) -> Seq
 
 
 def _overlap(folder: str, other: str) -> bool:
-    """Return whether one folder contains the other, so that its files would be offered twice."""
+    """Return whether one folder contains the other. Files of the inner folder would then be offered twice."""
     return folder == other or bool(relative_to_folder(folder, other) or relative_to_folder(other, folder))
 
 

@@ -1,8 +1,9 @@
-"""Handle settings that change while the server runs: request them if the client supports that, otherwise use the
-pushed ones.
+"""Handle settings that change while the server runs: request the settings if the client supports requests,
+otherwise use the settings that the client pushes.
 
-They override the settings of `initialize` by name. A client's answer may include settings from files of the workspace,
-so until the workspace is trusted it cannot make anything less strict (app/settings/untrusted.py).
+Changed settings override the settings of `initialize` by name. A client's answer may include settings from
+files of the workspace. So until the workspace is trusted, the answer cannot make any setting less strict
+(app/settings/untrusted.py).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 
 SECTION = "agentLs"
 ANSWER_S = 10.0
-"""Time for the client's answer; afterwards it counts as empty."""
+"""Time limit for the client's answer; a missing answer counts as empty."""
 
 SETTLED_S = 2.0
 """Longest time that a new session waits for pending settings."""
@@ -35,8 +36,8 @@ Ask: TypeAlias = Callable[[str, Any], Awaitable[Any]]
 
 
 def section_of(options: Any) -> dict[str, Any] | None:
-    """Return our settings from a message. A null value means "not set"; the connection token is not a setting
-    (transport/tcp.py).
+    """Return agent-ls's settings from a message. A null value means "not set". The connection token is left
+    out, because it is not a setting (transport/tcp.py).
     """
     section = options.get(SECTION) if isinstance(options, dict) else None
     return _set(section) if isinstance(section, dict) else None
@@ -48,7 +49,9 @@ def _set(section: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class SettingsClient:
-    """The client, as the source of settings. `ask` sends a request, `tell` shows problems to the user."""
+    """The client, as the source of settings. `ask` sends a request to the client, `tell` shows problems to
+    the user.
+    """
 
     abilities: ClientAbilities
     ask: Ask
@@ -56,8 +59,8 @@ class SettingsClient:
 
 
 class Configuration:
-    """The current settings. `first` are those of `initialize`, whose problems are already shown; `folders` are the
-    open ones.
+    """The current settings. `first` are the settings of `initialize`, whose problems are already shown;
+    `folders` are the open folders.
     """
 
     def __init__(
@@ -83,7 +86,7 @@ class Configuration:
         self._is_settled = anyio.Event()
         self._is_there = False
         if client.abilities.configuration:
-            self._await_one()  # it is asked after `initialized`
+            self._await_one()  # the client is asked after `initialized`
         else:
             self._is_settled.set()
         manager.trust.on_change = lambda: start(self._hold)
@@ -104,8 +107,8 @@ class Configuration:
             self._start(self._register)
 
     async def changed(self, params: Any) -> None:
-        """Handle `didChangeConfiguration`. It may have our settings, those of other servers, or none; without
-        ours, pull them.
+        """Handle `didChangeConfiguration`. The notification may contain settings of agent-ls, of other
+        servers, or none. Without settings of agent-ls, request them.
         """
         pushed = section_of(params.get("settings") if isinstance(params, dict) else None)
         if pushed is not None:
@@ -139,7 +142,8 @@ class Configuration:
             self._is_settled.set()
 
     async def _register(self) -> None:
-        # With a section, clients send that section. Without one they only say that something changed.
+        # If a section is registered, clients send that section. Without a section they only report that
+        # something changed.
         options = None if self._client.abilities.configuration else {"section": SECTION}
         method = lsp.WORKSPACE_DID_CHANGE_CONFIGURATION
         registration = lsp.Registration(id="agentLs.configuration", method=method, register_options=options)
@@ -149,7 +153,7 @@ class Configuration:
         items = [lsp.ConfigurationItem(section=SECTION)]
         async with (
             self._order
-        ):  # in order, so that an earlier request's answer does not replace a later one's
+        ):  # in order, so that the answer to an earlier request does not replace the answer to a later one
             answer = await self._asked(lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items))
             if isinstance(answer, list) and len(answer) == 1 and isinstance(answer[0], dict):
                 await self._take(_set(answer[0]))
@@ -159,7 +163,7 @@ class Configuration:
         try:
             with anyio.move_on_after(ANSWER_S):
                 return await self._client.ask(method, params)
-        except Exception as error:  # the client cannot do what it announced
+        except Exception as error:  # the client does not support the request that it announced
             log.info("%s was not answered: %s", method, error)
         return None
 

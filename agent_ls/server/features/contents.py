@@ -3,8 +3,8 @@
     agent-ls:/base/<path>?<file uri>        the accepted text
     agent-ls:/proposed/<path>?<file uri>    the current text with all proposed hunks
 
-The path is only for display; the percent-encoded `file:` URI behind it identifies the file. A diff editor shows two
-such documents, or one and the file.
+The path is only for display; the percent-encoded `file:` URI behind it identifies the file. A diff editor
+shows two of these documents, or one of them and the file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _parsed(uri: str, method: str) -> tuple[str, str]:
     """Return `base` or `proposed`, and the absolute path of the file.
 
     Raises:
-        InvalidParamsError: not such a URI.
+        InvalidParamsError: not a URI in one of these two forms.
     """
     try:
         parts = urlsplit(uri)

@@ -1,4 +1,4 @@
-"""Handlers for reports of the editor about itself, and for its answers to `client_request` events."""
+"""Handlers for the editor's reports of its state, and for its answers to `client_request` events."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Show the findings of reviews as diagnostics, with code actions to fix, explain or dismiss them.
 
-For clients with and without a plugin. Text of the model in a diagnostic is plain text without control characters.
+Used for clients with and without a plugin. The model's text is shown as plain text without control
+characters.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SEVERITIES: Mapping[str, int] = MappingProxyType({"error": 1, "warning": 2, "in
 
 @dataclass(frozen=True, slots=True)
 class FindingAction:
-    """A code action: its title, and the command with its argument."""
+    """A code action: the title, the command and the command's argument."""
 
     title: str
     command: str
@@ -140,7 +141,9 @@ def _plain(text: str) -> str:
 
 
 def _text_of(path: str) -> str | None:
-    """Return the text of a file on disk, None if it is gone, unreadable or too large to be compared. Blocks."""
+    """Return the text of a file on disk, None if the file is missing, unreadable or too large to be compared.
+    Blocks.
+    """
     try:
         file = Path(path)
         if not file.is_file() or file.stat().st_size > MAX_READ_BYTES:

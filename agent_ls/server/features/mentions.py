@@ -1,4 +1,4 @@
-"""Mentions of a message, read before it is sent, and those of them that completion offers."""
+"""Read the content of a message's mentions before the message is sent, and offer mentions in completion."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agent_ls.app.sessions.live import LiveSession
 
 MAX_EACH = 8
-"""Symbols, commits and terminals that are offered at once."""
+"""Maximum number of symbols, of commits and of terminals in one completion list."""
 MIN_SYMBOL_CHARS = 2
 SYMBOLS_WAIT_S = 0.5
 """How long completion waits for language servers, because the user is typing."""
@@ -46,11 +46,12 @@ MENTIONS = (
 
 
 async def with_mentions(live: LiveSession, parts: Sequence[wire.InputPart]) -> Sequence[wire.InputPart]:
-    """Return the parts with the content of mentions in their place. A file keeps its part, followed by its image.
+    """Return the parts with each mention replaced by its content. Parts of files and folders are kept, and
+    followed by the images of their content.
 
     Raises:
-        MentionError: one cannot be read, or must not be.
-        BadInputError: a uri that is not a file's.
+        MentionError: a mention cannot be read, or the policy does not allow to read it.
+        BadInputError: a uri is not the URI of a file.
     """
     found: list[wire.InputPart] = []
     for part in parts:
@@ -112,7 +113,7 @@ async def offered_first(context: Context, folder: str, params: wire.Complete) ->
     found += [item async for item in _terminals(context, params)]
     if _asks_for("commit:", word):
         commits = dict(await context.manager.commits.of(folder))
-        rest = word.partition(":")[2]  # "" while the word is only the beginning of "commit:"
+        rest = word.partition(":")[2]  # "" if the word is only the beginning of "commit:"
         by_line = {f"{commit} {subject}": commit for commit, subject in commits.items()}
         for line in best(rest, by_line, MAX_EACH) if rest else [*by_line][:MAX_EACH]:
             commit = by_line[line]
@@ -143,12 +144,14 @@ async def _terminals(context: Context, params: wire.Complete) -> AsyncIterator[w
 
 
 def _asks_for(name: str, word: str) -> bool:
-    """Return whether the typed word is the beginning of a kind of mention, or names one of this kind."""
+    """Return whether the typed word is the beginning of `name`, a kind of mention, or a mention of this kind."""
     return word.startswith(name) or (len(word) > 2 and name.startswith(word))
 
 
 async def symbols(context: Context, folder: str, query: str) -> Sequence[wire.Completion]:
-    """Return symbols of the folder; none if the editor does not pass its language servers on, or they are slow."""
+    """Return symbols of the folder; none if the editor gives no access to its language servers, or if they
+    are slow.
+    """
     query = query.removeprefix("symbol:")
     language = context.host.language
     if len(query) < MIN_SYMBOL_CHARS or "symbols" not in language.answers():

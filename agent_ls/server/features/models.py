@@ -1,4 +1,6 @@
-"""Handlers for models and API keys. A key is passed on; it is neither stored nor repeated here."""
+"""Handlers for models and API keys. A key is only passed to the session manager; handlers neither store a key
+nor send it back.
+"""
 
 from __future__ import annotations
 

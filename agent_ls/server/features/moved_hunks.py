@@ -1,7 +1,8 @@
 """Send the client the positions of a file's open hunks, shortly after its text has changed.
 
-Session events report new hunks and changes of their state. A line typed above a hunk changes only its position. The
-client moves its own marks while the user types; these messages have the positions in the review ledger.
+Session events report new hunks and changes of their state. A line typed above a hunk changes only its
+position. While the user types, the client moves its own hunk marks. These messages then correct the marks by
+the positions in the review ledger.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ SETTLE_S = 0.2
 
 
 class MovedHunks:
-    """`find` returns the open hunks of a file; None if there are none, or if the ledger does not have the
-    document's text yet.
+    """Sends hunk positions. `find` returns the open hunks of a file; None if the file has no open hunks, or
+    if the ledger does not have the document's text yet.
 
-    At most one message per file and `SETTLE_S` is sent. Each change is followed by a message that includes it.
+    At most one message per file and `SETTLE_S` is sent. After each change, a message with the new positions
+    follows.
     """
 
     def __init__(
@@ -40,7 +42,7 @@ class MovedHunks:
         self._waiting: set[str] = set()
 
     def changed(self, path: str) -> None:
-        """Note that the text of this file has changed, so that hunks may have moved."""
+        """Handle a change of this file's text, which may have moved hunks."""
         if path not in self._waiting:
             self._waiting.add(path)
             self._start(partial(self._send_later, path))

@@ -1,4 +1,6 @@
-"""Handler for taking over a session from another process. Subscriptions to such a session are in sessions.py."""
+"""Handler for taking over a session from another process. Subscriptions to sessions of other processes are in
+sessions.py.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 async def _read_input(
     context: Context, parts: Sequence[wire.InputPart], session_id: str
 ) -> tuple[LiveSession, str, tuple[ImagePart, ...]]:
-    """Return the session, opened if it is closed, and the text and the images of a message for it.
+    """Return the session of a message, and the message's text and images. A closed session is opened.
 
     Errors in a message that has only text are raised before a session is opened.
     """
@@ -40,9 +40,10 @@ def _is_expanded(part: wire.InputPart) -> bool:
 async def _expanded(
     context: Context, parts: Sequence[wire.InputPart], live: LiveSession
 ) -> Sequence[wire.InputPart]:
-    """Return the parts with texts in place of names: of mentions, prompts of MCP servers, commands in files, skills.
+    """Return the parts with names replaced by the texts that they stand for: mentions, prompts of MCP
+    servers, commands in files, and skills.
 
-    Commands are expanded first, because a text of a mention must not be taken for one.
+    Commands are expanded before mentions, because the text of a mention must not be taken for a command.
     """
     expanded = await context.expanded(await with_server_prompts(context, live, parts), live)
     return await with_mentions(live, expanded)

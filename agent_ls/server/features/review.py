@@ -31,8 +31,8 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
     live = context.live(params.session_id)
     waiting = any(request.request_id == params.request_id for request in live.approver.pending())
     if waiting and live.session.is_stopped:
-        # The turn is being stopped, so the call is about to be denied; an answer that arrives after the stop allows
-        # nothing.
+        # The turn is being stopped, so the call is about to be denied; an approval that arrives after the
+        # stop has no effect.
         return wire.ApproveResult(decision="deny", decided_by="interrupt")
     answer = ApprovalAnswer(
         decision=params.decision,
@@ -53,7 +53,9 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
 
 
 def _decided_before(live: LiveSession, request_id: str) -> wire.ApproveResult | None:
-    """Return the decision in the log, made before the process that asked for it ended. Blocks."""
+    """Return the decision in the log about a request of an earlier process; None if the log has no decision.
+    Blocks.
+    """
     name = json.dumps(request_id).encode()
     for encoded in live.events_since(0):
         if b'"kind":"approval_resolved"' in encoded[:200] and name in encoded:
@@ -87,8 +89,8 @@ def pending_hunks(
 
 
 def settled_hunks(context: Context, path: str) -> wire.FileHunks | None:
-    """Return the open hunks of a file; None if there are none, or if the ledger does not have the document's text
-    yet.
+    """Return the open hunks of a file; None if the file has no open hunks, or if the ledger does not have the
+    document's text yet.
     """
     document = context.host.open_document(path)
     if document and document.text != context.manager.review.current_text(path):

@@ -1,4 +1,6 @@
-"""Findings for clients with a plugin, by the standard messages: diagnostics, code actions and their commands."""
+"""Show review findings to clients with a plugin by standard LSP messages: diagnostics, code actions and their
+commands.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,7 @@ class RichFindings:
         self._marks.text_changed(path)
 
     def text_changed(self, path: str) -> None:
-        """Note that a file may have changed on disk."""
+        """Handle a possible change of a file on disk."""
         self._marks.text_changed(path)
 
     def _changed(self, path: str) -> None:

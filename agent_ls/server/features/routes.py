@@ -1,7 +1,7 @@
 """All `agent/*` messages, by the module that answers them.
 
-A module and the classes of its messages are imported when its first message arrives, or after the start: a first prompt
-needs three of thirteen modules.
+A module and the classes of its messages are imported when its first message arrives, or in the background
+after the start, because a first prompt needs only three of the thirteen modules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fetch prompts and resources of MCP servers that a message names, before it is sent."""
+"""Fetch the prompts and resources of MCP servers that a message names, before the message is sent."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 async def with_server_prompts(
     context: Context, live: LiveSession, parts: Sequence[wire.InputPart]
 ) -> Sequence[wire.InputPart]:
-    """Return the parts with texts of servers in place of names. Commands in files have priority over prompts
-    of the same name.
+    """Return the parts with names of prompts and resources replaced by the texts that the servers return.
+    Commands in files have priority over prompts of the same name.
 
     Raises:
         AppError: the prompt or resource is unknown, or its server does not answer.

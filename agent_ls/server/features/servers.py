@@ -1,4 +1,4 @@
-"""The MCP servers of a session, for the panels of clients."""
+"""Handlers that list and switch the MCP servers of a session, for panels in clients."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
     await context.settled()
     owners, session_id = context.manager.owners, params.session_id
     context.senders.forget_ended(session_id)
-    while True:  # repeat, because the owner may change between the checks
+    while True:  # check again, because the owner may change between two checks
         if not owners.elsewhere(session_id) or not await owners.is_owned(session_id):
             with suppress(SessionOwnedError):
                 return await _own(context, params, await context.manager.open_session(session_id))
@@ -89,14 +89,16 @@ async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
 
 
 async def _own(context: Context, params: wire.Subscribe, live: LiveSession) -> RawJson:
-    # Without an await in between: events collect from exactly the point where the answer ends, so that none is lost or
-    # sent twice, however long reading the log takes.
+    # No await between these calls: new events are collected from exactly the point where the answer ends, so
+    # that no event is lost or sent twice, however long reading the log takes.
     sending = context.senders.subscribe(live.session)
     return await _answered(context, params, live, _subscribed(context, live), sending)
 
 
 async def _read_along(context: Context, params: wire.Subscribe, session: ReadAlong) -> RawJson:
-    """Subscribe to a session that another process owns: the events in its log, and then those that are added."""
+    """Subscribe to a session that another process owns: send the events in the log, then each event that is
+    added to it.
+    """
     sending = context.senders.subscribe(session)
     hunks = to_wire.file_hunks(session.open_hunks(), lambda path: "", lambda path: None)
     told = wire.SubscribeResult(
@@ -125,10 +127,10 @@ async def _answered(
         is_ours = told.session.access == "owner"
         draft = (
             await _draft(context, params.session_id) if is_ours else None
-        )  # the draft of another process's session belongs to its user
+        )  # the draft of another process's session belongs to the user of that process
         rest = to_wire.encoded(told.model_copy(update={"draft": draft}), without="events")
         recorded = await anyio.to_thread.run_sync(_recorded, source, params, told.last_seq, latest)
-    except BaseException:  # usually a cancelled request
+    except BaseException:  # the request failed, usually because it was cancelled
         sending.drop()
         raise
     return RawJson(b"%b,%b}" % (rest.removesuffix(b"}"), recorded), sending.start)
@@ -137,7 +139,9 @@ async def _answered(
 def _recorded(
     source: LiveSession | ReadAlong, params: wire.Subscribe, last: int, latest: Mapping[str, bytes]
 ) -> bytes:
-    """Return the logged part of the answer, as members of its JSON object. Blocks; call it in a thread."""
+    """Return the part of the answer that comes from the log, as members of the answer's JSON object. Blocks;
+    call it in a thread.
+    """
     if not 0 < params.max_events < last - params.since:
         events = b",".join(to_wire.event(encoded) for encoded in source.events_since(params.since, last))
         return b'"events":[%b]' % events
@@ -195,7 +199,9 @@ async def answer(context: Context, params: wire.Answer) -> wire.AnswerResult:
 
 
 def _answered_before(live: LiveSession, question_id: str) -> wire.AnswerResult | None:
-    """Return the answer in the log, given before the process that asked ended. Blocks."""
+    """Return the user's answer in the log to a question of an earlier process; None if the log has no answer.
+    Blocks.
+    """
     name = json.dumps(question_id).encode()
     for encoded in live.events_since(0):
         if b'"kind":"question_answered"' in encoded[:200] and name in encoded:
@@ -237,7 +243,7 @@ async def configure(context: Context, params: wire.Configure) -> wire.ConfigureR
     )
     session = context.session_info(live)
     if params.remember:
-        # while a turn runs, the session reports the earlier model
+        # while a turn runs, the session still reports the model from before the change
         provider, model = params.provider or session.provider, params.model or session.model
         await anyio.to_thread.run_sync(context.manager.models.remember, provider, model)
     return wire.ConfigureResult(session=session, applies_from=applies_from)

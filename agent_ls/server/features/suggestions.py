@@ -1,7 +1,7 @@
 """Edit suggestions on request: answers `textDocument/inlineCompletion` while the setting `suggestions` is on.
 
-Only requests that the user invoked are answered; those that an editor sends while the user types get an empty answer.
-A change of the document, or a newer request, ends the model call.
+Only requests that the user invoked get a suggestion. Requests that an editor sends while the user types get
+an empty answer. A change of the document, or a newer request, ends the model call.
 """
 
 from __future__ import annotations
@@ -79,14 +79,17 @@ class SuggestionRequests:
         self._registering = anyio.Lock()
 
     def initialized(self) -> None:
-        """Begin to register the feature: from now on the client may be asked. What was offered at the start stays."""
+        """Register the feature if the client supports registration. Called after `initialized`, because a
+        server may send requests only from then on. A feature that `initialize` announced is not registered
+        again.
+        """
         client = self._context.client
         self._can_register = client.inline_completion_registration and not client.inline_completion_at_start
         self.settings_changed()
 
     def settings_changed(self) -> None:
-        """Register or unregister the feature if the setting has changed. A problem that was reported before
-        is reported once more.
+        """Register or unregister the feature if the setting has changed. Problems that were already reported
+        are reported again when they occur again.
         """
         self._reported.clear()
         if self._can_register:
@@ -180,5 +183,5 @@ class SuggestionRequests:
         try:
             with anyio.move_on_after(REGISTER_S):
                 await self._protocol.send_request_async(method, params)
-        except Exception as error:  # the client cannot do what it announced
+        except Exception as error:  # the client does not support the registration that it announced
             log.info("%s was not answered: %s", method, error)

@@ -9,7 +9,8 @@ from agent_ls.server.rpc.router import route
 
 async def terminals(context: Context, params: wire.Terminals) -> wire.TerminalsResult:
     if context.manager.owners.elsewhere(params.session_id):
-        return wire.TerminalsResult(terminals=())  # only the owner can list them
+        # only the process that owns the session can list its commands
+        return wire.TerminalsResult(terminals=())
     listed = await context.live(params.session_id).session.terminals.listed()
     return wire.TerminalsResult(
         terminals=tuple(
