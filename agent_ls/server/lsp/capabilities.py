@@ -1,9 +1,10 @@
-"""Pure: the result of `initialize`, and the capabilities of the client. Imports nothing heavy, on purpose.
+"""Pure: the result of `initialize`, and the capabilities of the client. Imports no large module.
 
-An editor waits for this result, and importing the LSP types takes longer than all other imports together. So the
-result is built by hand from plain JSON: start.py sends it before anything is imported, and jsonrpc.py sends the same.
+An editor waits for this result, and importing the LSP types takes longer than all other imports together. So
+the result is plain JSON, built by hand: start.py sends the result before anything is imported, and jsonrpc.py
+sends the same result.
 
-Features depend on a client's capabilities, never on its name, except for the tables below.
+Features depend on a client's capabilities, never on the client's name, except for the tables of names below.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Any, Literal, TypeAlias
 from agent_ls._version import __version__
 
 PROTOCOL_VERSION = 1
-"""Version of the `agent/*` messages. Equals protocol.VERSION, whose module is too heavy to import here."""
+"""Version of the `agent/*` messages. Equals protocol.VERSION; the module `protocol` is too large to import
+here.
+"""
 
 SCHEME = "agent-ls"
 """URI scheme of documents whose text this server provides (features/contents.py)."""
@@ -27,7 +30,7 @@ GRANTED = ("events", "review", "approvals", "terminal", "save", "diagnostics", "
 """Members of `experimental.agentLs` that this server uses."""
 
 COMMAND = "agentLs/command"
-"""Internal method name of `workspace/executeCommand` for our commands (jsonrpc.py)."""
+"""Internal method name of `workspace/executeCommand` for commands of agent-ls (jsonrpc.py)."""
 
 STOCK_COMMANDS = (
     "agentLs.send",
@@ -54,7 +57,7 @@ _ACTION_KINDS = ["quickfix.agentLs", "refactor.agentLs", "source.agentLs"]
 # By the rules of LSP, a CR ends a line.
 _NEWLINE_ONLY = frozenset({"Neovim"})
 
-# Neovim prints the label of each edit as a message; with several, the user has to press a key.
+# Neovim prints the label of each edit as a message; after several messages, the user has to press a key.
 _PRINTS_LABELS = frozenset({"Neovim"})
 
 
@@ -130,7 +133,8 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         encoding=_encoding(_object(capabilities, "general").get("positionEncodings")),
         newline_only=name in _NEWLINE_ONLY,
         prints_labels=name in _PRINTS_LABELS,
-        # Kate and others apply edits without announcing it; only an explicit false is believed.
+        # Kate and other editors apply edits without announcing the capability, so only an explicit false
+        # counts.
         apply_edit_announced=_object(capabilities, "workspace").get("applyEdit") is True,
         apply_edit_refused=_object(capabilities, "workspace").get("applyEdit") is False,
         renames_files="rename" in _resource_operations(capabilities),
@@ -192,8 +196,8 @@ def _finding_actions(client: ClientAbilities) -> dict[str, Any]:
 
 
 def _stock(client: ClientAbilities) -> dict[str, Any]:
-    """Return the capabilities for a plugin-free client. `executeCommand` has no client capability that all of them
-    announce.
+    """Return the capabilities for a plugin-free client. Commands are announced in any case, because not all
+    of these clients announce `executeCommand`.
     """
     offered: dict[str, Any] = {
         "executeCommandProvider": {"commands": [*STOCK_COMMANDS, *FINDING_COMMANDS]},

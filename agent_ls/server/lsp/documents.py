@@ -1,8 +1,8 @@
 """The client's open documents: pygls's workspace with documents whose lines follow LSP.
 
 pygls splits lines with `str.splitlines`, which also splits at form feeds, U+2028 and other characters that editors do
-not treat as line ends; positions after one would be wrong. It also splits and joins the whole text for each change;
-here the cost of a change depends on its size.
+not treat as line ends; positions after these characters would be wrong. pygls also splits and joins the whole
+text for each change; here the cost of a change depends only on the size of the change.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from agent_ls.server.lsp.from_lsp import clean, convert_position, document_lines
 
 
 class SyncedDocument(TextDocument):
-    """A document of the client. `version` grows with every change; `lines` include their endings and join to
-    `source`.
+    """A document of the client. `version` grows with every change. `lines` include the line endings; joined
+    they are `source`.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class SyncedDocument(TextDocument):
         tail = lines[end[0]][end[1] :] if end[0] < len(lines) else ""
         first = start[0]
         if first and lines[first - 1].endswith("\r"):
-            # A CR that ended its own line may now be followed by an LF: then both end one line.
+            # A CR that ended a line may now be followed by an LF. Both together then end one line.
             first -= 1
             head = lines[first] + head
         lines[first : end[0] + 1] = document_lines(head + text + tail, newline_only=self._newline_only)
@@ -78,7 +78,7 @@ class SyncedDocument(TextDocument):
 
 
 class Documents(Workspace):
-    """All open documents. Different URIs of one path name the same document."""
+    """All open documents. Different URIs of the same path name the same document."""
 
     def __init__(
         self, client: ClientAbilities, root_uri: str | None, folders: Sequence[lsp.WorkspaceFolder]
@@ -120,7 +120,7 @@ class Documents(Workspace):
         return SyncedDocument(doc_uri, source, version or 0, self.client, language_id)
 
 
-@lru_cache(maxsize=8192)  # each turn looks at all open documents
+@lru_cache(maxsize=8192)  # each turn reads the path of all open documents
 def _name(uri: str) -> str:
     """Return the key of a document: the path of a file, else the URI (for example of a notebook cell)."""
     path = None if "#" in uri or "?" in uri else maybe_path(uri)

@@ -1,7 +1,8 @@
 """Convert the editor's positions and URIs: lines from 0, offsets in code points, paths.
 
-Lines end at CR LF, LF or CR as in LSP, or at LF only for editors that deviate (ClientAbilities.newline_only). A
-position that does not exist is moved back to the closest one that does: the end of the line or of the document.
+Lines end at CR LF, LF or CR as in LSP, or at LF only for editors that deviate (ClientAbilities.newline_only).
+A position that does not exist is moved back to the closest existing position: the end of the line or of the
+document.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _DRIVE = re.compile(r"/[A-Za-z]:")
 def clean(text: str) -> str:
     """Replace lone surrogates, which editors written in JavaScript can send, by U+FFFD.
 
-    Both are one UTF-16 unit, so that later positions do not change.
+    A surrogate and U+FFFD are one UTF-16 unit each, so the positions behind them do not change.
     """
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
@@ -43,12 +44,15 @@ def line_content(line: str, *, newline_only: bool) -> str:
 
 
 def offset_in_line(content: str, character: int, encoding: Encoding) -> int:
-    """Return the code points before `character`, which counts units of the encoding. `content` has no line ending."""
+    """Return the number of code points before `character`, a number of units of the encoding. `content` has
+    no line ending.
+    """
     if encoding == "utf-32" or content.isascii():
         return min(character, len(content))
     units = content.encode(encoding if encoding == "utf-8" else "utf-16-le")
     end = character if encoding == "utf-8" else character * 2
-    # "ignore" drops a character that the position splits, which moves the position before it.
+    # If the position is inside a character, "ignore" drops the character, so that the position moves to its
+    # start.
     return len(units[:end].decode("utf-8" if encoding == "utf-8" else "utf-16-le", "ignore"))
 
 
@@ -64,8 +68,8 @@ def convert_position(
 
 
 def has_texts(params: Any) -> bool:
-    """Return whether each change of a `didChange` has a text. Parsing would convert another value: null would
-    become "None".
+    """Return whether each change of a `didChange` has a text. Parsing would convert a value of another type
+    to a text: null would become "None".
     """
     changes = params.get("contentChanges") if isinstance(params, dict) else None
     return isinstance(changes, list) and all(
@@ -88,7 +92,7 @@ def _mended(change: Any) -> Any:
         return change
     told = {name: value for name, value in change.items() if value is not None}
     if not isinstance(told.get("text"), str):
-        told.pop("text", None)  # then parsing fails, as it should
+        told.pop("text", None)  # the change stays invalid, so that parsing fails
     if isinstance(where := told.get("range"), dict):
         told["range"] = {end: _clamped(position) for end, position in where.items()}
     return told
@@ -125,7 +129,7 @@ def true_name(path: str) -> str:
 
 
 def maybe_same(path: str, names: Collection[str]) -> str | None:
-    """Return the one of these true names that is the same file as `path`.
+    """Return the name in `names` (true names) that is the same file as `path`, None if there is none.
 
     Some file systems ignore case or Unicode normalization, and a file may have hard links; if the names do not decide,
     the file's inode does.

@@ -39,8 +39,9 @@ def text_edits(
     def text_edit(edit: LineEdit) -> lsp.TextEdit:
         start, end, new_text = offsets[edit.start], offsets[edit.end], edit.text
         if edit.start == edit.end == len(ours) and (ending := _shared_ending(ours, new_text)):
-            # An insertion after the last line goes to the end of that line, because Neovim adds an empty line if the
-            # position's line does not exist. "a\n" + "b\n" is the same text as "a" + "\nb" + "\n".
+            # An insertion after the last line is sent as an insertion at the end of the last line, because
+            # Neovim adds an empty line if the position's line does not exist. "a\n" + "b\n" is the same text
+            # as "a" + "\nb" + "\n".
             start = end = start - len(ending)
             new_text = ending + new_text.removesuffix(ending)
         places = (_position(theirs, starts, offset, encoding, endings) for offset in (start, end))
@@ -88,7 +89,7 @@ def file_operation(
 
 @lru_cache(maxsize=4096)
 def uri(path: str) -> str:
-    """Return the `file:` URI of an absolute path, percent-encoded as editors do it."""
+    """Return the `file:` URI of an absolute path, percent-encoded in the same way as editors do."""
     if path[1:2] == ":":  # a drive of Windows
         return f"file:///{path[:2]}" + quote(path[2:].replace("\\", "/"), errors="surrogateescape")
     return "file://" + quote(path, errors="surrogateescape")

@@ -1,4 +1,6 @@
-"""Sessions that another process owns: which requests they allow here, and how clients learn who owns them."""
+"""Sessions that another process owns: check which requests this process may serve, and report the owner to
+clients.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ READING: frozenset[str] = frozenset(
         "agent/fork",
         "agent/closeSession",
         "agent/takeOver",
-        # it reports what the client did; its session id is only one that the client is subscribed to
+        # it reports an action of the client; its session id is only a session that the client is subscribed
+        # to
         "agent/clientAnswer",
         "agent/commands",
     )
@@ -67,7 +70,8 @@ def demand_access(context: Context, params: wire.Params) -> None:
 
 
 def _demand_hunks(context: Context, params: wire.Review) -> None:
-    """Check a review that names no session. If its hunks are of several sessions, those owned here may be reviewed.
+    """Check a review that names no session. If the hunks belong to several sessions, hunks of sessions that
+    this process owns may be reviewed.
 
     Raises:
         SessionOwnedError: all hunks are of sessions that another process owns.
@@ -79,7 +83,7 @@ def _demand_hunks(context: Context, params: wire.Review) -> None:
     ids, path = params.hunk_ids, maybe_path(params.uri) if params.uri else None
     found = review.open_hunks(path=path, turn_id=params.turn_id).values()
     chosen = [it for hunks in found for it in hunks if ids is None or it.id in ids]
-    # a session that is being handed over right now
+    # these sessions may be handed over to another process at this moment
     foreign = [it.session_id for it in chosen if owners.elsewhere(it.session_id)]
     if foreign and len(foreign) == len(chosen):
         raise SessionOwnedError(foreign[0])
@@ -88,7 +92,7 @@ def _demand_hunks(context: Context, params: wire.Review) -> None:
 
 
 def read_info(session: ReadAlong) -> wire.SessionInfo:
-    """Return how clients see a session that another process owns."""
+    """Return the description that clients get of a session that another process owns."""
     info = to_wire.session_info(session.summary(), None)
     return info.model_copy(
         update={
@@ -101,7 +105,7 @@ def read_info(session: ReadAlong) -> wire.SessionInfo:
 
 
 def access_event(session_id: str, access: wire.Access, owner: Owner | None) -> bytes:
-    """Encode an `access` event: what this client may do with the session from now on.
+    """Encode an `access` event, which says what the client may do with the session from now on.
 
     The event is not recorded in the log, because it differs for each process.
     """
@@ -117,7 +121,8 @@ def access_event(session_id: str, access: wire.Access, owner: Owner | None) -> b
 
 
 def follow_access(senders: EventSenders) -> Callable[[AccessChange], None]:
-    """Return a listener for the session ownership. It keeps a client's subscription going when the owner changes.
+    """Return a listener for changes of a session's owner. The listener continues the client's subscription
+    after a change.
 
     The client gets an `access` event between the events of the old and of the new owner.
     """

@@ -1,6 +1,4 @@
-"""Services that the handlers of messages use. Handlers start no tasks of their own; they pass work to these
-services.
-"""
+"""Services that the handlers of messages use. Handlers start no tasks of their own; they call these services."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ class Context:
     the editor now.
 
     `settled` returns when the editor has answered the request for its settings. Handlers that create a
-    session await it first.
+    session first await `settled`.
     """
 
     manager: SessionManager
@@ -86,7 +84,8 @@ class Context:
         return text_and_images(parts, problems, clean, IgnoreFile(tuple(self.folders())))
 
     async def expanded(self, parts: Sequence[InputPart], live: LiveSession) -> Sequence[InputPart]:
-        """Replace names of the user's own commands and skills by their texts, also names that were typed.
+        """Replace names of the user's own commands and skills by their texts, in parts of their own and at
+        the beginning of typed text.
 
         Raises:
             UnknownCommandError.

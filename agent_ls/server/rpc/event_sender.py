@@ -25,7 +25,7 @@ PACE_DELTAS = 16
 """Most deltas sent per PACE_S seconds. Deltas above a thousand per second are joined, even if the pipe could take
 more.
 
-An editor does work for each event, and nobody can read faster.
+The limit saves the editor work: it does work for each event, and users cannot read faster.
 """
 
 MAX_WAITING = 8 * 1024 * 1024
@@ -64,11 +64,12 @@ Missed: TypeAlias = Callable[[int], Awaitable[Sequence[bytes]]]
 
 @dataclass(slots=True)
 class _Feed:
-    """The events of one session for a client: first `current`, then the subscriptions in `follow`.
+    """The events of one session for a client: first the events of `current`, then of the subscriptions in
+    `follow`.
 
     `last` is the number of the last event sent, so that overlapping subscriptions send nothing twice.
-    `has_ended` is set when the session is closed and everything was sent; the feed is kept, because the
-    session may be opened again.
+    `has_ended` is set when the session is closed and all of its events were sent. The feed is not deleted,
+    because the session may be opened again.
     """
 
     current: Subscription
@@ -116,7 +117,7 @@ class EventSenders:
         called.
         """
         feed = _Feed(_bounded(session), session.last_seq)
-        # in this order, so that following another process's log does not stop in between
+        # in this order, so that the following of another process's log does not stop between the two calls
         self.unsubscribe(session.id)
         self._open[session.id] = feed
         return Sending(
@@ -129,14 +130,16 @@ class EventSenders:
         session.
         """
         if feed := self._open.get(session_id):
-            if not feed.follow:  # else a new source is about to start, and its announcement says the same
+            # otherwise a new source is about to start, and its announcement has the same information
+            if not feed.follow:
                 self._send(message)
 
     def go_on(self, session: EventSource, announced: Callable[[], bytes], *, cut: bool) -> None:
         """Continue the client's subscription from another source. `announced` is sent between the two
         sources.
 
-        `cut`: drop everything that the old source emits from now on. Otherwise send its events up to its end.
+        `cut`: drop all events that the old source emits from now on. Otherwise send the old source's events
+        up to its end.
         """
 
         async def announcement(last: int) -> Sequence[bytes]:
@@ -166,7 +169,7 @@ class EventSenders:
             self._follow(session, feed, missed)
 
     def forget_ended(self, session_id: str) -> None:
-        """Drop the feed of a closed session, because the client requests all of its events again."""
+        """Remove the feed of a closed session, because the client requests all events of the session again."""
         if (feed := self._open.get(session_id)) and feed.has_ended:
             self.unsubscribe(session_id)
 
@@ -219,7 +222,7 @@ class EventSenders:
                     await self._sleep(rest)  # deltas that arrive during the sleep are joined
 
     def _drop(self, session_id: str, feed: _Feed) -> None:
-        """Close a feed. Leaves alone a newer feed of the same session."""
+        """Close a feed. A newer feed of the same session is not closed."""
         feed.close()
         if self._open.get(session_id) is feed:
             del self._open[session_id]

@@ -1,9 +1,9 @@
 """Run each changing request once: a repeated request with the same clientKey gets the first answer.
 
-The work runs in a task of the server, not of the request. A client that cancels its request, or sends it
-twice at once, waits for the same work and never stops it half way. The last KEPT answers are kept; after
-that, and after a crash, the session finds repeated keys in its log (loop/session.py). Failures are not kept:
-nothing was changed, so the request may be tried again.
+The work runs in a task of the server, not of the request. So a client that cancels its request does not stop
+the work half way, and two requests with the same key wait for the same work. Only the last KEPT answers are
+stored. The session finds older keys, and keys from before a crash, in its log (loop/session.py). Failures are
+not stored: nothing was changed, so the request may be tried again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from agent_ls.background import TaskStarter
 from agent_ls.server.transport.errors import KeyReusedError
 
 KEPT = 1000
-"""Number of answers kept. Clients repeat a request soon (a lost answer, a restart of the client) or never."""
+"""Number of stored answers. Clients repeat a request soon (after a lost answer or a restart of the client) or
+never.
+"""
 
 
 @dataclass(slots=True)
@@ -40,12 +42,12 @@ class RecentAnswers:
 
     @property
     def count(self) -> int:
-        """Number of kept answers and running requests."""
+        """Number of stored answers and running requests."""
         return len(self._entries)
 
     async def once(self, scope: str, key: str, method: str, work: Callable[[], Awaitable[Any]]) -> Any:
         """Return the result of `work`, or of the earlier work with the same key in this scope. An empty key
-        never matches.
+        matches no earlier key.
 
         Raises:
             KeyReusedError: the key belongs to a request of another method.
@@ -67,7 +69,9 @@ class RecentAnswers:
         return entry.answer
 
     def _forget_oldest(self) -> None:
-        """Drop the oldest answers. Unfinished work is kept, because requests wait for it by its key."""
+        """Drop the oldest answers. Unfinished work is not dropped, because requests with the same key wait
+        for it.
+        """
         excess = len(self._entries) - KEPT
         done = (key for key, entry in self._entries.items() if entry.done.is_set())
         for key in list(itertools.islice(done, max(excess, 0))):
@@ -76,10 +80,10 @@ class RecentAnswers:
     async def _work(self, entry: _Entry, scope: str, key: str, work: Callable[[], Awaitable[Any]]) -> None:
         try:
             entry.answer = await work()
-        except Exception as error:  # raised in all requests that wait
+        except Exception as error:  # the error is raised in all requests that wait for this work
             entry.error = error
             self._entries.pop((scope, key), None)
-        except BaseException:  # waiting requests must not be answered as done
+        except BaseException:  # the work is not done, so waiting requests must not get a result
             entry.error = NotRunningError()
             raise
         finally:

@@ -38,8 +38,8 @@ def text_and_images(
     """Return the text and the images of a user's message.
 
     `problems(path)` lists the diagnostics of a file, or of all files for None. `clean` removes secrets from
-    the contents of files and tools; the user's own words stay as they are. Of a file for which `is_ignored`
-    is true, only the name is sent.
+    the contents of files and tools; the user's own words stay as they are. If `is_ignored` is true for a
+    file, only the file's name is sent.
 
     Raises:
         BadInputError: the message is empty, an image is invalid, or a mention was not read before.
@@ -57,7 +57,7 @@ def text_and_images(
                 texts.append(f"Folder: {_path_or_uri(part.uri)}")
             case DiagnosticsInput():
                 texts.append(clean(problems(_path_or_uri(part.uri) if part.uri else None)))
-            case ResourceInput():  # read before where there is a session to read it with
+            case ResourceInput():  # not read earlier, because there is no session
                 texts.append(f"Resource of the MCP server {part.server}: {part.uri}")
             case SymbolInput() | DiffInput() | CommitInput() | TerminalTextInput() | PageInput():
                 raise BadInputError(

@@ -2,7 +2,7 @@
 messages.
 
 A handler takes the context and the typed parameters and returns a typed result. A message with a `clientKey`
-changes something, so it runs once per key (idempotency.py).
+changes state, so its handler runs once per key (idempotency.py).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Result: TypeAlias = Wire | RawJson
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A message and its handler. `result` is the type of what the handler returns as RawJson; None if the
-    handler's type says it.
+    """A message and its handler. `result` is the result type of a handler that returns RawJson; None if the
+    handler's annotation has the result type.
     """
 
     params: type[Params]

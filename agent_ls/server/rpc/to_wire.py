@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_ls.loop.inbox import QueuedSteer
     from agent_ls.store.locks import Owner
 
-# The start of an encoded event. Only events of these kinds contain paths of files that an editor may display.
+# The start of an encoded event. Only events of these kinds contain file paths that an editor may display.
 _NAMES_FILES = re.compile(
     rb'\{"sessionId":"[^"]*","seq":\d+,"kind":"(?:file_change|hunk_state|reverted|diagnostics)"'
 )
@@ -37,7 +37,7 @@ def event(encoded: bytes) -> bytes:
 
 
 def items(found: Sequence[Item]) -> bytes:
-    """Encode items for clients, with a `uri` for each `path` where the item names files."""
+    """Encode items for clients. Items that name files get a `uri` for each `path`."""
     plain = [items_codec.to_json(item) for item in found]
     for item in plain:
         if item["kind"] in ("file", "end", "reverted"):
@@ -58,7 +58,9 @@ def _with_uri(found: re.Match[bytes]) -> bytes:
 
 
 def session_info(summary: SessionSummary, session: Session | None) -> wire.SessionInfo:
-    """Return a session as clients see it. `session` is None for one that is only stored."""
+    """Return the description of a session for clients. `session` is None if the session is stored but not
+    open.
+    """
     return wire.SessionInfo(
         id=summary.id,
         title=summary.title,
@@ -97,7 +99,7 @@ def steering(steers: Sequence[QueuedSteer]) -> tuple[dict[str, Any], ...]:
 
 
 def open_part(part: Delta, agent_id: str = "") -> wire.OpenPart:
-    """Return a part that is still being streamed. `agent_id` "" is the main agent."""
+    """Return a part of the answer that is still being streamed. `agent_id` "" is the main agent."""
     return wire.OpenPart(
         part_id=part.part_id, kind=part.kind, text=part.text, name=part.name, agent_id=agent_id or None
     )
