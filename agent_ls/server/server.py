@@ -1,8 +1,8 @@
 """The language server process: event loop, connection, and the one task group that owns all running work.
 
 jsonrpc.py and io.py harden the pygls base; a `Backend` implements the `agent/*` messages. The server ends on `exit`,
-when the editor's pipe ends or breaks, when the editor's process is gone, or on SIGINT, SIGTERM and SIGHUP. In each
-case running work is cancelled and gets time to settle; the exit code says whether the end was orderly.
+when the editor's pipe ends or breaks, when the editor's process is gone, or on SIGINT, SIGTERM and SIGHUP. In
+each case running work is cancelled and gets time to clean up. The exit code says whether the end was orderly.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ log = logging.getLogger(__name__)
 
 PARENT_POLL_S = 2.0
 UNHANDLED_BYTES = 64 * 1024 * 1024
-"""Limit for messages that are read and not yet handled; above it reading pauses."""
+"""Limit for messages that are read and not yet handled. Above this limit, reading pauses."""
 
 SETTLE_S = 6.0
-"""Time to settle after the end was decided: commands get SIGTERM, and SIGKILL two seconds later. Slower work is
-abandoned.
+"""Time for running work to end when the server ends: commands get SIGTERM, and SIGKILL two seconds later.
+Work that takes longer is abandoned.
 """
 
 
@@ -46,7 +46,8 @@ abandoned.
 class ClientStreams:
     """Two file descriptors, and the data read from them before the server was ready.
 
-    `first` are whole messages, `parser` holds the rest. `is_answered`: the first message already has its response.
+    `first` are whole messages, `parser` holds the rest. `is_answered`: the response to the first message was
+    already sent.
     """
 
     reader: int
@@ -60,7 +61,9 @@ class Backend(Protocol):
     """Interface of the implementation of the `agent/*` messages."""
 
     async def run(self, server: AgentServer) -> None:
-        """Run with the server and own all sessions. When cancelled, everything ends in order."""
+        """Run while the server runs, and own all sessions. When cancelled, end all sessions in an orderly
+        way.
+        """
         ...
 
     async def call(self, method: str, params: Any) -> Any:
@@ -81,7 +84,9 @@ class AgentServer(LanguageServer):
         on_finish: Callable[[int], None] = lambda code: None,
         sleep: Sleep = anyio.sleep,
     ) -> None:
-        """`on_finish` gets the exit code when the end begins, while running work still has to settle."""
+        """`on_finish` is called with the exit code when the server begins to end, before running work has
+        ended.
+        """
         super().__init__(
             "agent-ls", __version__, protocol_cls=AgentProtocol, converter_factory=plain_converter
         )
@@ -96,18 +101,18 @@ class AgentServer(LanguageServer):
         self.protocol.on_unread = self.host.unread
         self.protocol.on_initialize = self.initialized.set
         self._backend_scope = anyio.CancelScope()
-        # Some editors leave only a second between `shutdown` and the end of the process, so settling begins at
-        # `shutdown`.
+        # Some editors leave only a second between `shutdown` and the end of the process, so running work is
+        # ended at `shutdown`.
         self.feature(lsp.SHUTDOWN)(lambda *_: self._backend_scope.cancel())
         documents.register(self, self.host)
         notebooks.register(self, self.host.notebooks)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        # pygls would show a pop-up to the user; the log is for those who can fix the error.
+        # pygls would show a pop-up to the user, who cannot fix the error. So the error is only logged.
         log.error("%s: %s", getattr(source, "__name__", source), error, exc_info=error)
 
     def finish(self, code: int) -> None:
-        """Begin the end. The first call decides the exit code."""
+        """Begin to end the server. The first call decides the exit code."""
         if not self._done.is_set():
             self._code = code
             self._done.set()
@@ -137,15 +142,17 @@ class AgentServer(LanguageServer):
         try:
             with self._backend_scope:
                 await self._backend.run(self)
-        except Exception:  # last resort: without its backend the server can still report what is wrong
+        except Exception:  # last resort: a server without its backend can still report errors
             log.exception("the agent could not be started")
 
     async def _watch_parent(self) -> None:
-        """End when the editor's process is gone: if it crashed, another process may still hold its pipe open."""
+        """End when the editor's process has ended. If the editor crashed, another process may still hold its
+        pipe open.
+        """
         await self.initialized.wait()
         pid = self.protocol.client.process_id
         if pid is None or not _is_alive(pid, is_parent=False):
-            return  # not sent, or the process id belongs to another machine or container
+            return  # no process id was sent, or it belongs to another machine or container
         # On Windows the parent process id never changes, even if the parent is gone.
         is_parent = os.name == "posix" and os.getppid() == pid
         while _is_alive(pid, is_parent=is_parent):  # noqa: ASYNC110  # the end of a foreign process is not reported
@@ -154,7 +161,7 @@ class AgentServer(LanguageServer):
 
 
 def run(backend: Backend, connection: ClientStreams) -> int:
-    """Run the whole process until its end. Returns the exit code, even if some work does not settle."""
+    """Run the whole process until its end. Returns the exit code, even if some work does not end."""
 
     def leave_behind(code: int) -> None:
         timer = threading.Timer(SETTLE_S, os._exit, (code,))
@@ -214,7 +221,7 @@ class _Reading:
     def _on_large(self, message: LargeMessage) -> None:
         try:
             self._server.protocol.on_large_message(message)
-        except Exception as error:  # as on_message
+        except Exception as error:  # as in on_message
             self._server.report_server_error(error, "a message failed")
 
     def _on_end(self, problem: str) -> None:

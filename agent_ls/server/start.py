@@ -1,7 +1,7 @@
 """Start the server process: `initialize` is answered before anything heavy is imported.
 
-The editor blocks its user until that answer; it does other work during the imports that follow. The event loop
-(server.py) does everything else. This module imports only what the answer needs.
+The editor blocks the user until it has that answer. During the imports that follow, the user can work. The
+event loop (server.py) does everything else. This module imports only modules that the answer needs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def main(token_file: str = "") -> int:
     answer = early_answer(first[0])
     if answer:
         _write(writer, frame(answer))
-    # Imported objects are never garbage; collecting during the imports would cost a quarter of the start time.
+    # No garbage collection during the imports: imported objects are never garbage, and the collection takes a
+    # quarter of the start time.
     gc.disable()
     from agent_ls.lean_imports import make_lean
 
@@ -62,8 +63,8 @@ def _is_let_in(body: bytes, writer: int, token_file: str) -> bool:
 
 
 def read_first(reader: int, parser: FrameParser) -> list[bytes]:
-    """Read until the first whole message. Returns it and those that arrived with it; empty if the connection ended
-    before.
+    """Read until the first whole message. Returns this message and the messages that arrived with it; empty
+    if the connection ended before a whole message.
     """
     bodies: list[bytes] = []
     while not bodies:
@@ -102,4 +103,4 @@ def _write(writer: int, data: bytes) -> None:
         while data:
             data = data[os.write(writer, data) :]
     except OSError:
-        return  # the editor is gone, which the server detects by itself
+        return  # the editor has disconnected; the server detects this by itself

@@ -1,7 +1,8 @@
-"""Map our errors to JSON-RPC errors: a code by `kind`, and `data {kind, retryable, hint}`.
+"""Map errors of agent-ls to JSON-RPC errors: a code by `kind`, and `data {kind, retryable, hint}`.
 
 Every error that a user can meet has a `kind`, and every kind has a row below (a test checks this). A kind means the
-same in all layers. An error without a kind is a bug: it is logged with its traceback, and the answer says so.
+same in all layers. An error without a kind is a bug: the error is logged with its traceback, and the response
+says that the log has it.
 
 RequestError
     InvalidParamsError        the parameters do not match the method
@@ -95,7 +96,7 @@ CODES = MappingProxyType(
     }
 )
 
-# Kinds of errors of lower layers, which have no `kind`, by class name.
+# The `kind` of errors of lower layers by class name, because these classes have no `kind` of their own.
 KINDS_BY_CLASS = MappingProxyType(
     {
         "SessionError": "app",
@@ -215,13 +216,13 @@ class UnknownCommandError(RequestError):
 
 
 def kind_of(error: BaseException) -> str:
-    """Return the kind of an error, "" for one that is not ours."""
+    """Return the kind of an error, "" if the error is not an expected error of agent-ls."""
     kind = getattr(error, "kind", None)
     return kind if isinstance(kind, str) else KINDS_BY_CLASS.get(type(error).__name__, "")
 
 
 def response_error(error: BaseException) -> lsp.ResponseError:
-    """Return the error for the client. It has no internals: no traceback, no repr of a value."""
+    """Return the error for the client. The error has no internal details: no traceback, no repr of a value."""
     kind = kind_of(error)
     if code := CODES.get(kind):
         data = {

@@ -1,7 +1,7 @@
-"""Pure: parse and build frames. Does not know JSON or pipes.
+"""Pure: parse and build frames. Independent of JSON and of pipes.
 
 A frame is `Content-Length: N`, optionally `Content-Type`, an empty line, then N bytes (LSP, base protocol). Headers
-are parsed strictly: after a bad one the start of the next message is unknown.
+are parsed strictly: after a bad header the start of the next message is unknown.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from agent_ls.server.transport.large_messages import HEAD_BYTES, TAIL_BYTES, LargeMessage
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-"""A larger message is a document that nobody edits, or comes from a broken or hostile client. Its body is skipped."""
+"""The body of a larger message is skipped. It has a document that nobody edits, or comes from a broken or
+hostile client.
+"""
 
 MAX_HEADER_BYTES = 4096
 
@@ -36,7 +38,7 @@ class _Skipped:
 
 
 class FrameParser:
-    """Turns chunks of bytes into whole bodies; the chunking does not matter."""
+    """Parser that turns chunks of bytes, of any size, into whole message bodies."""
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES) -> None:
         self._max_body_bytes = max_body_bytes
@@ -50,7 +52,7 @@ class FrameParser:
         """Add bytes and yield the complete bodies.
 
         Raises:
-            FrameError: after the bodies before the bad header.
+            FrameError: a header is invalid; raised after the bodies before this header were yielded.
         """
         self._buffer += data
         while (body := self._maybe_body()) is not None:

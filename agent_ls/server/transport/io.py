@@ -1,4 +1,5 @@
-"""Read from and write to the editor's pipe, with a thread each. Knows frames, but not JSON or LSP.
+"""Read from and write to the editor's pipe, with one thread for reading and one for writing. Handles frames,
+not JSON or LSP.
 
 An editor that stops reading blocks only callers that await `drain`.
 """
@@ -24,34 +25,36 @@ WRITE_BYTES = 1 << 16
 """Bytes per write: the capacity of a Linux pipe, so that `size` decreases while the editor reads."""
 
 FULL_BYTES = 64 * 1024 * 1024
-"""Limit for unsent data: above it no more messages are read from a client that sends without reading."""
+"""Limit for unsent data. Above this limit, no more messages are read, because the client sends without
+reading.
+"""
 
 HIGH_WATER_BYTES = 128 * 1024
-"""Above this, `drain` waits. Small, because deltas that wait in a Subscription can still be joined; here they
-cannot.
+"""Above this, `drain` waits. Small, because deltas that wait in a Subscription can still be joined, but
+deltas in this queue cannot.
 """
 
 FLUSH_S = 2.0
 
 
 class Reading(Protocol):
-    """Receives what the reading thread reads; called in that thread. Must not raise."""
+    """Interface of the receiver of the bytes read. Called in the reading thread. Must not raise."""
 
     def message(self, body: bytes) -> None: ...
 
     def large_message(self, message: LargeMessage) -> None: ...
 
     def wait_until_ready(self) -> None:
-        """Block before more is read, while earlier messages use too much memory."""
+        """Block the reading thread while earlier messages use too much memory."""
         ...
 
     def ended(self, problem: str) -> None:
-        """Nothing more will be read. `problem` is "" for an orderly end of file."""
+        """Handle the end of reading. `problem` is "" for an orderly end of file."""
         ...
 
 
 def read_in_thread(fd: int, parser: FrameParser, reading: Reading) -> None:
-    """Read until the end in a daemon thread. `ended` is called in any case."""
+    """Read until the end in a daemon thread. `reading.ended` is called at the end in any case."""
 
     parser.on_large = reading.large_message
 
@@ -71,10 +74,11 @@ def read_in_thread(fd: int, parser: FrameParser, reading: Reading) -> None:
 
 
 class ThreadWriter:
-    """Writes to a descriptor. `write` never blocks: a thread writes what the pipe does not accept at once. Callers
-    that produce without end await `drain`.
+    """Writes to a descriptor. `write` never blocks: a thread writes the bytes that the pipe does not accept
+    at once. Callers that produce much data await `drain`.
 
-    `on_broken` is called once, on the event loop, when the other side is gone; later writes are dropped.
+    `on_broken` is called once, on the event loop, when the other side has disconnected; later writes are
+    dropped.
     """
 
     def __init__(
@@ -122,7 +126,7 @@ class ThreadWriter:
             self._queue.put(data)
 
     async def drain(self) -> None:
-        """Wait until less than the high water mark is unsent, or the other side is gone."""
+        """Wait until fewer bytes than the high water mark are unsent, or the other side has disconnected."""
         while self._size > self._high:
             self._room.clear()
             # Check again: the thread may have written, and set the event, between the two lines above.
@@ -130,11 +134,13 @@ class ThreadWriter:
                 await self._room.wait()
 
     def wait_until_not_full(self) -> None:
-        """Block the calling thread (not the event loop's) while too much is unsent."""
+        """Block the calling thread, which must not be the event loop's, while too much data is unsent."""
         self._not_full.wait()
 
     def close(self) -> None:
-        """Write what is left, for at most FLUSH_S, so that an editor that does not read cannot delay the end."""
+        """Write the unsent data, for at most FLUSH_S, so that an editor that does not read cannot delay the
+        end.
+        """
         self._queue.put(None)
         self._thread.join(FLUSH_S)
 
@@ -151,7 +157,7 @@ class ThreadWriter:
                 self._written(written)
 
     def _next_parts(self) -> list[bytes] | None:
-        """Return all queued data; None when closed and nothing is left."""
+        """Return all queued data; None if the writer is closed and no data is left."""
         first = self._queue.get()
         if first is None:
             return None
@@ -188,7 +194,7 @@ class ThreadWriter:
 
 
 class ByteCount:
-    """A byte counter with a limit: one thread adds and waits for room, another takes."""
+    """A byte counter with a limit: one thread adds bytes and waits for room, another thread removes bytes."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -213,8 +219,8 @@ class ByteCount:
 def _without_waiting(fd: int) -> Callable[[bytes], int]:
     """Return a function that writes as much as possible without blocking and returns the number of bytes written.
 
-    It never fails: the caller meets the same error when it writes the rest. The descriptor's flags are not changed,
-    because other processes may share it.
+    The function never raises: the caller gets the same error when it writes the rest. The descriptor's flags
+    are not changed, because other processes may share the descriptor.
     """
     kind = os.fstat(fd).st_mode
     if stat.S_ISSOCK(kind) and hasattr(socket, "MSG_DONTWAIT"):

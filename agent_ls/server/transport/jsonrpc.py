@@ -1,7 +1,8 @@
 """pygls's protocol, hardened: each request gets one answer, no message ends the server, no answer has a traceback.
 
-Each override fixes one behaviour of pygls 2.1.1 (pinned); tests/server/test_wire.py has a test for each. This module
-knows no sessions: messages `agent/...` and the methods in OURS go to `on_agent`, all others to pygls.
+Each override fixes one behaviour of pygls 2.1.1 (pinned); tests/server/test_wire.py has a test for each. This
+module does not depend on sessions: messages `agent/...` and the methods in OURS go to `on_agent`, all others
+to pygls.
 """
 
 from __future__ import annotations
@@ -76,9 +77,8 @@ AgentCall: TypeAlias = Callable[[str, Any], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class RawJson:
-    """An encoded result. `sent` is called after the answer is queued, not if it failed.
-
-    `is_document`: it has a document's text, so secrets are not removed from it.
+    """An encoded result. `sent` is called after the answer is queued; if queueing failed, it is not called.
+    `is_document`: the result has a document's text, so secrets are not removed.
     """
 
     body: bytes
@@ -96,8 +96,8 @@ def _holds_documents(message: Any) -> bool:
 
 @cache
 def plain_converter() -> Converter:
-    """Return the converter of all connections. It leaves parameters without a type as plain JSON; pygls makes nested
-    namedtuples of them.
+    """Return the converter of all connections. It leaves parameters without a type as plain JSON; the
+    converter of pygls makes nested namedtuples.
     """
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls left it untyped
     for cls in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
@@ -129,8 +129,8 @@ class AgentProtocol(LanguageServerProtocol):
     # -- received messages
 
     def on_wire(self, body: bytes, *, is_answered: bool = False) -> None:
-        """Handle one message. Never raises, whatever the client sent. `is_answered`: its response was sent
-        already.
+        """Handle one message. Never raises, whatever the client sent. `is_answered`: the response to the
+        message was already sent.
         """
         try:
             data = json.loads(body)
@@ -145,8 +145,8 @@ class AgentProtocol(LanguageServerProtocol):
             self._on_call(data, is_answered=is_answered)
 
     def on_large_message(self, message: LargeMessage) -> None:
-        """Handle a message whose body was skipped: a request gets an error, the user gets a message about a
-        document.
+        """Handle a message whose body was skipped: a request gets an error response. For a document, the user
+        gets a message.
         """
         told = summary(message)
         size = f"{message.size / 1024 / 1024:.0f} MB"
@@ -231,12 +231,14 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _refuse(self, message_id: MessageId | None, code: int, message: str, *, quiet: bool = False) -> None:
         if not quiet:
-            # Built by hand, because lsprotocol omits an id that is null, which an unreadable request gets.
+            # Built by hand, because the response to an unreadable request has the id null, and lsprotocol
+            # omits an id that is null.
             error = {"code": code, "message": message}
             self._send_data({"jsonrpc": self.VERSION, "id": message_id, "error": error})
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # no cache: see below
-        # Plain JSON, because structuring all client capabilities takes tens of milliseconds at first.
+        # Plain JSON, because the first conversion of all client capabilities to classes takes tens of
+        # milliseconds.
         return None if method == lsp.INITIALIZE or method in OURS else super().get_message_type(method)
 
     def get_result_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # no cache, as above
@@ -360,7 +362,7 @@ class AgentProtocol(LanguageServerProtocol):
         self._shutdown = True
 
     def let_go(self) -> None:
-        """Cancel all our pending requests to the client."""
+        """Cancel all pending requests of the server to the client."""
         # a copy, because a cancelled future removes itself from the table
         for message_id, future in list(self._request_futures.items()):
             if message_id != self.msg_id and not future.done():

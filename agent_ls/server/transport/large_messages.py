@@ -1,6 +1,6 @@
 """Pure: find the id, the method and the document of a message that is too large to be read.
 
-Only its first and last bytes are kept, so only top-level members in these are found.
+Only the first and last bytes of the message are stored, so only top-level members in these bytes are found.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ HEAD_BYTES = 64 * 1024
 TAIL_BYTES = 1024
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-# Matches members after `params`: between these and the end of the message there is nothing else.
+# Matches members after `params`: nothing else is between these members and the end of the message.
 _TAIL = re.compile(r'((?:\s*,\s*"(?:id|method|jsonrpc)"\s*:\s*(?:-?\d+|"[^"\\]*"))+)\s*\}\s*\Z')
 _DOCUMENTS = ("textDocument", "notebookDocument")
 

@@ -1,8 +1,8 @@
 """Serve editors over TCP, on this machine only. Each connection has its own server process.
 
-So connections share no state, and one that fails affects no other. Sessions come from the shared store, where each one
-has one owner at a time. The first message must have the token. The connection is not encrypted, so it is limited to
-loopback; use a tunnel such as ssh for other machines.
+So connections share no state, and a failing connection affects no other connection. Sessions come from the
+shared store, where each session has one owner at a time. The first message must have the token. The
+connection is not encrypted, so it is limited to loopback; use a tunnel such as ssh for other machines.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def parse_address(given: str) -> tuple[str, int]:
     """Parse `PORT` or `HOST:PORT`.
 
     Raises:
-        ListenError: not an address, or one of another machine.
+        ListenError: `given` is not an address, or is an address of another machine.
     """
     host, colon, port = given.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
@@ -66,7 +66,7 @@ def read_token(path: Path) -> str:
     """Return the token in the file. A missing file is created with a new token, readable by its owner only.
 
     Raises:
-        ListenError: it cannot be read or created, others may read it, or the token is too short.
+        ListenError: the file cannot be read or created, other users may read it, or the token is too short.
     """
     try:
         if not path.exists():
@@ -129,7 +129,7 @@ async def listen(address: tuple[str, int], token_file: Path) -> int:
             async with process:
                 try:
                     await process.wait()
-                finally:  # this process may be ending too
+                finally:  # this process may also be ending
                     with anyio.CancelScope(shield=True):
                         await _settled(process)
         finally:

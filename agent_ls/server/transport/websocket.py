@@ -1,8 +1,9 @@
-"""Serve clients over WebSocket, on this machine only. Each has its own server process, as over TCP.
+"""Serve clients over WebSocket, on this machine only. Each client has its own server process, as over TCP.
 
 One JSON-RPC message is one text frame; messages are forwarded, not parsed. The token is checked before a process is
-started. It is sent in the header `Authorization`, or as a subprotocol by web pages, which cannot set headers. It is
-never part of the URL, because URLs are written to logs. A web page is accepted only if its origin was configured.
+started. Clients send the token in the header `Authorization`; web pages, which cannot set headers, send it as
+a subprotocol. The token is never part of the URL, because URLs are written to logs. A web page is accepted
+only if its origin was configured.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from agent_ls.server.transport.tcp import MAX_CONNECTIONS, SETTLE_S, ListenError
 
 SUBPROTOCOL = Subprotocol("agent-ls")
 TOKEN_SUBPROTOCOL = "agent-ls.token."
-"""Prefix of the token for clients that cannot set a header. It is never selected in the answer."""
+"""Prefix of the token for clients that cannot set a header. This subprotocol is never selected in the answer.
+"""
 
 READ_BYTES = 1 << 16
 HANDSHAKE_S = 10.0
@@ -48,8 +50,8 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@\s*]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """Keep-alive: a ping every `every_s` seconds. After `missed` pings without a byte received, the client counts
-    as gone.
+    """Keep-alive: a ping every `every_s` seconds. If no byte was received during `missed` pings, the client
+    counts as disconnected.
     """
 
     every_s: float = 20.0
@@ -68,7 +70,7 @@ def parse_origin(given: str) -> str:
     """Check and normalise the origin of a web page.
 
     Raises:
-        ListenError: not an origin, or one that any page could have.
+        ListenError: `given` is not an origin, or is an origin that any page could have.
     """
     origin = given.rstrip("/").lower()
     if not _ORIGIN.match(origin):
@@ -81,7 +83,9 @@ def parse_origin(given: str) -> str:
 async def listen_websocket(
     address: tuple[str, int], door: Door, *, command: Sequence[str] = (), pulse: Pulse | None = None
 ) -> int:
-    """Serve until a signal. Returns the exit code of the process. `command` replaces our own server."""
+    """Serve until a signal. Returns the exit code of the process. `command` replaces the command that starts
+    the agent-ls server.
+    """
     host, port = address
     server = [*command] or [sys.executable, "-m", "agent_ls", "serve", "--stdio"]
     running = 0
@@ -124,7 +128,9 @@ async def _serve(stream: SocketStream, door: Door, command: Sequence[str], pulse
 
 
 class WebSocket:
-    """One connection: whole text messages in and out. When it ends, `messages` ends; nothing is raised."""
+    """A WebSocket connection that receives and sends whole text messages. When the connection ends,
+    `messages` ends without an error.
+    """
 
     def __init__(self, stream: SocketStream, origins: Sequence[str] | None) -> None:
         """`origins`: those of web pages that may connect; None: the caller checks the request."""
@@ -141,8 +147,8 @@ class WebSocket:
         return self._protocol.state is OPEN
 
     async def shake_hands(self, respond: Callable[[ServerProtocol, Request], Response]) -> None:
-        """Read the request and send the response that `respond` returns. If that is not a handshake, or the client
-        disconnects, `is_open` is false afterwards.
+        """Read the request and send the response that `respond` returns. If the response is not a handshake,
+        or the client disconnects, `is_open` is false afterwards.
         """
         protocol = self._protocol
         while protocol.state is CONNECTING and not protocol.eof_sent and (data := await self._received()):
@@ -172,14 +178,18 @@ class WebSocket:
                 yield message
 
     async def send(self, body: bytes) -> None:
-        """Send a message; waits while the other side does not read. After the end it is dropped."""
+        """Send a message. Waits while the other side does not read. After the connection has ended, the
+        message is dropped.
+        """
         async with self._sending:
             if self.is_open:
                 self._protocol.send_text(body)
                 await self._write()
 
     async def ping(self) -> None:
-        """Send a ping, unless a message is being sent, which shows whether the other side reads."""
+        """Send a ping. Sends nothing while a message is being sent, because the message shows whether the
+        other side reads.
+        """
         if self.is_open and not self._sending.locked():
             async with self._sending:
                 self._protocol.send_ping(b"")
@@ -230,7 +240,7 @@ class WebSocket:
                 else:
                     await self._stream.send_eof()
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-            return  # the connection is gone, which the reader detects too
+            return  # the connection is lost; the reader detects this too
 
 
 async def _carry(socket: WebSocket, command: Sequence[str], pulse: Pulse) -> None:
@@ -285,7 +295,7 @@ async def _to_client(process: Process, socket: WebSocket) -> None:
 
 
 async def watch_pulse(socket: WebSocket, pulse: Pulse) -> None:
-    """Return when nothing was received for too long: a vanished client sends no close frame."""
+    """Return when nothing was received for too long. A client that has lost its network sends no close frame."""
     heard, missed = -1, 0
     while missed < pulse.missed:
         heard, missed = socket.heard, missed + 1 if socket.heard == heard else 0
