@@ -147,9 +147,8 @@ def assemble(
     answers = RecentAnswers(start)
 
     def create_channel() -> LocalChannel:
-        from agent_ls.server.channel.listener import (
-            LocalChannel,
-        )  # imported late: no editor waits for the channel
+        # imported only here, because no editor waits for the channel
+        from agent_ls.server.channel.listener import LocalChannel
 
         return LocalChannel(context, ROUTES, answers, lambda message: protocol.clean(message))
 

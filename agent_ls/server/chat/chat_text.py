@@ -125,8 +125,8 @@ def opening(text: str, region: Region, said: str = "") -> list[LineEdit]:
 
 
 def _behind(lines: Sequence[str], said: str) -> int | None:
-    """Return the line below the message `said` if the user has typed there; None if they have not, or have changed
-    the message.
+    """Return the line below the message `said` if the user has typed there; None if the user has typed
+    nothing there or has changed the message.
     """
     contents, wanted = [line.strip() for line in lines], [line.strip() for line in said.split("\n")]
     for start in reversed(range(len(contents) - len(wanted)) if said else ()):

@@ -114,7 +114,9 @@ class ChatTranscript:
                 return ""
 
     def _proposes(self, change: HunkStateChanged) -> str:
-        """Note changes that are proposed for the first time; the turn waits for the user's decision about them."""
+        """Return a line about newly proposed changes, "" if there are none. The turn waits for the user's
+        decision.
+        """
         new = {hunk.id for hunk in change.hunks if hunk.state == "proposed"} - self._proposed
         self._proposed |= new
         what = f"**Proposed changes** in `{one_line(change.path)}`: {PROPOSED}"

@@ -1,4 +1,5 @@
-"""User interface for plugin-free clients: the open chat documents, and the answers to the standard messages about them.
+"""User interface for plugin-free clients: the open chat documents, and handlers of the standard LSP messages
+about them.
 
 Commands are answered at once, because some editors block until the answer. Effects and errors of a command
 are shown later. A client only gets messages that it announced support for.
@@ -152,7 +153,7 @@ class StockFace:
             room.close()
 
     def text_changed(self, path: str) -> None:
-        """Note that a file may have changed, in the editor or on disk."""
+        """Handle a possible change of a file, in the editor or on disk."""
         self._findings.text_changed(path)
 
     def _has_open_document(self, live: LiveSession) -> bool:

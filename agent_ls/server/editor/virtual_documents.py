@@ -29,7 +29,7 @@ class VirtualDocuments:
         self._changed_again: set[str] = set()
 
     def asked_for(self, uri: str, path: str) -> None:
-        """Note that the client requested the text of `uri`, which shows the file `path`."""
+        """Record that the client requested the text of `uri`, a virtual document about the file `path`."""
         self._uris[uri] = path
         self._uris.move_to_end(uri)
         if len(self._uris) > MAX_WATCHED:

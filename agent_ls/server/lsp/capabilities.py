@@ -65,7 +65,7 @@ _PRINTS_LABELS = frozenset({"Neovim"})
 class ClientAbilities:
     """Capabilities of the client. All fields of rich clients are False for plugin-free ones.
 
-    - `process_id` is the editor's; this process ends within seconds after it. None if not sent.
+    - `process_id`: the editor's process, None if not sent. The server ends within seconds after the editor.
     - `text_document_content`: can display documents whose text a server provides.
     - `code_action_literals` to `work_done_progress` are used by the chat of plugin-free clients.
     - `renames_files`, `deletes_files`: performs such operations in a workspace edit. Deleting counts only if a failed

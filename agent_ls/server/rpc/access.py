@@ -46,8 +46,8 @@ READING: frozenset[str] = frozenset(
         "agent/commands",
     )
 )
-"""Methods that change nothing in a session. Every other message that names a session is refused unless this
-process owns it.
+"""Methods that change nothing in a session. Every other message that names a session is refused if another
+process owns the session.
 """
 
 
