@@ -31,8 +31,8 @@ OWN: dict[str, tuple[str, str]] = {
 
 
 def commands_update(in_files: Sequence[UserCommand], prompts: Sequence[PromptCommand] = ()) -> Update:
-    """Return the update with all commands: built-in ones, those of a session, skills and commands in files,
-    prompts of servers.
+    """Return the update that lists all commands: built-in commands, skills and commands in files
+    (`in_files`), and prompts of MCP servers.
     """
     listed = [
         *((it.name, it.description, it.argument_hint) for it in slash_commands()),

@@ -94,7 +94,9 @@ class UserRequests:
     # --- approvals
 
     def ask_pending(self) -> None:
-        """Send requests for questions of an earlier process or prompt that have no answer yet."""
+        """Send the approvals and proposed changes of an earlier process or prompt that the user has not
+        decided yet.
+        """
         for request in self._live.approver.pending():
             self.approval(request)
         for call_id in {hunk.call_id for hunk in self._proposed()}:
