@@ -26,7 +26,7 @@ class HttpLimits:
         """Check the address of a request before it is sent.
 
         Raises:
-            httpx2.RequestError: the URL of a login is in a private network, and the server is not.
+            httpx2.RequestError: a login URL is in a private network, but the server is not.
         """
         url = request.url
         if url.host == self._own.host:

@@ -1,4 +1,6 @@
-"""Log in to an MCP server over HTTP: OAuth with PKCE by the SDK. Tokens are stored for each server separately."""
+"""Log in to an MCP server over HTTP by OAuth with PKCE, which the SDK implements. Tokens are stored for each
+server separately.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The process of an MCP server over stdin and stdout: started without API keys, ended with all its descendants."""
+"""The process of an MCP server over stdin and stdout: started without API keys in its environment, and ended
+together with all its descendants.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,9 @@ class FoundServers:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Servers that are not from a file: from the settings, and from an ACP client for one session."""
+    """Servers that no file configures: servers from the settings, and servers from an ACP client for one
+    session.
+    """
 
     settings: Mapping[str, Mapping[str, Any]]
     client: Mapping[str, Mapping[str, Any]]
