@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 WARM_UP_AFTER_S = 0.3
 """Delay before preloading and before the local channel starts, so that an editor's first requests are
-answered earlier.
+answered first.
 """
 
 

@@ -84,7 +84,7 @@ class Context:
         return text_and_images(parts, problems, clean, IgnoreFile(tuple(self.folders())))
 
     async def expanded(self, parts: Sequence[InputPart], live: LiveSession) -> Sequence[InputPart]:
-        """Replace names of the user's own commands and skills by their texts, in parts of their own and at
+        """Replace names of the user's own commands and skills by their texts, both in command parts and at
         the beginning of typed text.
 
         Raises:
