@@ -14,8 +14,9 @@ META = "agent-ls"
 """The key of agent-ls' own fields in `_meta`."""
 
 READS_DISK = ("codecompanion", "toad")
-"""Clients whose `fs/read_text_file` returns the text on disk, not the unsaved text, so it is not called.
-codecompanion's `fs/write_text_file` also replaces the whole buffer, unsaved typing included.
+"""Clients whose `fs/read_text_file` returns the text on disk, not the unsaved text. agent-ls does not call
+the method of these clients. codecompanion's `fs/write_text_file` also replaces the whole buffer, unsaved
+typing included.
 """
 
 SHOWS_EVERY_OPTION = ("zed", "jetbrains", "intellij", "pycharm", "webstorm", "goland", "agent-shell", "acpx")
