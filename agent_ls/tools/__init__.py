@@ -1,1 +1,1 @@
-"""The tools that a model can call: one file per tool. A tool reaches the world only through its environment."""
+"""The tools that a model can call, usually one file per tool. Tools have no other access than their ToolContext."""

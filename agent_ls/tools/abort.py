@@ -1,4 +1,4 @@
-"""abort: end the task unfinished, with the reason."""
+"""abort: end the task although it is not finished, and report the reason."""
 
 from __future__ import annotations
 

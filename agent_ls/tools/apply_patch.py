@@ -1,4 +1,4 @@
-"""apply_patch: apply a v4a patch to any number of files, all of it or nothing."""
+"""apply_patch: apply a v4a patch to any number of files, the whole patch or nothing."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ async def prepare(arguments: ApplyPatchArguments, context: ToolContext) -> Prepa
 
 
 async def prepare_patch(text: str, context: ToolContext, folder: str = "") -> Prepared:
-    """Prepare a patch, from a tool call or a shell command. Paths are relative to `folder`, "" for the
-    working directory.
+    """Prepare a patch from a tool call or a shell command.
+
+    Paths are relative to `folder`; "" means the working directory.
 
     Raises:
-        ToolError: the patch does not fit, or changes files that the model has not read. EnvError: a file may not
-        be read.
+        ToolError: the patch cannot be applied, or changes files that the model has not read. EnvError: a file may
+        not be read.
     """
     change_set = await _plan_patch(text, context, lambda path: absolute(path, context.environment, folder))
     for change in change_set.changes:
@@ -79,8 +80,7 @@ async def _plan_patch(text: str, context: ToolContext, locate: Callable[[str], s
         return plan(patch, files, locate, refuse_ambiguous=context.refuse_ambiguous)
     except PatchError as error:
         if unseen:
-            # The error of the patch would quote the file, and the user has not been asked yet whether it may
-            # be read.
+            # The error message of the patch would quote the file, but the user has not yet allowed to read the file.
             raise ToolError(
                 f"The patch does not apply to {', '.join(unseen)}, outside the workspace. Read it first.",
                 kind="edit_conflict",
@@ -89,8 +89,9 @@ async def _plan_patch(text: str, context: ToolContext, locate: Callable[[str], s
 
 
 def _refuse_notebooks(patch: Patch, files: Mapping[str, Contents]) -> None:
-    """Refuse notebooks before comparing anything: the message would quote their JSON. Moving a notebook is
-    allowed.
+    """Refuse to patch notebooks, before an error message of the patch could quote their JSON.
+
+    Moving a notebook is allowed.
     """
     for section in (*patch.strict.sections, *patch.lenient.sections):
         if isinstance(section, UpdateFile) and section.chunks:
@@ -115,7 +116,7 @@ async def _content(path: str, context: ToolContext) -> Contents:
     except PathNotFoundError:
         return None
     except OutsideBoundsError:
-        raise  # the patch is valid: its file needs the user's permission
+        raise  # the patch is valid, but reading the file needs the user's permission
     except NotAFileError as error:
         return Unreadable(str(error), "IS_DIRECTORY")
     except EnvError as error:
@@ -123,8 +124,9 @@ async def _content(path: str, context: ToolContext) -> Contents:
 
 
 def _require_read(change: PlannedChange, context: ToolContext) -> None:
-    """Require that the model has read files that are replaced or deleted as a whole. For other files the
-    patch quotes lines, which proves it.
+    """Require that the model has read a file that the patch replaces as a whole.
+
+    For other files, the lines that the patch quotes usually prove that the model has read the file.
     """
     path = absolute(change.path, context.environment)
     replaced = change.before if change.replaces_whole else change.overwritten
@@ -135,15 +137,15 @@ def _require_read(change: PlannedChange, context: ToolContext) -> None:
         require_current(path, change.overwritten, context)
     if context.read_first == "all" and change.before and change.action in ("modify", "move"):
         require_read(absolute(change.moved_from or change.path, context.environment), context)
-    # Deleting a file that was never read is deliberate. A file that changed since it was read may be deleted
-    # by mistake.
+    # Deleting a file that the model never read is deliberate. Deleting a file that changed after the model read it may
+    # be a mistake.
     if change.action == "delete" and change.before and context.reads.digest_of(path) is not None:
         if not is_current(path, change.before, context):
             raise stale_error(path, change.before, context)
 
 
 def _remarks(change_set: ChangeSet) -> Sequence[str]:
-    """Return notes for the model on chunks that did not match exactly and at one position only."""
+    """Return notes for the model on chunks that matched loosely or at several positions."""
     several = [
         f"[{place.path}, chunk {place.chunk}: its lines occur {place.candidates} times, "
         f"at lines {', '.join(map(str, place.lines))}{' …' if place.candidates > len(place.lines) else ''}; "

@@ -1,4 +1,4 @@
-"""ask_user: ask a question that only the user can answer. The turn waits for the answer."""
+"""ask_user: ask the user a question. The turn waits until the user answers."""
 
 from __future__ import annotations
 
@@ -68,9 +68,7 @@ class QuestionArguments(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _drop_widget_keys(cls, values: Any) -> Any:
-        """Drop keys that name the control for a question, as other agents send them; our clients choose the
-        control.
-        """
+        """Drop keys that name the kind of input control. Other agents' tools have them; our clients choose the kind."""
         if not isinstance(values, dict):
             return values
         return {key: value for key, value in values.items() if key not in ("id", "type", "placeholder")}
@@ -89,7 +87,7 @@ class AskQuestionsArguments(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _from_single_question(cls, values: Any) -> Any:
-        """Accept the arguments of our own tool, which asks one question."""
+        """Accept the arguments of our tool `ask_user`, which asks one question."""
         if not isinstance(values, dict) or "question" not in values:
             return values
         choices = values.get("choices") or ()

@@ -1,13 +1,13 @@
-"""Interface of tools: definition, arguments, preparation of an effect, and output.
+"""The interface of tools: definition, arguments, preparation of an effect, and output.
 
-A call runs in two steps, so that the exact effect can be shown to the user before it happens:
+A call runs in two steps, so that the exact effect can be displayed to the user before it happens:
 
     prepared = await tool.prepare(arguments, context)     # reads and computes, changes nothing
     ... approval of prepared.effect ...
     output = await prepared.run()                         # makes the change
 
-After an approval, dispatch prepares again and compares digests before it runs, because files may have changed
-while the user decided. Tools raise ToolError, or let an EnvError pass; both become error results.
+After an approval, the dispatcher prepares the call again and compares the digests of both effects, because files may
+have changed while the user decided. Tools raise ToolError, and do not catch EnvError. Both become error results.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Arguments(BaseModel):
     `derived_key` names a class that is made at run time in the file of schemas (schemas.py).
     """
 
-    # Validators are built when the tool is first called: most tools are not called in a session.
+    # Validators are built when a tool is first called, because a session calls only a few of the tools.
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False, defer_build=True)
     derived_key: ClassVar[str] = ""
 
@@ -77,7 +77,7 @@ class Arguments(BaseModel):
 
 
 def _names_of(name: str, field: FieldInfo) -> Sequence[str]:
-    """Return all accepted names of an argument, the one in the schema first."""
+    """Return all accepted names of an argument. The first one is the name in the schema."""
     match field.validation_alias:
         case AliasChoices(choices=choices):
             return [choice for choice in choices if isinstance(choice, str)]
@@ -111,8 +111,9 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The model's plan for a task; at most one step is active. `explanation` says why the steps changed, ""
-    for none.
+    """The model's plan for a task. At most one step is active.
+
+    `explanation` is the reason for a change of the steps, "" for none.
     """
 
     explanation: str
@@ -129,13 +130,13 @@ class ProcessChange:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """The result of a call. `text` is complete: the loop truncates it for the model.
+    """The result of a call. `text` is complete; the agent loop truncates it for the model.
 
-    `is_error` marks a result such as a non-zero exit, which is reported with its output. `files` are the
-    changed files. `exit_code` is set for commands. `summary` is one line for display; "" means the first line
-    of `text`. `plan` replaces the session's plan. `process_id` is the background process that the call
-    started. `usage` is the model usage of the call, which is added to the session's usage. `processes` are
-    the background processes that the call started or ended.
+    `is_error` marks a failure that has an output, such as a non-zero exit code. `files` are the changed files.
+    `exit_code` is set for commands. `summary` is one line for display; "" means the first line of `text`. `plan`
+    replaces the session's plan. `process_id` is the background process that the call started. `usage` is the model
+    usage of the call, which is added to the session's usage. `processes` are the background processes that the call
+    started or ended.
     """
 
     text: str
@@ -162,8 +163,7 @@ class ShellLimits:
 class ReadHistory(Protocol):
     """The files that the model has read in this session: absolute path -> sha256 digest.
 
-    Contents are stored as far as the implementation allows, to report to the model what changed; the digest
-    alone is enough to detect a change.
+    The digest detects a change. Some contents are stored too, to report to the model what changed.
     """
 
     def digest_of(self, path: str) -> str | None: ...
@@ -171,7 +171,7 @@ class ReadHistory(Protocol):
     def record(self, path: str, digest: str, content: bytes | None = None) -> None: ...
 
     def content_of(self, path: str) -> bytes | None:
-        """Return the bytes last read, None if they are not stored (a resumed session, a large file)."""
+        """Return the content that was last read, None if it is not stored (a resumed session, a large file)."""
         ...
 
 
@@ -179,10 +179,10 @@ class ReadHistory(Protocol):
 class AgentTask:
     """The task of a subagent.
 
-    `working_dir` "" and `model` "" are the parent's; `max_turns` limits its model calls, 0 for no limit.
-    `with_history`: the subagent starts with the parent's conversation so far. `kind` is the name of a kind of
-    subagent that the user described in a file, `instructions` are that file's text. `keeps_tool` says which
-    of the parent's tools the subagent has, None: all.
+    `working_dir` "" and `model` "" mean the parent's value. `max_turns` limits the subagent's model calls; 0 sets no
+    limit. `with_history`: the subagent starts with a copy of the parent's conversation. `kind` is the name of a kind
+    of subagent that the user has defined in a file; `instructions` is the text of that file. `keeps_tool` returns
+    whether the subagent has a tool of the parent; None: it has all tools.
     """
 
     task: str
@@ -197,8 +197,9 @@ class AgentTask:
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """The current state of a subagent. `output` is its last text or its error; `reason` has the values of
-    SubagentChanged.reason.
+    """The current state of a subagent. `output` is the subagent's last text or its error.
+
+    `reason` has the values of SubagentChanged.reason.
     """
 
     id: str
@@ -212,17 +213,18 @@ class SubagentSpawner(Protocol):
     """Interface for starting and controlling subagents. All methods raise ToolError."""
 
     async def spawn(self, task: AgentTask, call_id: str) -> AgentState:
-        """Start an agent and return at once. It runs in parallel and ends with its parent's turn at the latest."""
+        """Start an agent and return at once. The agent runs in parallel, at most until its parent's turn ends."""
         ...
 
     def send(self, agent_id: str, message: str) -> AgentState:
-        """Send a message. A running agent gets it before its next model call; an agent that has ended starts
-        again with it.
+        """Send a message to an agent. A running agent gets the message before its next model call.
+
+        An agent that has ended starts again with the message.
         """
         ...
 
     async def wait(self, agent_id: str) -> AgentState:
-        """Wait until the agent has ended, or until the user sends a steer (then the agent is still running)."""
+        """Wait until the agent has ended, or until the user sends a steering message while the agent still runs."""
         ...
 
     async def close(self, agent_id: str) -> AgentState: ...
@@ -249,8 +251,9 @@ class NoSubagents:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with possible answers; other answers are always allowed. `purpose` "limit" asks to extend a
-    limit.
+    """A question with `choices`. The user may give any other answer too.
+
+    `purpose` "limit": the question is whether to extend a limit.
     """
 
     text: str
@@ -261,7 +264,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReply:
-    """The user's answers. `declined`: the user did not answer. `by` is "headless" if no user is present."""
+    """The user's answers to a question. `declined`: the user did not answer. `by` is "headless" without a user."""
 
     answers: tuple[str, ...]
     declined: bool = False
@@ -272,7 +275,7 @@ class QuestionAsker(Protocol):
     """Interface for asking the user."""
 
     async def ask(self, question: Question, call_id: str) -> QuestionReply:
-        """Ask, and wait for the answer without limit. An interrupt cancels this call.
+        """Ask the user, and wait for the answer without a time limit. An interrupt cancels this call.
 
         Raises:
             ToolError: no user can be asked.
@@ -289,12 +292,12 @@ class NoQuestions:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """All objects that a tool gets; it has no other access to the world.
+    """The objects that a tool gets. A tool accesses files, commands and the user only through these objects.
 
-    `refuse_ambiguous`: refuse a change that matches loosely at several positions, instead of taking the
-    first. `read_first` says which changes require that the model has read the file. Overwriting a whole file
-    always does; `edit` includes edit_file; `all` includes patches, although the lines that they quote prove
-    the reading. `terminal` is notified of the terminal in which a command of this call runs.
+    `refuse_ambiguous`: refuse a change that matches loosely at several positions, instead of using the first
+    position. `read_first` says which changes require that the model has read the file. Overwriting a whole file always
+    requires it. `edit` adds edits by edit_file. `all` adds patches, although patches quote lines of the file.
+    `terminal` is notified of the terminal in which a command of this call runs.
     """
 
     environment: ExecutionEnvironment
@@ -325,14 +328,13 @@ Prepare: TypeAlias = Callable[[A, ToolContext], Awaitable[Prepared]]
 class Tool(Generic[A]):
     """A tool as registered.
 
-    `summarize` returns one line for display (command, path, pattern), at most 100 characters. `category`:
-    read has no effect, write changes files, admin runs commands. `terminal`: a successful call ends the loop.
-    `arguments` is the frozen model of the call's JSON. `known_as` is our name of the tool if `name` is the
-    name that a model family's own agent uses, "" if `name` is ours. `touches` returns the absolute files and
-    folders that a call concerns, from its arguments alone; calls with unrelated paths run in parallel, and a
-    tool without `touches` concerns everything. `starts_early`: the tool only reads on this machine, so it may
-    run while the model is still writing its answer. `schema` is sent to the model in place of the schema of
-    `arguments`, for a tool that another program defines.
+    `summarize` returns one line for display (command, path, pattern), at most 100 characters. `category`: `read` has
+    no effect, `write` changes files, `admin` runs commands. `terminal`: a successful call ends the turn. `arguments`
+    is the pydantic model of the call's JSON. If `name` is the name in a model family's own agent, `known_as` is our
+    name of the tool; otherwise it is "". `touches` returns the absolute paths of the files and folders that a call
+    concerns. Calls with unrelated paths run in parallel; without `touches`, a call is related to every path.
+    `starts_early`: the tool only reads on this machine, so it may run while the model is still writing its answer.
+    `schema` is sent to the model instead of the schema of `arguments`, for a tool that another program defines.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """A user-defined tool that runs a program without a shell: a command and its arguments, with placeholders.
 
-A placeholder's value becomes one argument of the program or a part of one, so quotes, semicolons and dollar
-signs have no meaning. Values are checked before they are inserted.
+The value of a placeholder becomes one argument of the program, or a part of one argument. So quotes, semicolons and
+dollar signs have no special meaning. Values are checked before they are inserted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 ParameterType: TypeAlias = Literal["string", "integer", "number", "boolean"]
 Scalar: TypeAlias = str | int | float
 Variables: TypeAlias = Callable[[str], str | None]
-"""Returns a variable of agent-ls' own environment; None if it is not set or must not be passed on."""
+"""A function that returns an environment variable of agent-ls; None if it is not set or must not be passed on."""
 
 _PYTHON: Mapping[ParameterType, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
 
@@ -56,11 +56,11 @@ class CliParameter:
 
 @dataclass(frozen=True, slots=True)
 class CliTool:
-    """A valid definition of a tool: each placeholder names a parameter.
+    """A valid definition of a tool: each placeholder is the name of a parameter.
 
-    `optional_args` are added if their parameter is given (for a boolean: if it is true), in this order. `env`
-    maps variable names to texts in which `${NAME}` is a variable of agent-ls' own environment. `source` is
-    the file or setting with the definition.
+    `optional_args` maps parameters to arguments, which are added in this order if the parameter is given (for a
+    boolean: if it is true). `env` maps names of variables to values; `${NAME}` in a value is replaced by the
+    environment variable of agent-ls. `source` is the file or setting that contains the definition.
     """
 
     name: str
@@ -77,15 +77,16 @@ class CliTool:
 
     @property
     def definition(self) -> str:
-        """A digest of all that decides the tool's behaviour. Tools with different digests are different
-        tools, even if they have the same name and file.
+        """A digest of all fields that affect the tool's behaviour.
+
+        Tools with different digests are different tools, even if they have the same name and file.
         """
         told = {name: value for name, value in asdict(self).items() if name not in ("source", "description")}
         return hashlib.sha256(json.dumps(told, default=str).encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def usage(self) -> str:
-        """The command in one line, for display."""
+        """The command with its placeholders in one line, for display."""
         optional = [f"[{shlex.join(words)}]" for words in self.optional_args.values()]
         return " ".join([self.cmd, *self.args, *optional])
 
@@ -102,7 +103,7 @@ def cli_tool(definition: CliTool, variables: Variables) -> Tool[Any]:
 
 
 def build_argv(definition: CliTool, given: Mapping[str, Scalar]) -> tuple[str, ...]:
-    """Return the program and its arguments. `given` are the call's checked values."""
+    """Return the program and its arguments. `given` are the checked arguments of the call."""
     words = [definition.cmd, *(_fill_placeholders(word, given) for word in definition.args)]
     for name, optional in definition.optional_args.items():
         if given.get(name) not in (None, False):
@@ -159,10 +160,9 @@ async def _prepare(
 
 
 def _taken_for_options(definition: CliTool, given: Mapping[str, Scalar]) -> Iterator[str]:
-    """Yield parameters whose value the program would read as an option, because an argument would begin with
-    a dash.
+    """Yield parameters with a value that the program would read as an option, because it begins with a dash.
 
-    Values from an enumeration were chosen by the user and are allowed.
+    Values of an enumeration are allowed, because the user has written them in the definition.
     """
     for template in definition.args:
         if template == "--":
@@ -228,7 +228,7 @@ def _render_output(result: ExecResult, definition: CliTool, timeout_ms: int) -> 
 
 
 def _truncate_middle(text: str, max_bytes: int) -> str:
-    """Keep head and tail, with a note on the part that was removed."""
+    """Shorten the text to its head and tail, with a note on the removed part."""
     data = text.encode("utf-8", "replace")
     if len(data) <= max_bytes:
         return text
@@ -251,10 +251,10 @@ def _arguments(definition: CliTool) -> type[Arguments]:
     for number, (name, parameter) in enumerate(definition.parameters.items()):
         default = None if parameter.optional else ...
         about = parameter.description or None
-        # The alias prevents conflicts between the user's names and attributes of the model class.
+        # The alias prevents conflicts between parameter names and attributes of the pydantic class.
         fields[f"argument_{number}"] = (_hint(parameter), Field(default, alias=name, description=about))
     made = create_model(f"{definition.name}_arguments", __base__=Arguments, **fields)
-    made.model_rebuild()  # reports a wrong pattern or limit now and not when the tool is called
+    made.model_rebuild()  # an invalid pattern or limit raises now, instead of when the tool is called
     return cast("type[Arguments]", made)
 
 
@@ -274,7 +274,7 @@ def _hint(parameter: CliParameter) -> Any:
 
 
 def anchor_pattern(pattern: str) -> str:
-    """Return a pattern that must match the whole value: `[a-z]+` must not match a part of `pods; rm`."""
+    """Return the pattern anchored at both ends, so that `[a-z]+` does not match a part of `pods; rm`."""
     return (
         pattern
         if pattern.startswith("^") and pattern.endswith("$") and "|" not in pattern

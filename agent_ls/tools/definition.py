@@ -1,4 +1,4 @@
-"""definition: find where a symbol is defined, by the editor's language server."""
+"""definition: find the definition of a symbol with the editor's language server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""diagnostics: list the problems that the editor's own tools report."""
+"""diagnostics: list the problems that the editor's language servers and linters report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def prepare(host: LanguageHost, arguments: DiagnosticsArguments, context: 
 
     async def run() -> ToolOutput:
         if path:
-            # a file that may not be read must not show its diagnostics either
+            # Diagnostics quote a file, so they must not be listed for a file that may not be read.
             await context.environment.read_bytes(path)
         return await _render_problems(await query_editor(host.problems(path), INSTEAD), arguments, context)
 

@@ -1,4 +1,4 @@
-"""edit_file: replace one text by another, exactly and uniquely. One replacement per call; a patch makes several."""
+"""edit_file: replace one exact and unique text of a file by another. Use a patch for several replacements."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class EditOccurrenceArguments(EditFileArguments):
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A prepared edit. `current` None: the file is created. `moved_on`: the file changed since it was read."""
+    """A prepared edit. `current` None: the file is created. `moved_on`: the file changed after the model read it."""
 
     path: str
     name: str
@@ -133,8 +133,9 @@ async def _refusal(
 
 
 def _is_same_replacement(arguments: EditFileArguments, now: EditResult, remembered: bytes | None) -> bool:
-    """Return whether the edit replaces the same text as it would in the content that the model has read, and
-    as uniquely.
+    """Return whether the edit has the same result now as in the content that the model has read.
+
+    The match strategy, the number of replacements and the replaced lines must be the same.
     """
     if remembered is None:
         return now.matched_with in EXACT_LEVELS
@@ -164,7 +165,7 @@ def _render_result(edit: _Edit, notes: list[str], states: tuple[FileState, ...])
     if edit.moved_on:
         remarks.append(CHANGED_ELSEWHERE)
     if notes:
-        return "\n".join([*remarks, *notes])  # line numbers would be those of a text that is not in the file
+        return "\n".join([*remarks, *notes])  # no excerpt: its line numbers would not be those of the file
     return "\n".join([*remarks, "", excerpt(replaced.content, replaced.hunks)])
 
 

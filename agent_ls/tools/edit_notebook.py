@@ -107,7 +107,7 @@ def _parse(text: str, name: str) -> Notebook:
 def _require_known_cell(
     arguments: EditNotebookArguments, notebook: Notebook, path: str, current: bytes, context: ToolContext
 ) -> None:
-    """Require that the model has read the named cell, and that the name still means the same cell."""
+    """Require that the model has read the cell `arguments.cell`, and that this name still means the same cell."""
     if context.read_first != "overwrite":
         require_read(path, context)
     if context.reads.digest_of(path) is None or is_current(path, current, context):
@@ -133,7 +133,7 @@ def _cell_identity(cell: Cell) -> tuple[str, str, str]:
 
 
 def _find_cell(named: str, notebook: Notebook) -> tuple[int, Cell] | None:
-    """Find a cell by id or number. Ids come first, because an id may look like a number."""
+    """Find a cell by id or number. The ids are searched first, because an id may look like a number."""
     for at, cell in enumerate(notebook.cells):
         if cell.id and cell.id == named:
             return at, cell

@@ -13,7 +13,7 @@ PLACE_MAX_LINES = 40
 
 
 def excerpt(content: bytes, hunks: Sequence[LineHunk]) -> str:
-    """Return the first changed regions of `content`; adjacent regions are joined."""
+    """Return the first changed regions of `content`. Adjacent regions are joined."""
     lines = TextLines(decode(content).text)
     places = _find_ranges(hunks, lines)
     parts = [_render_region(lines, start, end) for start, end in places[:MOST_PLACES]]

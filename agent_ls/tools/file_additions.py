@@ -1,4 +1,4 @@
-"""create_file and append_file: two tools in place of write_file that never replace existing text."""
+"""create_file and append_file: two tools that replace write_file, and never replace existing text."""
 
 from __future__ import annotations
 

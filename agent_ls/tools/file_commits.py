@@ -35,13 +35,13 @@ def whole_file_change(name: str, before: bytes | None, after: bytes) -> PlannedC
 
 
 def write_effect(changes: Sequence[PlannedChange], environment: ExecutionEnvironment) -> Effect:
-    """Return the effect of these changes; NoEffect if nothing changes, so that the user is not asked."""
+    """Return the effect of these changes. NoEffect if nothing changes, so that no approval is needed."""
     planned = [write for change in changes for write in _plan_writes(change, environment)]
     return WriteEffect(tuple(planned)) if planned else NoEffect()
 
 
 def effect_of_writes(writes: Sequence[FileWrite], environment: ExecutionEnvironment) -> Effect:
-    """Return the effect of these writes. A deleted file whose mode another write takes over counts as moved."""
+    """Return the effect of these writes. A deleted file counts as moved if another write takes over its mode."""
     by_path = {write.path: write for write in writes}
     sources = {
         write.mode_from
@@ -66,8 +66,8 @@ def effect_of_writes(writes: Sequence[FileWrite], environment: ExecutionEnvironm
 async def commit_files(writes: Sequence[FileWrite], context: ToolContext) -> tuple[FileState, ...]:
     """Commit all writes in one call, and record that the model has seen the new content of each file.
 
-    The recorded content is the content that the model wrote, even if the environment merged it with the
-    user's typing: the next edit then detects that the file has changed.
+    If the environment merged the content with the user's typing, the content of the model is recorded nevertheless.
+    So the next edit detects that the file has changed.
     """
     missing = {write.path: await _missing_folders(write, context.environment) for write in writes}
     states = await context.environment.commit(writes, context.attribution)
@@ -104,8 +104,9 @@ async def _missing_folders(write: FileWrite, environment: ExecutionEnvironment) 
 
 
 async def commit_unread_files(writes: Sequence[FileWrite], context: ToolContext) -> tuple[FileState, ...]:
-    """Commit files whose text the model may not know. Only files that it had read before count as read
-    afterwards.
+    """Commit files whose text the model may not know.
+
+    A file counts as read after the commit only if the model had read its previous content.
     """
     known = [write for write in writes if context.reads.digest_of(write.path) == sha256(write.base or b"")]
     states = tuple(await context.environment.commit(writes, context.attribution))
@@ -116,10 +117,10 @@ async def commit_unread_files(writes: Sequence[FileWrite], context: ToolContext)
 
 
 def describe_decision(states: Sequence[FileState], context: ToolContext) -> ToolOutput | None:
-    """Report the user's decisions on a change that was reviewed before it was applied; None if all of it was
-    accepted.
+    """Report the user's decisions on a change that was reviewed before it was written.
 
-    The model then knows these files, because the report contains the differences.
+    Return None if the user accepted the whole change. The files count as read by the model, because the report
+    contains the differences.
     """
     return describe_review(states, context) if any(state.note for state in states) else None
 
@@ -143,7 +144,7 @@ def describe_review(states: Sequence[FileState], context: ToolContext) -> ToolOu
 def concurrent_edit_notes(
     writes: Sequence[FileWrite], states: Sequence[FileState], context: ToolContext
 ) -> list[str]:
-    """Return one sentence for each file that does not contain exactly what was written."""
+    """Return one sentence for each file whose content differs from the content of its write."""
     return [
         f"[{shown_path(write.path, context.environment)} also contains changes that the user made at the same time. "
         f"Read it again before you rely on its text.]"
@@ -153,7 +154,7 @@ def concurrent_edit_notes(
 
 
 def _plan_writes(change: PlannedChange, environment: ExecutionEnvironment) -> list[PlannedWrite]:
-    """Return the planned writes of a change. Both ends of a move are listed, so that policy judges both."""
+    """Return the planned writes of a change. A move has two writes, so that the policy checks both paths."""
     path = absolute(change.path, environment)
     source = absolute(change.moved_from, environment) if change.moved_from else ""
     named = replace(
@@ -167,7 +168,7 @@ def _plan_writes(change: PlannedChange, environment: ExecutionEnvironment) -> li
 
 
 def _change_key(change: PlannedChange) -> str:
-    """Return a key of the removed and added lines, or of both contents if there are no lines."""
+    """Return a digest of the removed and added lines, or of both contents if the change has no hunks."""
     parts = [[hunk.removed, hunk.added] for hunk in change.hunks]
     sides = (
         [] if parts else [None if side is None else sha256(side) for side in (change.before, change.after)]

@@ -1,4 +1,4 @@
-"""delete_file, move_file and copy_file: one file each, as a change that can be reviewed and undone."""
+"""delete_file, move_file and copy_file: change one file, so that the user can review and undo the change."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def _prepared(writes: Sequence[FileWrite], said: str, context: ToolContext) -> P
 
 
 async def _both(arguments: TwoPathArguments, context: ToolContext) -> tuple[str, str, bytes, str]:
-    """Return both paths, the content of the source, and both names for the result.
+    """Return source path, target path, content of the source, and both paths as text for the result.
 
     Raises:
-        ToolError: the source does not exist or has changed since it was read, or the target exists.
+        ToolError: the source does not exist or changed after the model read it, or the target exists.
     """
     source = absolute(arguments.source, context.environment)
     target = absolute(arguments.target, context.environment)

@@ -107,7 +107,7 @@ def glob_of_type(file_type: str) -> str:
     """Return one glob for all file names of a type.
 
     Raises:
-        ValueError: an unknown type; the message suggests similar ones.
+        ValueError: the type is unknown; the message suggests similar types.
     """
     globs = FILE_TYPES.get(file_type.strip().lower().removeprefix("."))
     if globs is None:

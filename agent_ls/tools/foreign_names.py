@@ -19,7 +19,7 @@ CLAUDE_NAMES: Mapping[str, tuple[str, ...]] = {
     "plan": ("TodoWrite",),
     "spawn_agent": ("Task", "Agent"),
 }
-"""Claude Code's names by our name; the first is the usual one."""
+"""Claude Code's tool names by our name. The first name of each entry is the usual name."""
 
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "execute": ("shell", "processes"),
@@ -29,15 +29,15 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "web": ("web_fetch", "web_search"),
     "agent": ("spawn_agent", "send_input", "wait", "close_agent"),
     "todo": ("plan",),
-    # An agent that may run commands or start agents must be able to follow them.
+    # An agent that may start commands or agents must also be able to follow them.
     "Bash": ("processes",),
     "Read": ("read_many_files",),
     "Task": ("send_input", "wait", "close_agent"),
 }
-"""Our names by a name of Copilot, or of a tool of Claude Code that is several tools here."""
+"""Our names by a name of Copilot, or by a name of Claude Code that corresponds to several of our tools."""
 
 
 def names_of_tool(kind: str, name: str) -> tuple[str, ...]:
-    """Return all names that a file may use for a tool. `kind` is our name, `name` that of the model family."""
+    """Return all names that a file may use for a tool. `kind` is our name, `name` the name in the model family."""
     groups = (group for group, kinds in _GROUPS.items() if kind in kinds)
     return (kind, name, *CLAUDE_NAMES.get(kind, ()), *groups)

@@ -1,4 +1,4 @@
-"""Refuse changes of files that the model has not read, or that changed since it read them."""
+"""Refuse changes of a file that the model has not read, or that changed after the model read it."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def is_current(path: str, content: bytes, context: ToolContext) -> bool:
 def require_current(path: str, content: bytes, context: ToolContext) -> None:
     """Require that the model has read the current content, before a whole file is replaced or deleted.
 
-    An empty file has nothing to lose.
+    An empty file need not have been read.
 
     Raises:
-        ToolError: kind `not_read` or `stale`.
+        ToolError: the model has not read the file (kind `not_read`), or the file has changed (kind `stale`).
     """
     if not content:
         return
@@ -42,9 +42,7 @@ def require_current(path: str, content: bytes, context: ToolContext) -> None:
 
 
 def stale_error(path: str, content: bytes, context: ToolContext) -> ToolError:
-    """Return the error of kind `stale`, with a diff of the changes if the content that the model read is
-    known.
-    """
+    """Return the error of kind `stale`. It has a diff of the changes if the content that the model read is stored."""
     name = shown_path(path, context.environment)
     remembered = context.reads.content_of(path)
     changed = (

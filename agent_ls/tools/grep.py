@@ -1,4 +1,4 @@
-"""grep: search file contents; results as lines, files or counts."""
+"""grep: search file contents. The results are lines, files or counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agent_ls.tools.summary import one_line
 OutputMode: TypeAlias = Literal["content", "files_with_matches", "count"]
 
 MAX_CONTEXT_LINES = 50
-# max_results limits the files in modes that count or list them, so matches need a limit of their own
+# In modes that list files or counts, max_results limits the files, so the matches need a separate limit.
 COUNTED_MATCHES = 100_000
 SEARCH_LIMIT_S = 60.0
 PATTERN_CHARS = 10_000
@@ -116,7 +116,7 @@ def _options(arguments: GrepArguments) -> GrepOptions:
 
 
 def _skip_matches(lines: Sequence[GrepLine], offset: int) -> Sequence[GrepLine]:
-    """Return the lines after the first `offset` matches, without the context that follows the last skipped match."""
+    """Return the lines after the first `offset` matches, without the context lines of the skipped matches."""
     matches = [number for number, line in enumerate(lines) if line.is_match]
     if not offset or not matches:
         return lines

@@ -45,16 +45,14 @@ class _Reader(HTMLParser):
         self._check = check
         self.out: list[str] = []
         self._address = address
-        self._silent: list[str] = []  # open elements whose text is dropped
+        self._silent: list[str] = []  # open elements; their text is dropped
         self._code = 0
         self._link: tuple[str, int] | None = (
-            None  # the link target, and the index in `out` where its text begins
+            None  # the target of the open link, and the index in `out` at which the link text begins
         )
 
     def updatepos(self, i: int, j: int) -> int:
-        """Do nothing. The parser calls this for each tag and text to count line numbers, which are not
-        needed.
-        """
+        """Do nothing, for speed. The base class counts line numbers here, which are not needed."""
         self._check()
         return j
 

@@ -1,4 +1,4 @@
-"""read_lines, head and tail: parts of a file by line number, as read_file shows them."""
+"""read_lines, head and tail: return a part of a file in the format of read_file."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def prepare_tail(arguments: LineCountArguments, context: ToolContext) -> P
 
 
 def _count_lines(data: bytes, name: str) -> int:
-    """Return the number of lines that read_file counts; 0 for a file that it does not show as text."""
+    """Return the number of lines that read_file counts; 0 for a file that read_file does not return as text."""
     if looks_binary(data):
         return 0
     return len(render_cells(data, name).split("\n")) if is_notebook(name) and data else _text_lines(data)

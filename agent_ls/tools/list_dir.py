@@ -1,4 +1,4 @@
-"""list_dir: list a folder's entries down to a depth."""
+"""list_dir: list the entries of a folder and of its subfolders, down to a given depth."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def prepare(arguments: ListDirArguments, context: ToolContext) -> Prepared
 async def _find_ignored(
     entries: Sequence[DirEntry], path: str, environment: ExecutionEnvironment
 ) -> set[str]:
-    """Return the entry names that ignore files of this folder, its subfolders and its parents exclude."""
+    """Return the names of entries that are excluded by ignore files in the folder, its subfolders or its parents."""
     top, root = path.replace("\\", "/"), environment.working_directory().replace("\\", "/")
     listed = {entry.name for entry in entries if not entry.is_dir}
     inside = [top, *(posixpath.join(top, entry.name) for entry in entries if entry.is_dir)]

@@ -1,4 +1,4 @@
-"""List locations in code as `path:line: text`, in pages. Files that may not be read are named without text."""
+"""List locations in code as `path:line: text`, in pages. For a file that may not be read, the text is left out."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ CUT = "[The editor has more results than it returns at once: narrow the question
 
 
 class FileTexts:
-    """The lines of files, each file read once. The user is never asked for access: files that may not be read
-    have no lines here.
+    """The lines of files. Each file is read once.
+
+    Files that may not be read have no lines, because the user is never asked for access to them.
     """
 
     def __init__(self, context: ToolContext) -> None:
@@ -48,7 +49,7 @@ class FileTexts:
 
 
 async def list_locations(places: Sequence[FoundLocation], first: int, noun: str, context: ToolContext) -> str:
-    """Return one page of locations, from number `first` (from 1) on, each line of code once."""
+    """Return one page of locations, beginning with location number `first` (from 1). Each code line is listed once."""
     rows = list({(place.name, place.line): place for place in places}.values())
     page = get_page(rows, first, noun)
     texts = FileTexts(context)
@@ -86,7 +87,7 @@ def paging_note(total: int, first: int, shown: int) -> list[str]:
 
 
 def format_location(place: FoundLocation, context: ToolContext) -> str:
-    """Return `name:line` on one line: file names and URIs are untrusted text."""
+    """Return `name:line`, always on one line, because file names and URIs are untrusted text."""
     name = shown_path(place.name, context.environment) if place.is_file else place.name
     return f"{one_line(name, NAME_MAX_CHARS)}:{place.line + 1}"
 

@@ -1,4 +1,4 @@
-"""Error for a missing file, with similar names that exist."""
+"""Create the error for a missing file, which lists similar names of existing files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def file_not_found(path: str, environment: ExecutionEnvironment) -> ToolEr
 
 
 async def suggest_names(path: str, environment: ExecutionEnvironment) -> str:
-    """Return a sentence that suggests similar names, or says how to search."""
+    """Return a sentence that suggests similar names, or that says how to search if there are none."""
     names = await _names_like(path, environment)
     return f"Did you mean {' or '.join(names)}?" if names else "Look for it with glob."
 

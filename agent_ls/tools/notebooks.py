@@ -1,4 +1,4 @@
-"""Notebooks for tools that work on files: read as cells, never changed as text."""
+"""Handle notebooks in tools that work on files. Notebooks are read as cells, and never changed as text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def refuse_notebook(path: str, name: str, current: bytes | None) -> None:
 async def map_lines_to_cells(lines: Sequence[GrepLine], environment: ExecutionEnvironment) -> list[GrepLine]:
     """Convert search results in notebooks to cell numbers and lines.
 
-    Lines outside cell sources are dropped; results in unreadable notebooks stay as they are.
+    Lines that are not in the source of a cell are dropped. Results in unreadable notebooks are not converted.
     """
     paths = {line.path for line in lines if is_notebook(line.path)}
     known = {path: await _read_source_lines(path, environment) for path in paths}

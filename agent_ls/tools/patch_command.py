@@ -1,7 +1,7 @@
-"""Recognise a patch sent as a shell command: `apply_patch <<'EOF' … EOF`. Some models know such a program.
+"""Recognise a patch that a model sends as a shell command: `apply_patch <<'EOF' … EOF`.
 
-The patch is handled by the tool apply_patch, whatever the model's other tools are. No shell sees it, so
-nothing in it is expanded. Only a command that consists of one patch is recognised.
+Some models know a program with this name. The tool apply_patch handles the patch, even if the model has no tool of that
+name. No shell expands variables in the patch. Only a command that consists of exactly one patch is recognised.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ ALONE = (
 
 @dataclass(frozen=True, slots=True)
 class PatchCommand:
-    """A patch. `folder` is the target of a `cd` before it, "" for none."""
+    """A patch in a shell command. `folder` is the target of a `cd` before the patch, "" for none."""
 
     patch: str
     folder: str = ""
 
 
 def parse_patch_command(command: str) -> PatchCommand | None:
-    """Return the patch of a command, None for a command that is meant for the shell.
+    """Return the patch in a command, None for a command without a patch.
 
     Raises:
-        ToolError: the command calls apply_patch with a patch, but also does something else.
+        ToolError: the command calls apply_patch with a patch, but has further commands.
     """
     if not _BEGIN.search(command):
         return None
@@ -71,10 +71,9 @@ def _maybe_patch(called: str) -> str | None:
 
 
 def _maybe_body(lines: Sequence[str], word: str, *, tabs: bool) -> str | None:
-    """Return the lines up to the end word, or all lines if it is missing, as a shell does; None if commands
-    follow.
+    """Return the lines of a heredoc up to the end word `word`; None if commands follow the end word.
 
-    `tabs`: leading tabs are removed from each line (`<<-`).
+    Without the end word, return all lines, as a shell does. `tabs`: remove leading tabs from each line (`<<-`).
     """
     body = [line.lstrip("\t") for line in lines] if tabs else list(lines)
     end = next((at for at, line in enumerate(body) if line.rstrip("\r") == word), len(body))

@@ -13,9 +13,9 @@ from agent_ls.tools.base import ToolError
 
 
 def absolute(path: str, environment: ExecutionEnvironment, folder: str = "") -> str:
-    """Join the path to the working directory and resolve `.` and `..`; `~` and quotes have no meaning.
+    """Join the path to the working directory and resolve `.` and `..`. `~` and quotes have no special meaning.
 
-    `folder` is an additional base below the working directory.
+    If `folder` is given, it is joined to the working directory first.
 
     Raises:
         ToolError: the path is empty or contains a NUL character.
@@ -29,7 +29,7 @@ def absolute(path: str, environment: ExecutionEnvironment, folder: str = "") -> 
 
 
 def shown_path(path: str, environment: ExecutionEnvironment) -> str:
-    """Return an absolute path as results display it: relative to the working directory if it lies below it."""
+    """Return the path for display: relative to the working directory for paths below it, otherwise absolute."""
     rules = _rules(environment)
     base = environment.working_directory()
     if path == base:
@@ -59,8 +59,9 @@ def touched_folder(arguments: _Folder, environment: ExecutionEnvironment) -> Seq
 
 
 def touches_nothing(arguments: object, environment: ExecutionEnvironment) -> Sequence[str]:
-    """Return no path, for Tool.touches of tools that concern no file; their calls run in parallel with every
-    other call.
+    """Return no path, for Tool.touches of tools that concern no file.
+
+    Calls of these tools run in parallel with all other calls.
     """
     return ()
 

@@ -29,7 +29,7 @@ MAX_EXPLANATION_CHARS = 1_000
 _EXTRA_KEYS = ("id", "activeForm", "active_form")  # keys of a step in the plan tools of other agents
 
 
-# Accept the words of other agents' plan tools, because a model may use those that it knows best.
+# Accept the words of other agents' plan tools, because a model may use the words that it knows from its training.
 _STATUS: Mapping[Any, PlanStatus] = MappingProxyType(
     {"in_progress": "active", "completed": "done", "complete": "done"}
 )
@@ -40,7 +40,7 @@ TEXT_NAMES = ("text", "content", "step", "description", "title")
 
 
 def accept_names(first: str, names: Sequence[str]) -> AliasChoices:
-    """Accept all of `names`; the schema shows `first`."""
+    """Return aliases for a field that accepts `first` and `names`. The schema contains only `first`."""
     return AliasChoices(*dict.fromkeys((first, *names)))
 
 

@@ -1,4 +1,4 @@
-"""read_file: return text with line numbers, and images as images."""
+"""read_file: return the text of a file with line numbers, or an image file as an image."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def render_file(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOut
     """Render a file's bytes for the model.
 
     Raises:
-        ToolError: a binary file, too large an image, or an offset past the end.
+        ToolError: the file is binary, the image is too large, or the offset is past the end of the file.
     """
     if media_type := image_type(data):
         return _image(data, media_type, name)
@@ -85,7 +85,7 @@ def render_file(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOut
 
 
 def image_type(data: bytes) -> str:
-    """Return the media type of an image that models can read, by its first bytes; "" for other data."""
+    """Return the media type of an image, detected by its first bytes; "" for data that models cannot read."""
     return next((media_type for signature, media_type in IMAGE_SIGNATURES if signature.match(data)), "")
 
 

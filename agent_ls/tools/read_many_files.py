@@ -14,7 +14,7 @@ from agent_ls.tools.read_file import ReadFileArguments, render_file
 from agent_ls.tools.summary import one_line
 
 MAX_FILES = 50
-FILE_LIMIT_LINES = 1000  # of each file; read_file returns the rest of a longer one
+FILE_LIMIT_LINES = 1000  # limit for each file; read_file returns the rest of a longer file
 
 _WILDCARDS = frozenset("*?[")
 
@@ -57,7 +57,10 @@ async def prepare(arguments: ReadManyFilesArguments, context: ToolContext) -> Pr
 
 
 async def _expand_patterns(arguments: ReadManyFilesArguments, context: ToolContext) -> tuple[list[str], int]:
-    """Return the files to read, each once, and how many more the patterns match. Named files are never dropped."""
+    """Return the files to read without repetitions, and the number of further files that the patterns match.
+
+    Files that are named without a pattern are never left out.
+    """
     passes = path_filter(
         " ".join(f"!{pattern.removeprefix('!')}" for pattern in arguments.exclude if pattern)
     )

@@ -1,4 +1,4 @@
-"""references: find where a symbol is used, by the editor's language server."""
+"""references: find the uses of a symbol with the editor's language server."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """reflect and summarize: let the model write down its conclusions from an attempt, or the state of a task.
-Neither has an effect.
+
+These tools have no effect.
 """
 
 from __future__ import annotations

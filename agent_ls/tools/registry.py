@@ -22,7 +22,7 @@ class ToolRegistry:
         """Add a tool.
 
         Raises:
-            ConfigurationError: some provider does not accept its name.
+            ConfigurationError: at least one provider refuses the tool's name.
         """
         check_tool_name(tool.name)
         self._tools[tool.name] = tool
@@ -32,9 +32,7 @@ class ToolRegistry:
         self._tools.pop(name, None)
 
     def remove_kinds(self, names: Iterable[str]) -> None:
-        """Remove tools by our names. A tool is also removed if it is registered under the name of a model
-        family's own tool.
-        """
+        """Remove the tools with these names. `names` are our names, even of tools registered under other names."""
         kinds = set(names)
         self._tools = {name: tool for name, tool in self._tools.items() if tool.kind not in kinds}
 
@@ -43,7 +41,7 @@ class ToolRegistry:
         self._tools = {name: tool for name, tool in self._tools.items() if keeps(tool)}
 
     def lookup(self, name: str) -> Tool[Any] | None:
-        """Return the tool registered under `name`; if there is none, the tool for which `name` is our name."""
+        """Return the tool that is registered under `name`, or else the tool that has `name` as our name."""
         named = (tool for tool in self._tools.values() if tool.known_as == name)
         return self._tools.get(name) or (next(named, None) if name else None)
 
@@ -71,16 +69,16 @@ def _schema(arguments: type[Arguments]) -> JsonObject:
 
 
 def generate_schema(arguments: type[Arguments]) -> JsonObject:
-    """Return the JSON Schema of a class as it is sent to models. Builds its validators."""
+    """Return the JSON Schema of an argument class in the form for models. This builds the validators of the class."""
     told = arguments.model_json_schema()
     schema: JsonObject = plain_schema(told, told.get("$defs", {}))
     return schema
 
 
 def plain_schema(schema: Any, named: Mapping[str, Any]) -> Any:
-    """Remove keys that cost tokens without adding information: pydantic's `title` and empty defaults.
+    """Return the schema without keys that have no information for a model: pydantic's `title` and empty defaults.
 
-    `$defs` are inlined, because not every provider follows references.
+    `$defs` are inlined, because some providers do not resolve references.
     """
     if isinstance(schema, dict):
         if name := str(schema.get("$ref", "")).removeprefix("#/$defs/"):

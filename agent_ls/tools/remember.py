@@ -1,4 +1,4 @@
-"""remember: add a note for later sessions to a memory file, the project's or the user's, as an edit like any other."""
+"""remember: add a note for later sessions to the memory file of the project or of the user, by an ordinary edit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ScopedArguments(RememberArguments):
 
 
 def remember_tool(user_file: str = "") -> Tool[RememberArguments]:
-    """Return the tool. `user_file` is the absolute path of the user's memory, "" if there is none."""
+    """Return the tool. `user_file` is the absolute path of the user's memory file, "" for none."""
 
     def file_of(arguments: RememberArguments) -> str:
         is_users = isinstance(arguments, ScopedArguments) and arguments.scope == "user"

@@ -1,7 +1,7 @@
 """rename_symbol: rename a symbol in all files, by the editor's language server.
 
-The editor only computes the changes. They are handled like any other edit: judged by the policy, committed to
-all files or to none, and reviewed as hunks.
+The editor only computes the changes. They are handled like any other edit: checked by the policy, written to all
+files or to none, and reviewed as hunks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import SymbolArguments, find_symbol, grep_hint, last_part
 from agent_ls.tools.text_changes import apply_text_changes
 
-MAX_ATTEMPTS = 3  # while the user types, the editor's answer may refer to an earlier text
+MAX_ATTEMPTS = 3  # while the user types, the editor's response may refer to an earlier text
 MAX_SHOWN = 50
 
 
@@ -70,7 +70,7 @@ async def _plan_rename(
     for _ in range(MAX_ATTEMPTS):
         try:
             position = await find_symbol(arguments, host, context)
-            # A fixed order, so that preparing again after the approval gives the same effect.
+            # Sort, so that the second preparation after an approval gives the same effect.
             answer = sorted(await host.rename(position, arguments.new_name), key=lambda file: file.path)
             found = [await _rename_in_file(file, name, context) for file in answer]
         except StaleFileError:
@@ -92,7 +92,8 @@ async def _rename_in_file(file: FileChanges, name: str, context: ToolContext) ->
     """Compute the renamed file.
 
     Raises:
-        StaleFileError: the answer refers to another text. NoAnswerError: the answer is invalid. EnvError.
+        StaleFileError: the editor's response refers to another text. NoAnswerError: the response is invalid.
+        EnvError: the file cannot be read.
     """
     before = await context.environment.read_bytes(file.path)
     decoded = decode(before)
@@ -101,7 +102,7 @@ async def _rename_in_file(file: FileChanges, name: str, context: ToolContext) ->
         raise NoAnswerError(f"{shown} is not valid UTF-8, so positions in it are not reliable.")
     if file.document is not None and file.document != decoded.text:
         raise StaleFileError(file.path)
-    # The text of an open document is known to match; on disk only the old name can be checked.
+    # The changes are known to match the text of an open document. For a file on disk only the old name can be checked.
     expected = "" if file.document is not None else name
     try:
         after = encode(replace(decoded, text=apply_text_changes(decoded.text, file.changes, expected)))

@@ -1,4 +1,4 @@
-"""report_finding: add a problem that a review found at some lines of a file to the user's list."""
+"""report_finding: add a problem in some lines of a file, found by a code review, to the list for the user."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Severity: TypeAlias = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class ReportedFinding:
-    """A finding in lines [start, end), from 0, of the absolute `path`. `text` is the file as it was reviewed.
+    """A finding in lines [start, end), counted from 0, of the file at the absolute `path`.
 
-    `message` and `fix` are text of the model, `fix` is "" for none.
+    `text` is the content of the file that was reviewed. The model writes `message` and `fix`; `fix` may be "".
     """
 
     session_id: str
@@ -40,7 +40,7 @@ class FindingSink(Protocol):
     """Interface for the list of findings that the user sees."""
 
     def report(self, finding: ReportedFinding) -> bool:
-        """Add a finding. Returns False if the same one is listed already.
+        """Add a finding. Return False if the same finding is already listed.
 
         Raises:
             ToolError: there are too many findings.

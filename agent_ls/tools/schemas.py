@@ -1,7 +1,8 @@
 """The JSON Schemas of our tools' arguments, generated in advance.
 
-A first request needs only the schemas. Generating them would build pydantic's validators of all tools, which
-are otherwise built when a tool is called. `python -m tests.tools.tool_schemas` writes the file.
+The first request of a session needs only the schemas. Generating them at run time would build the pydantic validators
+of all tools, although a validator is needed only when its tool is called. `python -m tests.tools.tool_schemas` writes
+the file.
 """
 
 from __future__ import annotations
@@ -19,11 +20,9 @@ FILE = files("agent_ls.tools") / "schemas.json"
 
 
 def schema_key(arguments: type[Arguments]) -> str:
-    """Return the key of a class in the file: module and class name, or the key that `derive_key` returned for
-    the class.
+    """Return the key of an argument class in the file: its `derived_key`, or else its module and class name.
 
-    "" for a class that was created at run time in another way, because two such classes may have the same
-    name.
+    Return "" for a class that was created at run time without a `derived_key`, because such names are not unique.
     """
     if derived := vars(arguments).get("derived_key"):
         return str(derived)
@@ -33,8 +32,9 @@ def schema_key(arguments: type[Arguments]) -> str:
 
 
 def derive_key(arguments: type[Arguments], change: str) -> str:
-    """Return the `derived_key` for a class derived from `arguments`. `change` must differ for classes with
-    different schemas.
+    """Return the `derived_key` for a class that is derived from `arguments`.
+
+    `change` must differ for classes with different schemas.
     """
     key = schema_key(arguments)
     return f"{key} {change}" if key else ""
@@ -42,6 +42,6 @@ def derive_key(arguments: type[Arguments], change: str) -> str:
 
 @cache
 def prebuilt_schemas() -> Mapping[str, JsonObject]:
-    """Return the schemas in the file by the keys of their classes."""
+    """Return the schemas in the file, by `schema_key` of the argument class."""
     schemas: Mapping[str, JsonObject] = json.loads(FILE.read_bytes())
     return schemas

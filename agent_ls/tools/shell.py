@@ -31,7 +31,7 @@ from agent_ls.tools.paths import absolute
 from agent_ls.tools.processes import wait_for_output
 from agent_ls.tools.summary import one_line
 
-# the wording that models know; the tool has the parameter timeout_ms in every model family
+# Models know this wording. The parameter is named timeout_ms in the tools of all model families.
 TIMEOUT_MESSAGE = (
     "[ERROR: Command timed out after {timeout_ms}ms. Partial output is shown above.\n"
     "You can retry with a longer timeout by setting the timeout_ms parameter.]"
@@ -86,7 +86,7 @@ class BackgroundShellArguments(ShellArguments):
 
 @dataclass(frozen=True, slots=True)
 class _Timeout:
-    """The time limit of one call. `note` is a sentence if the limit is lower than requested, otherwise ""."""
+    """The time limit of one call. `note` is a sentence that says that the requested limit was reduced, or ""."""
 
     timeout_ms: int
     note: str = ""
@@ -139,9 +139,9 @@ async def _start(command: str, options: CommandOptions, context: ToolContext) ->
 async def start_and_watch(
     command: str, options: CommandOptions, wait_ms: int, most_chars: int, context: ToolContext
 ) -> ToolOutput:
-    """Start a command in the background; return its output when it has ended, or after `wait_ms`.
+    """Start a command in the background. Return its output when the command ends, or after `wait_ms` milliseconds.
 
-    An interrupt within that time ends the command.
+    An interrupt during this time ends the command.
     """
     process = await context.environment.start_process(command, options)
     try:
@@ -177,7 +177,7 @@ def _render_output(result: ExecResult, timeout: _Timeout) -> ToolOutput:
 
 
 def _remarks(result: ExecResult, timeout: _Timeout) -> list[str]:
-    """Return the lines to put below the output, where truncation keeps them."""
+    """Return lines to append to the output. Truncation of the output does not remove the last lines."""
     note = f"[{result.note}]" if result.note else ""
     if result.timed_out:
         screen = FULL_SCREEN if is_on_alternate_screen(result.output) else ""
@@ -210,10 +210,9 @@ def summarize(arguments: ShellArguments) -> str:
 
 
 def shell_tool(*, default_timeout_ms: int, background: bool) -> Tool[Any]:
-    """Create the shell tool. `default_timeout_ms` is only part of the description; the limits in
-    ToolContext.shell_limits apply.
+    """Create the shell tool. `background` False is for profiles without a tool to follow background processes.
 
-    `background` False is for profiles without a tool to follow background processes.
+    `default_timeout_ms` is only used in the description. The limits of ToolContext.shell_limits apply to calls.
     """
     return Tool(
         name="shell",

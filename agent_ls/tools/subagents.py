@@ -1,6 +1,6 @@
-"""spawn_agent, send_input, wait, close_agent: let agents work on tasks of their own.
+"""spawn_agent, send_input, wait, close_agent: let subagents work on separate tasks.
 
-These calls have no effect themselves: each call of a subagent is judged like its parent's calls.
+Calls of these tools need no approval. The policy checks each tool call of a subagent like a call of its parent.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ async def prepare_timed_wait(arguments: TimedArguments, context: ToolContext) ->
 
 
 async def wait_for_agent(agent_id: str, seconds: float | None, context: ToolContext) -> ToolOutput:
-    """Wait until an agent has ended, at most `seconds` (None: without limit), and return its state."""
+    """Wait until an agent has ended, at most `seconds` (None: without limit). Return the agent's state."""
     with anyio.move_on_after(seconds):
         return _render_state(await context.subagents.wait(agent_id))
     return ToolOutput(f"Agent {agent_id} is still running.", summary=f"{agent_id} running")

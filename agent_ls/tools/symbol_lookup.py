@@ -1,4 +1,4 @@
-"""Find the position of a symbol by its name on a line. Models know names and lines, not columns."""
+"""Find the position of a symbol by its name and its line, because models know names and lines, but not columns."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def lookup_effect(arguments: SymbolArguments, context: ToolContext) -> Effect:
 
 
 async def query_editor(query: Awaitable[T], instead: str) -> T:
-    """Await the editor's answer.
+    """Await the editor's response to a query.
 
     Raises:
-        ToolError: the editor has no answer; `instead` says what to do.
+        ToolError: the editor has no result. The message ends with `instead`, the advice what to do.
     """
     try:
         return await query
@@ -93,7 +93,7 @@ async def find_symbol(arguments: SymbolArguments, host: LanguageHost, context: T
 
 
 async def symbols_with_name(symbol: str, host: LanguageHost) -> Sequence[Symbol]:
-    """Return the workspace symbols with exactly this name; for `a.b` those inside `a`, if there are any."""
+    """Return the workspace symbols with exactly this name. For `a.b`, prefer symbols `b` that are inside `a`."""
     if "symbols" not in host.answers():
         raise ToolError(
             f"This editor cannot look up names. Give a file_path and line where it occurs. {grep_hint(symbol)}",
@@ -108,7 +108,7 @@ async def symbols_with_name(symbol: str, host: LanguageHost) -> Sequence[Symbol]
 
 
 def find_column(line: str, symbol: str, start: int = 0) -> int | None:
-    """Return the column (in code points) of the last part of the name; whole words are preferred."""
+    """Return the column (in code points) at which the last part of the name occurs. Whole words are preferred."""
     name, last = _bare(symbol), last_part(symbol)
     for form in (rf"(?<!\w){re.escape(name)}(?!\w)", rf"(?<!\w){re.escape(last)}(?!\w)", re.escape(last)):
         if found := re.compile(form).search(line, start):
@@ -141,7 +141,7 @@ async def _find_position_by_name(symbol: str, host: LanguageHost, context: ToolC
     place = found[0].place
     lines = await _lines(place.name, context)
     line = lines[place.line] if place.line < len(lines) else ""
-    # The range that an editor reports may begin before the name: at `def`, or at a comment above.
+    # The range that an editor reports may begin before the name, for example at `def` or at a comment above.
     column = find_column(line, symbol, code_points(line, place.character))
     return (
         _to_position(place.name, place.line, line, column)

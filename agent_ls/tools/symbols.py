@@ -40,7 +40,7 @@ async def prepare(host: LanguageHost, arguments: SymbolsArguments, context: Tool
         if path:
             await context.environment.read_bytes(
                 path
-            )  # a file that may not be read must not be outlined either
+            )  # an outline reveals content, so it must not be returned for a file that may not be read
             instead = "Read the file, or use grep, instead."
             return await _outline(
                 await query_editor(host.symbols_of(path), instead), path, arguments, context

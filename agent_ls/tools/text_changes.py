@@ -1,4 +1,4 @@
-"""Apply an editor's text changes to a text: all of them, or none if one does not fit."""
+"""Apply an editor's text changes to a text: all changes, or none if one of them is invalid."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 def apply_text_changes(text: str, changes: Sequence[TextChange], expected: str = "") -> str:
-    """Return the text with all changes applied. New text gets the line endings of the text.
+    """Return `text` with all changes applied. New text gets the line endings of `text`.
 
-    `expected`: each change must either only insert, or replace text that contains `expected` (ignoring case).
+    Each change must either only insert text, or replace text that contains `expected` (ignoring case).
 
     Raises:
         NoAnswerError: changes overlap, lie outside the text, or do not replace `expected`.

@@ -1,4 +1,4 @@
-"""web_fetch: fetch one web page by GET and return it as text."""
+"""web_fetch: fetch one web page with a GET request, and return the page as text."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]]+")
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """A server's response. `url` is the final address, `kind` the media type. `is_cut`: the body was longer
-    than the limit.
+    """A server's response. `url` is the address after redirects, `kind` the media type.
 
-    `leads_to` is the address of another host to which the server redirects; the redirect was not followed.
+    `is_cut`: the body exceeded the limit and was truncated. `leads_to` is the address of a redirect to another host,
+    which was not followed.
     """
 
     url: str
@@ -41,10 +41,10 @@ class WebPage:
 
 
 class WebFetcher(Protocol):
-    """Interface for fetching pages, without cookies or keys, within limits of size and time."""
+    """The interface for fetching web pages. Requests have no cookies or keys, and are limited in size and time."""
 
     def private_address(self, url: str) -> str:
-        """Return the private network address of the URL's host, if it is known without a lookup; else ""."""
+        """Return the private network address of the URL's host; "" if it is public or not yet known."""
         ...
 
     async def fetch(self, url: str, private_address: str) -> WebPage:
@@ -93,7 +93,7 @@ class WebFetchArguments(Arguments):
 
 
 def prepare_page(pages: WebFetcher, arguments: WebFetchArguments) -> Prepared:
-    """Prepare fetching a page: the effect to judge, and the function that fetches it."""
+    """Return the prepared call: the effect for the policy, and the function that fetches the page."""
     effect = FetchEffect(arguments.url, pages.private_address(arguments.url))
 
     async def run() -> ToolOutput:

@@ -1,4 +1,4 @@
-"""web_search: search the web by the model provider's own search, with sources."""
+"""web_search: search the web with the search engine of the model provider, and return the sources."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ async def prepare(searches: WebSearcher, arguments: WebSearchArguments, context:
         summary = f"{count} source{'s' if count != 1 else ''}"
         return ToolOutput(text or "Nothing was found.", summary=summary, usage=found.usage)
 
-    # The provider passes the query to a search engine and may charge for it, so the user is asked as for a
-    # web page.
+    # Like a web page, a search needs an approval: the provider passes the query to a search engine and may charge
+    # for it.
     return Prepared(CallEffect("web_search", arguments.query, "read"), run)
 
 

@@ -64,7 +64,7 @@ async def prepare(arguments: WriteFileArguments, context: ToolContext) -> Prepar
 
 
 def _encode_like(arguments: WriteFileArguments, current: bytes | None) -> bytes:
-    """Encode the content with the existing file's encoding, BOM and line endings, which the model does not see."""
+    """Encode the content with the encoding, BOM and line endings of the existing file. Models do not see these."""
     if not current or looks_binary(current):
         new = (current or b"" if arguments.append else b"") + arguments.content.encode("utf-8")
         return new if looks_binary(new) else _encode(DecodedText(""), arguments.content)
