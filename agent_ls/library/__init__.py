@@ -1,3 +1,1 @@
-"""The front end for Python programs (`import agent_ls`): sessions and events, without an editor or the
-command line.
-"""
+"""The interface for Python programs (`import agent_ls`): sessions and their events, without an editor or a terminal."""

@@ -1,4 +1,4 @@
-"""Use sessions and models without `await`: all coroutines run on one event loop in a separate thread."""
+"""Use sessions and models without `await`. All coroutines run on one event loop in a separate thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_sync(function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwa
     """Call a coroutine function and wait for its result: `run_sync(agent_ls.generate, request)`.
 
     Raises:
-        RuntimeError: an event loop runs in this thread; use `await` there.
+        RuntimeError: an event loop runs in this thread; use `await` instead of this function.
     """
     return _portal().call(partial(function, *args, **kwargs))
 
@@ -45,7 +45,7 @@ async def _next(iterator: Any, ended: object) -> Any:
 
 
 class BlockingSession:
-    """An `AgentSession` without `await`: methods return results, `run` and `events` return iterators."""
+    """An `AgentSession` without `await`. Its methods return their results; `run` and `events` return iterators."""
 
     def __init__(self, session: AgentSession) -> None:
         self._session = session
@@ -60,7 +60,7 @@ class BlockingSession:
         return iterate_sync(self._session.events())
 
     def __getattr__(self, name: str) -> Any:
-        """Return a property of the session, or one of its methods as a plain function."""
+        """Return a property of the session, or a method of the session as a plain function."""
         found = getattr(self._session, name)
         if name.startswith("_") or not callable(found):
             return found
@@ -98,9 +98,9 @@ def _portal() -> BlockingPortal:
 
 @cache
 def _started() -> BlockingPortal:
-    """Start the event loop of the program.
+    """Start the event loop in a thread. Return the portal that runs coroutines on this loop.
 
-    There is only one, because provider connections belong to the loop that opened them.
+    All sessions use the same loop, because a provider connection belongs to the loop that opened it.
     """
     running = start_blocking_portal("asyncio")
     portal = running.__enter__()

@@ -11,10 +11,10 @@ from agent_ls.tools.base import Tool
 
 
 def check_choices(mode: object, review: object) -> None:
-    """Check mode and review setting; None means "not given".
+    """Check the values of `mode` and `review`. None means that the argument was not given.
 
     Raises:
-        BadChoiceError: a value does not exist.
+        BadChoiceError: there is no such mode or review setting.
     """
     for name, value, kind in (("mode", mode, Mode), ("review", review, ReviewSetting)):
         known = get_args(kind)
@@ -26,7 +26,7 @@ def check_parts(tools: Iterable[object], adapters: Mapping[str, Any] | None) -> 
     """Check the program's tools and adapters.
 
     Raises:
-        BadChoiceError: an object is not a tool or not an adapter.
+        BadChoiceError: an object in `tools` is not a tool, or an object in `adapters` is not an adapter.
     """
     for tool in tools:
         if not isinstance(tool, Tool):

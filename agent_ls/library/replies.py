@@ -1,4 +1,4 @@
-"""Answer the requests of a session by the program's callbacks; without a callback, decline them."""
+"""Answer the requests of a session by the program's callbacks. Decline requests without a callback."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from agent_ls.loop.questions import BadAnswerError
 T = TypeVar("T")
 
 Approver: TypeAlias = Callable[[ApprovalRequested], Awaitable[ApprovalAnswer | bool] | ApprovalAnswer | bool]
-"""A callback that decides about effects that the mode does not allow. An exception denies."""
+"""A callback that approves or denies effects that the mode does not allow. An exception denies the effect."""
 
 Answerer: TypeAlias = Callable[
     [QuestionAsked], Awaitable[str | Sequence[str] | None] | str | Sequence[str] | None
 ]
-"""A callback that answers a question of the model: returns a text, several if the question takes them, or
-None to decline.
+"""A callback that answers a question of the model. It returns a text, or None to decline. It may return several
+texts if the question allows several answers.
 """
 
 LimitExtender: TypeAlias = Callable[[QuestionAsked], Awaitable[bool] | bool]
-"""A callback that decides whether a turn that reached a limit continues, with the same amount once more."""
+"""A callback that decides whether a turn continues that has reached a limit. If so, the same limit applies again."""
 
 ChangeReviewer: TypeAlias = Callable[[Sequence[Hunk]], Awaitable[bool] | bool]
 """A callback that decides whether proposed changes (`review="before"`) are applied."""
@@ -47,9 +47,9 @@ PROGRAM = "program"
 
 @dataclass(frozen=True, slots=True)
 class ProgramCallbacks:
-    """The program's callbacks. Requests for a callback that is None are declined.
+    """The program's callbacks. If a callback is None, its requests are declined.
 
-    `answers_later`: requests for a callback that is None wait for a method call instead.
+    With `answers_later`, these requests wait until the program calls a method of the session instead.
     """
 
     approve: Approver | None = None
@@ -59,7 +59,7 @@ class ProgramCallbacks:
     answers_later: bool = False
 
     def is_left(self, callback: object) -> bool:
-        """Return whether `callback` is not set and the program answers its requests later, by calling a method."""
+        """Return whether `callback` is None and the program answers the requests later, by calling a method."""
         return callback is None and self.answers_later
 
 
@@ -150,7 +150,7 @@ class Replies:
             for hunk in _all(self._review.open_hunks(session_id=self._live.id).values())
             if hunk.state == "proposed" and hunk.id not in self._reviewed
         ]
-        # Proposals of calls that have ended are left for a later review.
+        # Proposals of calls that have ended are not passed to the callback. They wait for a later review.
         hunks = [hunk for hunk in proposed if self._live.approver.is_reviewed_first(hunk.call_id)]
         if not hunks:
             return
@@ -163,7 +163,7 @@ class Replies:
         )
 
     async def _asked(self, callback: Callable[[Any], Any] | None, subject: object, default: T) -> T | Any:
-        """Return the callback's answer; `default` without a callback, or if it raises."""
+        """Return the callback's answer, or `default` if there is no callback or the callback raises an exception."""
         if callback is None:
             return default
         try:
@@ -177,7 +177,7 @@ class Replies:
 
 
 async def _called(callback: Callable[[Any], Any], subject: object) -> Any:
-    """Call a coroutine function here and a plain function in a thread, so that `input()` blocks no session."""
+    """Await a coroutine function; call a plain function in a thread, so that `input()` does not block the sessions."""
     if inspect.iscoroutinefunction(callback):
         return await callback(subject)
     result = await anyio.to_thread.run_sync(callback, subject, abandon_on_cancel=True)

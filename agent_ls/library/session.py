@@ -1,4 +1,4 @@
-"""A session of the agent in your own program: open it, send inputs, and follow its events."""
+"""A session of the agent in your own program: open a session, send user messages, and follow the events."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Event:
     _session: AgentSession
 
     async def output(self) -> str:
-        """Return the complete output of a call that has ended, even if the event has only its head and tail.
+        """Return the complete output of the tool call, even if the event contains only the output's head and tail.
 
         Raises:
             TypeError: the event is not a tool_call_end.
@@ -99,7 +99,7 @@ class AgentSession:
 
     @property
     def id(self) -> str:
-        """The id, for opening the session again."""
+        """The session's id. Pass it as `resume` to open the session again."""
         return self._live.session.id
 
     @property
@@ -121,14 +121,15 @@ class AgentSession:
         return self._live.session.usage
 
     async def run(self, text: str, *, images: Sequence[ImagePart] = ()) -> AsyncGenerator[Event]:
-        """Run one input, and yield its events up to `processing_end`. The first run may begin with `session_start`.
+        """Start a turn with the user message `text`, and yield the events of the turn up to `processing_end`.
 
-        Leaving the loop early does not stop the turn; `interrupt` does.
+        The events of the first turn may begin with `session_start`. Leaving the loop early does not stop the turn; use
+        `interrupt` to stop it.
 
         Raises:
-            SessionBusyError: a turn is running already; use `steer` or `follow_up`.
+            SessionBusyError: a turn is already running; use `steer` or `follow_up`.
             SessionClosedError: the session is closed.
-            BadChoiceError: the input is empty.
+            BadChoiceError: the message is empty.
         """
         if not text.strip() and not images:
             raise BadChoiceError("the input is empty", "say what to do")
@@ -143,7 +144,7 @@ class AgentSession:
                     return
 
     async def ask(self, text: str) -> str:
-        """Run one input and return the model's last text.
+        """Run a turn with the user message `text`, and return the model's last text.
 
         Raises:
             RuntimeError: the turn failed or ended at a limit; the message says why.
@@ -170,15 +171,15 @@ class AgentSession:
                 yield self._event(item.envelope)
 
     def steer(self, text: str) -> str:
-        """Add a message to the model's next call while a turn runs. Returns its id for `unsteer`."""
+        """Add a user message to the next model call of the running turn. Return the message's id for `unsteer`."""
         return self._live.session.steer(text)
 
     def unsteer(self, steer_id: str) -> bool:
-        """Remove a steering message. Returns False if the model has it already."""
+        """Remove a steering message. Return False if the message was already sent to the model."""
         return self._live.session.unsteer(steer_id)
 
     def follow_up(self, text: str) -> str:
-        """Queue a message for after the running turn. Returns its id for the queue methods."""
+        """Queue a user message to run after the current turn. Return the message's id for the queue methods."""
         return self._live.session.follow_up(text)
 
     @property
@@ -187,11 +188,11 @@ class AgentSession:
         return tuple(item.told() for item in self._live.session.queue)
 
     def edit_queued(self, queued_id: str, text: str) -> bool:
-        """Replace the text of a queued message. All queue methods return False if the message is no longer queued."""
+        """Replace the text of a queued message. All queue methods return False for a message that is not queued."""
         return self._live.session.change_queue(Edit(queued_id, text, keeps_images=True))
 
     def move_queued(self, queued_id: str, before: str = "") -> bool:
-        """Move a queued message before another one, or to the end."""
+        """Move a queued message before the message `before`; "" moves it to the end of the queue."""
         return self._live.session.change_queue(Move(queued_id, before))
 
     def remove_queued(self, queued_id: str) -> bool:
@@ -202,7 +203,10 @@ class AgentSession:
         return self._live.session.change_queue(StartNow(queued_id))
 
     def interrupt(self, *, keep_processes: bool = True) -> None:
-        """End the turn; the session stays open. `keep_processes` False also ends its background processes."""
+        """Stop the running turn. The session stays open.
+
+        `keep_processes` False also ends the background processes that the turn started.
+        """
         session = self._live.session
         turn_id = session.turn_id
         session.interrupt()
@@ -210,22 +214,26 @@ class AgentSession:
             session.terminals.end_turn(turn_id)
 
     async def bring_changes(self) -> list[WorktreeFile]:
-        """Bring the changes of the session's worktree to its folder. Returns each changed file, also those left.
+        """Copy the changes from the session's git worktree to the user's folder.
+
+        Return all changed files, including the files that were not copied.
 
         Raises:
-            AppError: the session has no worktree, or its changes cannot be brought.
+            AppError: the session has no worktree, or the changes cannot be copied.
         """
         return await self._live.bring_changes()
 
     def abort(self) -> None:
-        """End the session, and its turn first. It stays stored and can be resumed."""
+        """Stop the running turn and end the session. The session stays stored and can be resumed."""
         self._live.session.abort()
 
     async def compact(self, instructions: str = "") -> Compaction:
-        """Compact the conversation, before the next model call of a running turn. Returns the final event.
+        """Compact the conversation and return the final event. A running turn does it before its next model call.
 
         Raises:
-            CompactionOffError, NothingToCompactError, SessionClosedError.
+            CompactionOffError: compaction is disabled.
+            NothingToCompactError: the conversation is too short.
+            SessionClosedError: the session is closed.
         """
         session = self._live.session
         with session.subscribe() as events:
@@ -248,14 +256,14 @@ class AgentSession:
         limits: Mapping[str, float] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Change the given options. docs/configuration.md documents when each of them takes effect.
+        """Change the given options. docs/configuration.md documents when each option takes effect.
 
-        `effort` "" selects the model's default. `limits` and `settings` use the names of docs/configuration.md;
-        omitted ones keep their values. Provider, model, effort, mode and review in `settings` apply to new
-        sessions only.
+        `effort` "" selects the model's default. `limits` and `settings` use the names of docs/configuration.md. Names
+        that are not given keep their values. Provider, model, effort, mode and review in `settings` apply only to new
+        sessions.
 
         Raises:
-            BadChoiceError: an unknown provider, limit or setting, or an invalid value. Nothing is changed.
+            BadChoiceError: a provider, limit or setting is unknown, or a value is invalid. Nothing is changed.
         """
         check_choices(mode, review)
         allowed = limits_of(limits or {})
@@ -271,31 +279,33 @@ class AgentSession:
     # --- pending requests
 
     def pending(self) -> tuple[ApprovalRequested | QuestionAsked, ...]:
-        """Return what waits for an answer: approvals, then questions. Proposed changes are in `hunks`."""
+        """Return the pending approval requests, then the pending questions. `hunks` returns proposed changes."""
         return (*self._live.approver.pending(), *self._live.session.questions.pending())
 
     def approve(self, request_id: str, answer: ApprovalAnswer | bool) -> None:
-        """Answer an approval request. The first answer wins.
+        """Answer an approval request. If there are several answers, the first one is used.
 
         Raises:
-            UnknownApprovalError.
+            UnknownApprovalError: there is no such request, or it does not offer the rule in the answer.
         """
         if isinstance(answer, bool):
             answer = ApprovalAnswer("allow" if answer else "deny", decided_by="program")
         self._live.approver.answer(request_id, answer)
 
     def reply(self, question_id: str, *answers: str) -> None:
-        """Answer a question of the model or of a limit, with one of its `choices` or free text. Without answers:
-        decline.
+        """Answer a question with one of its `choices` or free text. Without answers, decline the question.
+
+        The question is asked by the model, or because a turn has reached a limit.
 
         Raises:
-            UnknownQuestionError, BadAnswerError.
+            UnknownQuestionError: there is no question with this id.
+            BadAnswerError: the answer is empty, or the question does not allow several answers.
         """
         questions = self._live.session.questions
         questions.answer(question_id, answers, declined=not answers, by="program")
 
     async def trust(self, trusted: bool = True) -> None:
-        """Trust the session's folder, or restrict it, while this program runs."""
+        """Trust the session's folder, or with False restrict it. The decision applies while this program runs."""
         folder = self._live.stored.header.workspace_folder
         await self._manager.trust.decide(folder, "trusted" if trusted else "restricted", "program")
 
@@ -306,7 +316,10 @@ class AgentSession:
     async def review(
         self, verdict: Literal["keep", "undo"], hunk_ids: Sequence[str] | None = None
     ) -> list[str]:
-        """Keep or undo changes (None: all). Returns the reasons of those that were not decided."""
+        """Keep or undo the changes `hunk_ids` (None: all changes of the session).
+
+        Return the reasons for all changes that could not be kept or undone.
+        """
         session_id = self.id if hunk_ids is None else None
         _, refused = await self._manager.review.review(
             verdict, Selection(hunk_ids=hunk_ids, session_id=session_id)
@@ -320,24 +333,25 @@ class AgentSession:
         conversation: bool = True,
         files: Literal["restore", "keep", "preview"] = "restore",
     ) -> RolledBack:
-        """Go back to the state before the input of turn `turn_id` (`Event.turn_id`), or before another revert (its
-        `revert_id`).
+        """Restore the state before the turn `turn_id` (see `Event.turn_id`).
+
+        `turn_id` may also be the `revert_id` of an earlier revert, to restore the state before that revert.
 
         Raises:
-            BadChoiceError: unknown turn.
+            BadChoiceError: there is no such turn.
             SessionBusyError: a turn is running.
         """
         _, done = await self._manager.revert(self.id, Wanted(turn_id, conversation, files))
         return done
 
     async def calls(self) -> tuple[ToolRecord, ...]:
-        """Return the record of each tool call that has ended, in order of their start."""
+        """Return the records of all tool calls that have ended, in the order in which the calls started."""
         encoded = await anyio.to_thread.run_sync(self._live.events_since, 0)
         decoded = map(event_codec.decode, encoded)
         return tool_records(envelope for envelope in decoded if envelope)
 
     async def whole_output(self, output_ref: str) -> str:
-        """Return the complete output with this reference, as Event.output does."""
+        """Return the complete output of a tool call. `output_ref` is the reference in the call's end event."""
         parts, offset = [], 0
         while True:
             part = await self._manager.archive.output(self.id, output_ref, offset, 1 << 20)
@@ -377,29 +391,31 @@ async def open_session(
     beside: Sequence[str | Path] = (),
     worktree: Literal["current", "head"] | None = None,
 ) -> AsyncGenerator[AgentSession]:
-    """Open a session in `folder`, a new one or (`resume`) a stored one. Leaving the block ends it; it stays stored.
+    """Open a new session in `folder`, or the stored session with the id `resume`.
 
-    `provider` "" selects the first provider that has a key. `mode` decides what runs without approval.
+    Leaving the `async with` block ends the session; the session stays stored. `provider` "" selects the first provider
+    that has a key. `mode` determines which effects need no approval.
 
-    Requests of the session are answered by callbacks, which may be plain functions (called in a thread) or async
-    ones: `approve` decides what the mode does not allow, `answer` answers questions of the model, `extend_limit`
-    decides whether a turn continues past a limit, `review_changes` decides about proposed changes
-    (`review="before"`). A request without a callback is declined at once, and the model is informed. With
-    `answers_later` it waits for `session.approve`, `reply` or `review` instead.
+    Callbacks answer the requests of the session. A callback is an async function, or a plain function, which is called
+    in a thread. `approve` decides about effects that the mode does not allow. `answer` answers questions of the model.
+    `extend_limit` decides whether a turn continues after it has reached a limit. `review_changes` decides about
+    proposed changes (`review="before"`). A request without a callback is declined at once, and the model is informed.
+    With `answers_later`, the request waits for a call of `session.approve`, `reply` or `review` instead.
 
-    `tools` are added to those of the model's family; the latest definition of a name is used. `without_tools` are
+    `tools` are added to the tools of the model's family; they replace tools of the same name. `without_tools` are
     removed. `base_prompt` replaces the family's base prompt; the layers about project, tools and user instructions
-    follow it. `environment` replaces this machine as the place where tools act; `folder` is ignored then.
-    `trusted`: the program trusts the folder. Otherwise, and if the user has not decided before, `approve` is asked
-    about the folder (an effect of type TrustEffect); without approval nothing is changed or run in it. `beside`
-    are additional workspace folders, trusted like `folder`; the model refers to them by absolute paths. `settings`
-    are those of docs/configuration.md. `adapters` are the program's own providers, and `profiles` describe how to
-    use their models, both by name. A provider without a profile gets that of Chat Completions servers. `worktree`: a
-    new session works in a git worktree of its own, which begins with the folder's uncommitted changes or with its
-    last commit (docs/worktrees.md).
+    follow it. Tools act in `environment` instead of on this machine; `folder` is then ignored. `trusted`: the program
+    trusts the folder. If it is False and the user has not decided before, `approve` is called with an effect of type
+    TrustEffect. Without approval, nothing is changed or run in the folder. `beside` are additional workspace folders,
+    which are trusted like `folder`. The model refers to them by absolute paths. `settings` use the names of
+    docs/configuration.md. `adapters` are the program's own providers by name, and `profiles` are the profiles for
+    their models. The default profile is the profile of Chat Completions servers. `worktree`: a new session works in a
+    separate git worktree. The worktree begins with the folder's uncommitted changes ("current") or with its last commit
+    ("head"), see docs/worktrees.md.
 
     Raises:
-        AppError: an unknown folder, provider, mode or session, or an invalid tool or adapter; `hint` says what to do.
+        AppError: a folder, provider, mode or session is unknown, or a tool or adapter is invalid. The error's `hint`
+            says what to do.
     """
     given = _given(settings or {})
     check_choices(mode, review)
@@ -436,7 +452,7 @@ async def open_session(
         try:
             live = await _opened(manager, resume, new)
             check_limits(manager.settings, live.session.profile.registry)
-        except Exception as error:  # raised below, because a task group would wrap it in an ExceptionGroup
+        except Exception as error:  # raised below, because the task group would wrap it in an ExceptionGroup
             refused = error
         else:
             session = AgentSession(manager, live)
@@ -451,7 +467,7 @@ async def open_session(
 
 
 async def _opened(manager: SessionManager, resume: str, new: SessionSpec) -> LiveSession:
-    """Create the session, or open a stored one and give it the same options."""
+    """Create a session with the options `new`, or open the stored session `resume` and apply the options to it."""
     if not resume:
         return await manager.new_session(new)
     live = await manager.open_session(resume)

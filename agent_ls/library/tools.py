@@ -1,4 +1,7 @@
-"""Make a tool from a function of your program: parameters become the schema, the docstring the description."""
+"""Make a tool from a function of your program.
+
+The parameters of the function become the tool's schema, and its docstring becomes the tool's description.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +35,14 @@ def tool(
 ) -> Tool[Any] | Callable[[Function], Tool[Any]]:
     """Make a Tool from an async function: `@tool`, or `@tool(category="admin")`.
 
-    Each parameter needs a type and becomes a parameter of the tool; `Annotated[int, "its meaning"]` describes it.
-    The return value is sent to the model as text, an exception as an error. `category`: `read` means no effects,
-    so the tool runs without approval and in parallel with other calls; `write` needs approval by mode and rules,
-    like a command; `admin` needs approval in every mode.
+    Each parameter of the function needs a type and becomes a parameter of the tool. `Annotated[int, "its meaning"]`
+    adds a description. The return value is sent to the model as text, an exception as an error. `category` "read": the
+    function has no effects, so it needs no approval and may run in parallel with other calls. "write": mode and rules
+    determine whether a call needs approval, like for commands. "admin": a call needs approval in every mode.
 
     Raises:
         TypeError: the function is not async, or a parameter has no type.
-        ConfigurationError: no provider accepts its name.
+        ConfigurationError: at least one provider refuses the function's name.
     """
     if function is None:
         return lambda function: _tool(function, category, name or function.__name__)
@@ -74,7 +77,7 @@ def _arguments(function: Function, name: str) -> type[Arguments]:
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (hint, Field(default, description=said[0] if said else None))
     made = create_model(f"{name}_arguments", __base__=Arguments, **fields)
-    made.model_rebuild()  # reports a type without a schema now, instead of when the tool is called
+    made.model_rebuild()  # a type without a schema raises now, instead of when the tool is called
     return cast("type[Arguments]", made)
 
 
