@@ -1,10 +1,10 @@
 """The contract of ExecutionEnvironment (see environments.base), as tests for your own environment.
 
-A test file imports it with `from agent_ls.testing.environment import *` and defines `FACTORIES`, one for each
-environment to test. Tests for abilities that an environment does not have are left out.
+Your test file imports this module by `from agent_ls.testing.environment import *`, and defines `FACTORIES` with one
+EnvironmentFactory for each environment to test. Tests for abilities that an environment does not have are left out.
 docs/adding-an-environment.md has a complete example.
 
-Long because it is one contract: authors of environments run, and read, this one file.
+All tests are in this one file, so that authors of environments find the whole contract here.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ refusing_writes = only_for(lambda factory: not factory.writes)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize each test of the importing file with its FACTORIES. pytest calls this."""
+    """Parametrize each test with the FACTORIES of the importing test file. pytest calls this hook."""
     if "factory" in metafunc.fixturenames:
         fits = _ASKED_OF.get(metafunc.function.__name__)
         asked: Sequence[EnvironmentFactory] = metafunc.module.FACTORIES
@@ -96,7 +96,7 @@ ATTRIBUTION = Attribution()
 
 @contextmanager
 def _refused(error: type[EnvError], *case: object) -> Iterator[None]:
-    """Require that the block raises `error`. A failure names the case of a test that checks several."""
+    """Require that the `with` block raises `error`. The failure message names `case`, for a test with many cases."""
     try:
         yield
     except error:
@@ -311,7 +311,7 @@ FOUND_BY_GREP: Sequence[tuple[str, str, GrepOptions, list[tuple[str, int]]]] = [
     ("App", "data.bin", GrepOptions(), []),
     ("nowhere", ".", GrepOptions(), []),
 ]
-"""Patterns, places and options with the lines that they find in SEARCHED."""
+"""Tuples of pattern, path and options for grep, each with the lines that it finds in SEARCHED."""
 
 
 async def test_grep_finds_lines_in_path_order(open_env: Open) -> None:

@@ -1,4 +1,4 @@
-"""Describes an environment under test to the contract tests, and opens it."""
+"""The description of an environment under test, and helper functions of the contract tests."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ Make: TypeAlias = Callable[[Path, Mapping[str, str | bytes]], ExecutionEnvironme
 
 @dataclass(frozen=True)
 class EnvironmentFactory:
-    """An environment under test. `make` gets a folder to work in, which may not exist yet, and the files to
-    create: relative path -> content, oldest first.
+    """A factory for an environment under test.
+
+    `make` gets a working folder, which may not exist yet, and the files to create (relative path -> content). The
+    files are in the order of their age, oldest first.
     """
 
     name: str
@@ -38,7 +40,7 @@ class EnvironmentFactory:
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write files to disk, each newer than the one before it."""
+    """Write files to disk. Each file gets a later modification time than the previous file."""
     folder.mkdir(exist_ok=True)
     for age, (name, content) in enumerate(files.items()):
         path = folder / name
@@ -122,7 +124,7 @@ async def open_environment(
 
 
 async def wait_for_output(env: ExecutionEnvironment, process_id: str, text: str) -> None:
-    """Wait until a background process has printed `text`, whatever ends its lines."""
+    """Wait until a background process has printed `text`. Different line endings in its output are ignored."""
     with anyio.fail_after(LIMIT_SECONDS):
         while text not in normalize_newlines((await env.read_process(process_id))[0]):  # noqa: ASYNC110  # a process tells nobody
             await anyio.sleep(POLL_SECONDS)
