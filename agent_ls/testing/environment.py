@@ -4,7 +4,7 @@ Your test file imports this module by `from agent_ls.testing.environment import 
 EnvironmentFactory for each environment to test. Tests for abilities that an environment does not have are left out.
 docs/adding-an-environment.md has a complete example.
 
-All tests are in this one file, so that authors of environments find the whole contract here.
+Long because it is one contract: authors of environments read and run only this file.
 """
 
 from __future__ import annotations
