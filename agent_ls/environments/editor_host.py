@@ -149,10 +149,10 @@ class EditorHost(Protocol):
         """Tell the editor that files were written on disk, so that it reloads them. Must not raise."""
         ...
 
-    async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
+    async def save_before_command(self, report: Callable[[Sequence[str]], None] = not_told) -> str:
         """Ask the editor to save the documents that a command could read.
 
-        `told` is called with the paths of the files, right before the request to the editor. Returns "" or a
+        `report` is called with the paths of the files, right before the request to the editor. Returns "" or a
         sentence about files that are still unsaved. Must not raise.
         """
         ...

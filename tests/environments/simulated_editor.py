@@ -245,7 +245,7 @@ class ThinHost:
     async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
         return ()
 
-    async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
+    async def save_before_command(self, report: Callable[[Sequence[str]], None] = not_told) -> str:
         return ""
 
     async def apply_edit(

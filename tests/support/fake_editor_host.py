@@ -114,7 +114,7 @@ class FakeEditorHost:
     async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
         return ()
 
-    async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
+    async def save_before_command(self, report: Callable[[Sequence[str]], None] = not_told) -> str:
         self.saves += 1
         return self.save_note
 

@@ -105,9 +105,9 @@ def split_answer(shown: str, told: str) -> tuple[str, str]:
     return "\n".join(here[:same]), "\n".join(missing)
 
 
-def has_answer(shown: str, told: str) -> bool:
-    """Return whether the text below a heading (`shown`) contains the whole answer (`told`)."""
-    return bool(told.strip()) and _lines(told) <= _lines(shown)
+def has_answer(written: str, answer: str) -> bool:
+    """Return whether the text `written` below a heading contains the whole answer."""
+    return bool(answer.strip()) and _lines(answer) <= _lines(written)
 
 
 def _lines(text: str) -> set[str]:

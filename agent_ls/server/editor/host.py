@@ -414,9 +414,9 @@ class LspEditorHost:
         if self._actions:
             self._actions.check_time(paths)
 
-    async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
+    async def save_before_command(self, report: Callable[[Sequence[str]], None] = not_told) -> str:
         async def save(documents: Sequence[OpenDocument]) -> None:
-            told([document.path for document in documents])
+            report([document.path for document in documents])
             await self._save(documents)
 
         return await unsaved_note(
