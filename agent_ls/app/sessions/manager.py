@@ -1,6 +1,6 @@
 """Connect settings, models, store and review, and manage all sessions of this process. Used by every front end.
 
-One supervisor (`run`) owns a task group with one task per session. Everything else passes work to it.
+One supervisor (`run`) owns a task group with one task per session. All other code runs work in this group.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ CLOSE_S = 1.0  # seconds for closing provider connections; short, because the pr
 class SessionManager:
     """Creates, opens, lists and ends sessions.
 
-    `state_dir` None: the user's state folder. `record_to` is a file to record the first new session in. `trusting`
-    applies to folders about which the user has not decided.
+    If `state_dir` is None, the user's state folder is used. The first new session is recorded in the file
+    `record_to`. `trusting` applies to folders for which the user has made no trust decision.
     """
 
     def __init__(
@@ -100,13 +100,13 @@ class SessionManager:
     ) -> None:
         self.settings = settings
         self.on_settings: Callable[[Settings], object] = lambda settings: None
-        """Called after each change of settings, for components that use some of them directly."""
+        """Called after each change of settings, for components that read settings directly."""
         self.folders: Callable[[], Sequence[str]] = tuple
-        """Returns the open workspace folders. A session works in its own folder and in these (H1)."""
+        """Returns the open workspace folders. A session works in these folders and in its own folder (H1)."""
         self.session_folders: Callable[[str], Sequence[str]] = lambda session_id: ()
-        """Returns additional folders of one session, by its id, which its client opened for this session only."""
+        """Returns the additional folders that a client opened for one session only, by session id."""
         self.session_servers: Callable[[str], Mapping[str, Mapping[str, Any]]] = lambda session_id: {}
-        """Returns MCP servers of one session, by its id, that its client handed over; entries by name."""
+        """Returns the MCP servers that a client configured for one session, by session id. Keys are server names."""
         self.notebooks: bool | None = None
         """Whether session folders contain notebooks; None: search each folder when its session is opened."""
         self._clock = SystemClock()
@@ -172,10 +172,10 @@ class SessionManager:
         return user_memory(str(self._store.layout.root))
 
     def change_settings(self, options: Mapping[str, Any], *, is_trusted: bool = True) -> Sequence[str]:
-        """Apply settings, also to running sessions as far as they have not chosen other values (docs/configuration.md).
+        """Apply settings. Running sessions keep the values that they set themselves (docs/configuration.md).
 
-        Returns a sentence for each setting that is invalid or waits until the workspace is trusted; the old
-        value remains.
+        Returns a sentence for each setting that is invalid or that needs a trusted workspace. Such a setting
+        keeps its old value.
         """
         before = self.settings
         settings, problems = client_settings(options, before)
@@ -206,7 +206,7 @@ class SessionManager:
                 try:
                     await anyio.sleep_forever()
                 finally:
-                    # First, because a client that opens such a session must wait for its end.
+                    # First, because a client that opens a session that is ending must wait until it has ended.
                     for live in self._live.values():
                         live.stored.opened.lock.tell_ending()
         finally:
@@ -223,11 +223,11 @@ class SessionManager:
         await return_memory_after_turns(self._progress, self._clock)
 
     async def warm_up(self) -> None:
-        """Preload what the first input needs. Never raises."""
+        """Preload what the first message of the user needs. Never raises."""
         await warm_up(self.models.client, *self.models.choose(None, None))
 
     def set_credential(self, provider: str, secret: str | None) -> None:
-        """Set the API key, as ModelService.set_credential does, and preload what the first call with it needs."""
+        """Set the API key (ModelService.set_credential) and preload what the first call with this key needs."""
         self.models.set_credential(provider, secret)
         self._run_beside(partial(self.models.client.prepare, provider))
 
@@ -291,8 +291,8 @@ class SessionManager:
     async def open_session(self, session_id: str) -> LiveSession:
         """Return the live session, or resume a stored one.
 
-        If its owner is about to end, wait for that: the server of an editor that was just closed still
-        finishes its work.
+        If the process that owns the session is about to end, wait until it has ended: the server of an editor
+        that was just closed still finishes its work.
 
         Raises: UnknownSessionError, SessionOwnedError, AppError.
         """
@@ -305,7 +305,7 @@ class SessionManager:
                     raise
 
     async def take_over(self, session_id: str, *, force: bool) -> LiveSession:
-        """Take a session over (SessionOwnership.take_over); without waiting if no other process owns it."""
+        """Take a session over (SessionOwnership.take_over). Does not wait if no other process owns the session."""
         live = await self.owners.take_over(session_id, self._open_now, force=force)
         if self._host:  # the editor may show old contents of files that the agent has changed
             await self._host.files_changed(self.review.paths(session_id))
@@ -333,7 +333,7 @@ class SessionManager:
             return live
 
     async def _maybe_open(self, session_id: str) -> LiveSession | None:
-        """Return the live session; None if it is only stored. A session that is ending is awaited first."""
+        """Return the live session, or None if it is only stored. If the session is ending, wait for its end first."""
         if live := self._live.get(session_id):
             if not live.session.is_closing and not live.scope.cancel_called:
                 return live
@@ -392,13 +392,13 @@ class SessionManager:
         if model != chosen:
             live.session.configure(profile=live.profile(*chosen))
         self._start(live, opened, tools.warning)
-        live.session.start()  # now, so that the client that opened it gets all its events
+        live.session.start()  # now, so that the client that opened the session gets all its events
         live.warn_of_damage()
         for change in found.changes:
             live.touched.changed(change.ledger.path)
             self.review.adopt(change)
         stand_found(self.review.proposals, found, live)
-        for path in found.paths:  # the user may have typed since they were read
+        for path in found.paths:  # the user may have typed after these files were read
             if self._host and (document := self._host.open_document(path)):
                 self.review.user_edit(path, document.text)
         follow_missing(found.missing, opened.taken_from, live, self.review, self._run_beside, self._clock)

@@ -1,4 +1,4 @@
-"""Titles of sessions that a model writes: only if the setting `models.titles` names one."""
+"""Session titles written by a model. Used only if the setting `models.titles` names a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TITLE_PROMPT = (
 
 
 async def write_title(live: LiveSession, models: OtherModels, client: ModelClient, message: str) -> None:
-    """Replace the title of a session by one that a model writes for `message`, unless it was renamed in between."""
+    """Let a model write the session title for `message`. Keep the current title if it changed during the call."""
     chosen, before = models.for_purpose("titles"), live.title
     if isinstance(chosen, UnusableModel):
         live.warn(f"The model {chosen.name} for titles is not used: {chosen.reason}.", CODE)

@@ -14,7 +14,7 @@ NAMED_PROCESSES = 5
 class Notices:
     """Pending notices of a session.
 
-    `record` writes one to the log; `waiting` are the unsent ones of a resumed session.
+    `record` writes a notice to the log. `waiting` lists the unsent notices of a resumed session.
     """
 
     def __init__(self, record: Callable[[str], None], waiting: Sequence[str] = ()) -> None:
@@ -39,7 +39,7 @@ class Notices:
 
 
 def ended_notice(commands: Sequence[str]) -> str:
-    """Return the notice that background processes ended with the former owner: the model may think they run."""
+    """Return the notice that the background processes ended when the owning process of the session changed."""
     named = "; ".join(one_line(command) for command in commands[:NAMED_PROCESSES])
     more = f"; and {len(commands) - NAMED_PROCESSES} more" if len(commands) > NAMED_PROCESSES else ""
     return (

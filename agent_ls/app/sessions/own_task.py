@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 async def in_own_task(start: TaskStarter, work: Callable[[], Awaitable[T]]) -> T:
-    """Run `work` in a task of its own, with `start`. Return its result or raise its error.
+    """Run `work` in a separate task, created by `start`. Return the result of `work` or raise its error.
 
     Raises:
         NotRunningError: the task group has ended.
