@@ -232,7 +232,7 @@ class SessionBuilder:
         return replace(found, notebooks=told)
 
     async def _others(self, roots: SessionRoots, session_id: str) -> Mapping[str, ExecutionEnvironment]:
-        """Return the environments for the other workspace folders, created when an input starts."""
+        """Return the environments for the other workspace folders. They are created when a turn starts."""
         await roots.settle()
         # The contents of an environment of a program's own outside the folder are not known here.
         if self.program.environment or self.sites.site(roots.key):
@@ -250,7 +250,7 @@ class SessionBuilder:
     ) -> LiveSession:
         """Create a session. Each step gets the finished results of the steps before it.
 
-        The parts reach the session itself, which is created last, through a SessionLink.
+        The session is created last, so its parts refer to it through a SessionLink.
         """
         link = SessionLink()
         stored = SessionFiles(opened, header)
@@ -380,7 +380,7 @@ class SessionBuilder:
     def _permissions(
         self, location: SessionLocation, choice: SessionChoice, settings: Settings, link: SessionLink
     ) -> SessionPermissions:
-        """Create what decides about the session's effects: approvals, rules, trust, sandbox."""
+        """Create the parts that permit or refuse the session's actions: approvals, rules, trust, sandbox."""
         approvals = PendingApprovals(link.emit, link.is_stopped, self.clock, settings.approval_timeout_ms)
         rules = SessionRules(self.rules, location.key, self.clock, self.start, link.emit)
         gate = TrustGate(self.trust, location.key, approvals, link.emit, link.turn_id)
@@ -412,7 +412,7 @@ class SessionBuilder:
         return SessionPermissions(approvals, rules, gate, approver, sandbox)
 
     def _parts(self, location: SessionLocation, opened: OpenSession) -> RecordedParts:
-        """Return the session's connections to the world. A recording also receives all events."""
+        """Return the session's external interfaces. A recording of the session also receives all events."""
         # The editor's language servers know the user's folder, and not the worktree.
         language = None if location.worktree else self.editor.language
         parts = RecordedParts(
@@ -514,7 +514,7 @@ class SessionBuilder:
     def _name_session(
         self, link: SessionLink, models: ConfiguredModels, parts: RecordedParts, text: str
     ) -> None:
-        """Name a session without a title after the user's message, and let a model improve that if one is set."""
+        """Name a session without a title after the user's message, then improve it with the titles model, if set."""
         # A recording must contain the calls of the model in the order of the conversation.
         if link.name_after(text) and self.now().models.titles and not parts.tape:
             from agent_ls.app.sessions.model_titles import write_title  # few users set a model for titles
@@ -555,7 +555,7 @@ class SessionBuilder:
     def _begin(
         self, live: LiveSession, location: SessionLocation, opened: OpenSession, stored: SessionFiles
     ) -> None:
-        """Start background work of a session, and store facts for the process that opens it next."""
+        """Start background work of a session, and store data for the next process that opens it."""
         if live.gather_early:
             self.start(live.gather_early)
         if location.site:

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A session as lists display it. Times are ISO 8601. `owner` is another process that has it open.
+    """A session as lists display it. Times are ISO 8601. `owner` is another process that has the session open.
 
-    `worktree` is the top of its own git worktree, "" if it works in the workspace folder itself. `cost_usd` is known
-    for sessions that a process has open, where prices are known.
+    `worktree` is the root of the session's git worktree, or "" if it works in the workspace folder itself.
+    `cost_usd` is known only if the session is open in a process and the prices are known.
     """
 
     id: str
@@ -99,9 +99,9 @@ def stored_summary(
 class SessionWorkspace:
     """The files that a session works on.
 
-    `environment` is where the session's tools act, with review of changes; `files` is the same without review.
-    `prepare` is awaited before the session runs. `gather_early`, if given, gathers what the first message would
-    wait for; a second call waits for the first.
+    The session's tools use `environment`, which reviews changes; `files` accesses the same files without review.
+    `prepare` is awaited before the session runs. `gather_early`, if given, collects in advance what the first
+    message needs; a second call waits for the first.
     """
 
     environment: ReviewedEnvironment
@@ -113,9 +113,9 @@ class SessionWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class SessionFeatures:
-    """Features of a session that its user asks for. `mentions` reads what a message mentions.
+    """Features of a session that the user requests. `mentions` reads what a message mentions.
 
-    `offer_findings` offers the tool of reviews from the next input on. `servers` are its MCP servers.
+    `offer_findings` offers the review tool from the next message on. `servers` are the session's MCP servers.
     """
 
     skills: SessionSkills
@@ -157,9 +157,9 @@ class LiveSession:
         self.files = workspace.files
         self.touched = workspace.touched
         self.ended = anyio.Event()
-        """Set when the last line is in the log and the session may be opened again."""
+        """Set when the last line has been written to the log and the session may be opened again."""
         self.scope = anyio.CancelScope()
-        """Scope of the session's task. Cancelling it ends the session as the end of the process does."""
+        """Scope of the session's task. Cancelling it ends the session in the same way as a process exit."""
         self._notices = notices
         self._limits: dict[str, float] = {}
         self.stored = stored
@@ -193,7 +193,7 @@ class LiveSession:
         """Bring the changes of the session's worktree to the user's folder. `may_ask`: approvals can be answered.
 
         Raises:
-            BadChoiceError: the session has no worktree. AppError: they cannot be brought.
+            BadChoiceError: the session has no worktree. AppError: the changes cannot be brought.
         """
         if self.worktree is None:
             raise BadChoiceError(
@@ -209,7 +209,7 @@ class LiveSession:
             ) from error
 
     async def waiting_changes(self) -> list[str]:
-        """Return the names of the files in the session's worktree that the user's folder does not have so.
+        """Return the changed files of the session's worktree that are not yet brought to the user's folder.
 
         Raises:
             AppError: git failed.
@@ -244,19 +244,19 @@ class LiveSession:
     async def mcp_prompt(self, name: str, typed: str) -> str:
         """Return the text of a prompt.
 
-        Raises: AppError: it is unknown, or its server does not answer.
+        Raises: AppError: the prompt is unknown, or its server does not reply.
         """
         return await prompt_text(self.servers, name, typed)
 
     def mcp_resources(self) -> Sequence[ResourceMention]:
-        """Resources of its MCP servers, which a message may mention."""
+        """Return the resources of the session's MCP servers. A message may mention them."""
         return resource_mentions(self.servers)
 
     async def mcp_resource(self, server: str, uri: str) -> str:
-        """The content of a resource for the model.
+        """Return the content of a resource for the model.
 
         Raises:
-            AppError: its server is not running, or does not give it.
+            AppError: the server is not running, or does not return the resource.
         """
         return await resource_text(self.servers, server, uri)
 
@@ -269,13 +269,13 @@ class LiveSession:
         return self.session.is_stopped
 
     def notice(self, text: str, about: str = "") -> None:
-        """Post a notice for the model, sent with its next request. `about` is the file that it describes."""
+        """Post a notice for the model, sent with the next request. `about` is the file that it describes."""
         if about:
             self.touched.changed(about)
         self._notices.post(text)
 
     def warn(self, text: str, code: str) -> None:
-        """Tell the user, unless the session has ended."""
+        """Send the user a warning, unless the session has ended."""
         if self.session.state != "CLOSED":
             self.emit(Warning(text, code))
 
@@ -324,7 +324,7 @@ class LiveSession:
         self.emit(Title(title))
 
     def name_after(self, text: str) -> bool:
-        """Name a session without a title after its first input that contains words. Returns whether it was named."""
+        """Use the first message that contains words as the missing title. Returns whether a title was set."""
         if self.title or not (title := title_of(text)):
             return False
         self.rename(title)
@@ -332,7 +332,7 @@ class LiveSession:
 
     @property
     def folder(self) -> Path:
-        """The folder of its log."""
+        """The folder of the session's log."""
         return self.stored.opened.folder
 
     @property
@@ -361,7 +361,7 @@ class LiveSession:
         review: ReviewSetting | None = None,
         limits: Mapping[str, float] | None = None,
     ) -> AppliesFrom:
-        """Change the given values; return when the slowest of the changes takes effect.
+        """Change the given values. Return when the slowest of these changes takes effect.
 
         `limits` maps fields of UseLimits to values.
 
@@ -393,7 +393,7 @@ class LiveSession:
     def adopt(self, config: SessionConfig, *, approval_timeout_ms: int, has_other_tools: bool) -> None:
         """Apply changed settings, except values that were chosen for this session.
 
-        With `has_other_tools` the profile is created again, for the next input.
+        With `has_other_tools` the profile is created again for the next message.
         """
         limits = UseLimits(**{**asdict(config.limits), **self._limits})
         effort = self.session.config.reasoning_effort
@@ -405,7 +405,7 @@ class LiveSession:
         self.approver.approvals.limit_ms = approval_timeout_ms
 
     def limit(self, changes: Mapping[str, float]) -> AppliesFrom:
-        """Change how much a message and the session may use; keys are fields of UseLimits."""
+        """Change the usage limits of a message and of the session. Keys are fields of UseLimits."""
         self._limits |= changes
         config = self.session.config
         limits = UseLimits(**{**asdict(config.limits), **changes})

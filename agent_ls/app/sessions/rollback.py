@@ -65,7 +65,7 @@ class RolledFile:
 class RolledBack:
     """Result of a roll back.
 
-    `revert_id` is "" for a preview. `input_text` is the input to which the session returned.
+    `revert_id` is "" for a preview. `input_text` is the user's message to which the session returned.
     """
 
     revert_id: str
@@ -232,7 +232,7 @@ def _left(file: RolledFile, unwritable: Mapping[str, str]) -> RolledFile:
 
 
 def _notice(wanted: Wanted, restored: Sequence[str], since: WrittenSince) -> str:
-    """Return the notice for the model if its memory and the files are from different times; else ""."""
+    """Return the notice for the model if its conversation and the files are from different times; else ""."""
     if not wanted.conversation:
         if not restored:
             return ""
