@@ -82,7 +82,7 @@ def build_proposed_hunk(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
 def find_hunk_positions(
     ledger: FileLedger, session_id: str, proposed: Sequence[LedgerHunk] = ()
 ) -> HunkPositions | None:
-    """Return the positions of a session's hunks in a file, proposed ones included; None if it has none."""
+    """Return the positions of a session's hunks in a file, proposed hunks included; None without hunks."""
     hunks = [hunk for hunk in (*ledger.hunks, *proposed) if hunk.session_id == session_id]
     if not hunks:
         return None

@@ -1,4 +1,4 @@
-"""A decision that a user asks for, and the hunks that it is about."""
+"""A decision that a user requests, and the selection of hunks to decide."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Verdict: TypeAlias = Literal["keep", "undo"]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which hunks to decide: exactly one field is given, or ids together with fields that narrow them."""
+    """The hunks to decide. Exactly one field is given, or ids and the fields that narrow the selection."""
 
     hunk_ids: Sequence[str] | None = None
     path: str | None = None

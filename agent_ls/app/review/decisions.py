@@ -137,7 +137,7 @@ class HunkDecisions:
         return ids if chosen.hunk_ids is None else ids & set(chosen.hunk_ids)
 
     def _with_linked(self, ids: set[str]) -> set[str]:
-        """Add the other ends of moves."""
+        """Add the hunks at the other ends of moves."""
         hunks = [hunk for file in self._state.files.values() for hunk in file.ledger.open_hunks if hunk.link]
         groups = {_group(hunk) for hunk in hunks if hunk.id in ids}
         return ids | {hunk.id for hunk in hunks if _group(hunk) in groups}
@@ -145,7 +145,7 @@ class HunkDecisions:
     def _tasks(self, wanted: set[str], named: set[str], asked: DecisionRequest) -> list[FileDecision]:
         """Create one task per file.
 
-        A stale hunk is included only by its id, so that only a user who saw it closes it.
+        A stale hunk is included only if its id is given, so that only a user who saw the hunk closes it.
         """
         tasks = []
         for file in self._state.files.values():
@@ -210,7 +210,7 @@ class HunkDecisions:
         return KEEPS_CHANGING
 
     def _chosen(self, tasks: Sequence[FileDecision]) -> list[list[str]]:
-        """Return the hunks to decide for each task; of a move both ends or none."""
+        """Return the hunks to decide for each task. Both ends of a move are included, or neither."""
         chosen = [self._to_decide(task) for task in tasks]
         ready = {id_ for ids in chosen for id_ in ids}
         unfit = {group for task in tasks for id_, group in task.groups.items() if id_ not in ready}
@@ -221,7 +221,7 @@ class HunkDecisions:
         return chosen
 
     def _to_decide(self, task: FileDecision) -> list[str]:
-        """Return the hunks that can be decided now; note the reason for each other one."""
+        """Return the hunks that can be decided now, and record the reason for each of the other hunks."""
         file, asked, ids = task.file, task.asked, []
         for hunk in (*file.ledger.open_hunks, *file.ledger.closed):
             if hunk.id not in task.ids or hunk.id in task.refused:
@@ -248,7 +248,7 @@ class HunkDecisions:
         return ids
 
     async def _is_done(self, steps: Sequence[_Step], audience: Audience) -> bool:
-        """Apply the steps. Return False if a file has changed; then no file is different from before.
+        """Apply the steps. Return False if a file has changed; in that case, no step remains applied.
 
         Raises:
             EnvError: a file could not be written; then no file is different from before.
