@@ -1,1 +1,1 @@
-"""The web for tools: pages by GET, and searches that a provider makes. Only what the settings allow (P4)."""
+"""Web access for tools: pages by GET and searches by a provider, as far as the settings allow them (P4)."""

@@ -8,7 +8,7 @@ _TRANSLATED = IPv6Network("64:ff9b::/96")  # an IPv4 address behind a translator
 
 
 def is_public(address: str) -> bool:
-    """Return whether it is a public address; False if it is not an address at all."""
+    """Return whether the argument is a public IP address. Returns False for text that is no IP address."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
@@ -19,7 +19,7 @@ def is_public(address: str) -> bool:
 
 
 def literal_address(host: str) -> str:
-    """The host itself if it is an IP address, "" if it is a name. `host` without brackets."""
+    """Return the IP address that `host` is (localhost: 127.0.0.1), "" for a name. `host` has no brackets."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return "127.0.0.1"
@@ -30,7 +30,7 @@ def literal_address(host: str) -> str:
 
 
 def _carried(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that is really asked."""
+    """Return the IPv4 address that an IPv6 address contains, or None."""
     if address.ipv4_mapped:
         return address.ipv4_mapped
     if address.sixtofour:

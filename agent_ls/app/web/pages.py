@@ -1,4 +1,4 @@
-"""Fetch pages over HTTP from exactly the address that the policy judged; no cookies, no keys, no proxy."""
+"""Fetch pages over HTTP from exactly the address that the policy checked; no cookies, no keys, no proxy."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ async def _page(url: str, answer: httpx.Response) -> WebPage:
 async def _body(url: str, answer: httpx.Response) -> tuple[bytes, bool]:
     """Return the first MAX_BYTES of a body, decompressed, and whether there is more.
 
-    Never decompresses more than that, because a few kilobytes may expand to gigabytes.
+    Never decompresses more than MAX_BYTES, because a few kilobytes may expand to gigabytes.
     """
     inflate = _inflater(url, answer.headers.get("content-encoding", ""))
     data, received = bytearray(), 0
@@ -201,7 +201,7 @@ def _inflater(url: str, encoding: str) -> _Inflater | None:
 
 
 def _decoded(data: bytes, parameters: str) -> str:
-    """Decode by the charset of the response header, else of the page, else as UTF-8."""
+    """Decode by the charset of the response header, else by the charset in the page, else as UTF-8."""
     named = parameters.lower().partition("charset=")[2].split(";")[0].strip(" \"'")
     if not named and (found := _DECLARED.search(data[:2048])):
         named = found[1].decode("ascii", "replace")

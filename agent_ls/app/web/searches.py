@@ -31,7 +31,7 @@ BUILT_IN: Mapping[str, JsonObject] = {
 
 @dataclass(frozen=True, slots=True)
 class ProviderSearches:
-    """`profile` is that of a provider in BUILT_IN."""
+    """`profile` is the profile of a provider in BUILT_IN."""
 
     client: ModelClient
     profile: ProviderProfile
@@ -56,7 +56,7 @@ class ProviderSearches:
 
 
 def _sources(response: Response) -> dict[tuple[str, str], None]:
-    """First the sources that the answer cites, then the other search results; each address once."""
+    """Return the sources that the answer cites, then the other search results. Each address occurs once."""
     cited = [
         citation.source
         for part in response.message.parts
