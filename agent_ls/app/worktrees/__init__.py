@@ -1,1 +1,1 @@
-"""Git worktrees that sessions work in: making them, finding what changed in them, merging it into another folder."""
+"""Git worktrees that sessions work in: create them, find their changes, merge the changes into a folder."""

@@ -1,4 +1,4 @@
-"""Run git for agent-ls itself: without the repository's hooks, without questions, with an index of its own."""
+"""Run git for agent-ls itself: without the repository's hooks, without questions, with a separate index."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def last_line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LocalGit:
-    """Runs git on this machine. `environ` are its variables; those that name a repository are removed."""
+    """Runs git on this machine. Variables in `environ` that name a repository are removed."""
 
     environ: Mapping[str, str]
     name: str = "this machine"
 
     async def run(self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]) -> GitOutput:
-        """Run git to its end in a folder.
+        """Run git in a folder and wait for its end.
 
         Raises:
-            AppError: it cannot be started.
+            AppError: git cannot be started.
         """
         exit_code, data, error = await self._run(arguments, folder, variables)
         return GitOutput(exit_code, os.fsdecode(data), error)
@@ -79,7 +79,7 @@ class LocalGit:
         """Run git without the repository's hooks, and return its output.
 
         Raises:
-            GitError: it failed. AppError: it cannot be started.
+            GitError: the command failed. AppError: git cannot be started.
         """
         exit_code, data, error = await self._run(
             [*SAFE, *arguments], folder, {**VARIABLES, **(variables or {})}

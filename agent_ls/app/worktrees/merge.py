@@ -27,7 +27,7 @@ class NotMerged:
 def merge(base: bytes | None, changed: bytes | None, user: bytes | None) -> bytes | NotMerged | None:
     """Return `user` with the changes from `base` to `changed`. None: no file.
 
-    A change that `user` has already is not made again.
+    A change that `user` already contains is not applied again.
     """
     if user in (base, changed):
         return changed

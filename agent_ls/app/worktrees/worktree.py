@@ -1,9 +1,9 @@
 """The git worktree of one session, and its changes that are not in the user's folder yet.
 
-The worktree is made at the user's HEAD and may get the uncommitted changes of the user's folder. Its own git index is
-the agent's. A second index next to it, which the agent cannot change, has the text that the user's folder has of the
-worktree: at first the text at the start, and later each text that was brought there. The difference between that
-index and the worktree is what can be brought.
+The worktree is made at the user's HEAD and may get the uncommitted changes of the user's folder. The agent uses
+the git index of the worktree. A second index, which the agent cannot change, has the text that the user's
+folder already has: the text at the start, and later each text that was brought to that folder. The difference
+between the second index and the worktree can be brought to the user's folder.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _ABSENT = "000000"
 
 @dataclass(frozen=True, slots=True)
 class WorktreeChange:
-    """A difference between the text that the user's folder has and the worktree. Paths are relative to its top.
+    """A change of the worktree that the user's folder does not have. Paths are relative to the worktree.
 
-    `old_path` is another path for a file that was moved, else `path`. Object names and modes are git's.
+    `old_path` is the former path of a moved file, else `path`. Object names and modes are those of git.
     """
 
     path: str
@@ -92,7 +92,7 @@ class WorktreeChange:
 class Worktree:
     """The worktree of one session. `place` is its folder below the state folder.
 
-    `left_out` are files of the user's that could not be copied into a new worktree.
+    `left_out` lists files of the user that could not be copied into a new worktree.
     """
 
     def __init__(
@@ -218,10 +218,10 @@ def _parse_changes(raw: str) -> list[WorktreeChange]:
 
 
 async def open_worktree(git: LocalGit, place: Path) -> Worktree:
-    """Return the worktree in a place. If the user's folder was moved, the message says what to copy.
+    """Return the worktree in a folder. If the user's folder was moved, the error says what to copy.
 
     Raises:
-        BadChoiceError: there is none, or it is not whole.
+        BadChoiceError: the worktree is missing or incomplete.
     """
     paths = await anyio.to_thread.run_sync(read_note, place)
     if paths is None or not await anyio.Path(paths.tree).is_dir():
@@ -304,7 +304,7 @@ def _name_below(path: str, top: str) -> str:
 
 
 async def _copy(name: str, top: str, tree: str, read: Read) -> bool:
-    """Make a file in the worktree what it is in the user's folder. Returns False if that is not possible."""
+    """Copy the state of a file in the user's folder to the worktree. Returns False if that is not possible."""
     source, target = os.path.join(top, name), os.path.join(tree, name)
     if name.endswith("/"):  # another repository
         return False
