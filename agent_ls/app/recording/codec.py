@@ -1,6 +1,6 @@
 """Pure: convert values of a recording to JSON and back.
 
-Dataclasses have their class name; bytes are text or base64.
+Dataclasses are stored with their class name, bytes as text or base64.
 """
 
 from __future__ import annotations

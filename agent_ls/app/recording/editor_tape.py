@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class RecordingEditorStatus:
-    """Implements EditorStatus: forwards to another one and records the results."""
+    """Implements EditorStatus: forwards to another EditorStatus and records the results."""
 
     def __init__(self, inner: EditorStatus, tape: Tape) -> None:
         self._inner = inner
@@ -45,7 +45,7 @@ class RecordingEditorStatus:
 
 
 class RecordingLanguage:
-    """Implements LanguageHost: forwards to another one and records results and errors."""
+    """Implements LanguageHost: forwards to another LanguageHost and records results and errors."""
 
     def __init__(self, inner: LanguageHost, tape: Tape) -> None:
         self._inner = inner

@@ -1,7 +1,7 @@
 """Make recordings and transcripts shareable by replacing keys, addresses, and names of the machine.
 
-Each secret is replaced by a placeholder, equal ones by the same, so that a replay still works. Private
-information may remain: the recording contains code and text of the project.
+Each secret is replaced by a placeholder. Equal secrets get the same placeholder, so a replay
+still works. Private information may remain: the recording contains code and text of the project.
 """
 
 from __future__ import annotations

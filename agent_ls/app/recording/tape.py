@@ -106,7 +106,7 @@ def begun(
 
 
 class RecordingClient:
-    """Implements ModelClient: forwards to another one and records requests and answers."""
+    """Implements ModelClient: forwards to another ModelClient and records requests and responses."""
 
     def __init__(self, inner: ModelClient, tape: Tape) -> None:
         self._inner = inner

@@ -41,8 +41,8 @@ class Tapes:
         folders: Sequence[str],
         tools: Mapping[str, object],
     ) -> None:
-        """Start the session's recording, if it is wanted. `tools` are facts of the folder and the machine that decided
-        which tools the session has.
+        """Start the session's recording, if one is configured. `tools` are the properties of the folder and the
+        machine that determine the session's tools.
 
         Raises:
             OSError: the file exists, or cannot be created.
