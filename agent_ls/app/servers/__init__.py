@@ -1,1 +1,1 @@
-"""MCP servers of a session: where they are configured, who approves them, and when they are offered to the model."""
+"""MCP servers of a session: their configuration, their approval, and when the model gets their tools."""

@@ -18,7 +18,7 @@ SWITCHES: tuple[Switch, ...] = ("on", "off", "restart")
 
 @dataclass(frozen=True, slots=True)
 class ListedServer:
-    """A row of the list. `target` is the command or the URL. `era` "": the server has not answered yet."""
+    """A row of the list. `target` is the command or the URL. `era` "": the server has not replied yet."""
 
     name: str
     state: State

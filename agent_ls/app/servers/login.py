@@ -23,7 +23,7 @@ def server_secrets(state: Path) -> SecretStore:
 
 
 def entered(secrets: SecretStore, server: str, name: str) -> str | None:
-    """Return the value that the user entered for `${input:NAME}` of a server; None if there is none. Blocks."""
+    """Return the value that the user entered for `${input:NAME}` of a server; None without a value. Blocks."""
     return secrets.secret(input_name(server, name)) or None
 
 

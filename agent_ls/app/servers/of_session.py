@@ -45,8 +45,8 @@ FETCHED = " This command downloads the program that it runs, so it may be anothe
 class ServersOfSession:
     """The MCP servers of one session, started when they are first needed.
 
-    `client` returns servers that the session's client handed over. `is_trusted` blocks. `warn` displays a warning to
-    the user.
+    `client` returns the servers that the session's client configured. `is_trusted` blocks. `warn` displays
+    a warning to the user.
     """
 
     folder: str
@@ -78,8 +78,8 @@ class ServersOfSession:
         return any(map(os.path.exists, paths))
 
     async def get(self) -> SessionServers:
-        """Return the servers of this session, and create them at the first call. Their modules are imported in a
-        thread, because that takes long.
+        """Return the servers of this session. The first call creates them, and imports their modules in a thread,
+        because the import takes long.
         """
         if not self.made:
             made = await anyio.to_thread.run_sync(self._make)

@@ -43,7 +43,7 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
     """Return the message for the model: the words that the user typed, then the prompt's text and the server's name.
 
     Raises:
-        AppError: no server has such a prompt, an argument is missing, or the server does not answer.
+        AppError: no server has such a prompt, an argument is missing, or the server does not reply.
     """
     found = next(
         ((server, it) for server, it in _every(servers) if name == f"{server.name}{SEPARATOR}{it.name}"), None

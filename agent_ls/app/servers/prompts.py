@@ -1,4 +1,4 @@
-"""ADAPTER PromptSource: the session's prompt, with the tools of its MCP servers, updated at the start of each input.
+"""ADAPTER PromptSource: the session's prompt with the tools of its MCP servers, updated as each turn starts.
 
 The modules of MCP servers are imported only if a server is configured, because most sessions have none.
 """

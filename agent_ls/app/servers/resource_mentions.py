@@ -48,7 +48,7 @@ async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -
     """Return the content of a resource for the model, with the name of its server.
 
     Raises:
-        AppError: the server is not running, or it does not give the resource.
+        AppError: the server is not running, or does not return the resource.
     """
     server = _running(servers, name)
     if servers is None or server is None:

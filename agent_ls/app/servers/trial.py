@@ -34,7 +34,7 @@ async def try_server(
     """Connect once, and return what the server offers.
 
     Raises:
-        AppError: it cannot be connected with.
+        AppError: the connection to the server fails.
     """
     return await _connect(config, state, folder, environ, None)
 
@@ -49,7 +49,7 @@ async def log_in(
     """Log in to a server in the user's browser, and store the tokens; `show` displays the address to open.
 
     Raises:
-        AppError: it cannot be connected with.
+        AppError: the connection to the server fails.
     """
     return await _connect(config, state, folder, environ, show)
 

@@ -21,7 +21,7 @@ def read_servers(path: Path) -> Mapping[str, Any]:
     """Read the servers in a configuration file, of agent-ls or of another agent.
 
     Raises:
-        BadChoiceError: it cannot be read, or holds no servers.
+        BadChoiceError: the file cannot be read, or contains no servers.
     """
     try:
         raw = read_file(path)
@@ -37,16 +37,16 @@ def read_servers(path: Path) -> Mapping[str, Any]:
 
 
 def own_servers() -> Mapping[str, Any]:
-    """Read the servers of the user's own file; empty without a file.
+    """Read the servers of the user's own file. Returns no servers if the file does not exist.
 
     Raises:
-        BadChoiceError: it cannot be read.
+        BadChoiceError: the file cannot be read.
     """
     return read_servers(user_file()) if user_file().exists() else {}
 
 
 def put_server(name: str, entry: Mapping[str, Any]) -> None:
-    """Add a server, or replace the one of this name.
+    """Add a server, or replace the server of this name.
 
     Raises:
         BadChoiceError: the entry cannot be used, or the file cannot be read or written.
