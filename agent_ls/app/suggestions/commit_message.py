@@ -40,7 +40,7 @@ _FENCED = re.compile(r"\s*```[^\n`]*\n(?P<text>.*?)\n?```\s*", re.DOTALL)
 
 
 class NoChangesError(AppError):
-    """There is nothing to commit."""
+    """The folder has no changes to commit."""
 
     def __init__(self) -> None:
         super().__init__("there are no changes to commit", "change or stage a file, then ask again")
@@ -48,7 +48,7 @@ class NoChangesError(AppError):
 
 @dataclass(frozen=True, slots=True)
 class GeneratedCommitMessage:
-    """`staged`: it describes the staged changes, else all changes of the work tree."""
+    """`staged`: the message describes the staged changes, else all changes of the work tree."""
 
     text: str
     staged: bool
@@ -62,8 +62,9 @@ class CommitMessages:
         self._call = ModelCall(context.models, context.settings)
 
     async def write(self, folder: str, draft: str, folders: Sequence[str]) -> GeneratedCommitMessage:
-        """Return a message for the changes below `folder`: the staged ones, else all. `draft` is what the user has
-        typed, `folders` are open in the editor.
+        """Return a message for the staged changes below `folder`, or for all changes if none is staged.
+
+        `draft` is the text that the user has typed. `folders` are open in the editor.
 
         Raises:
             AppError: the changes must not be sent, cannot be read, or do not exist; or no model can be called.
@@ -88,10 +89,10 @@ class CommitMessages:
         return GeneratedCommitMessage(text, changes.staged)
 
     def _checked(self, folder: str, folders: Sequence[str]) -> tuple[str, PathBounds]:
-        """Return the real path of the folder, and what decides which of its files may be sent. Blocks.
+        """Return the real path of the folder, and the check that decides which files may be sent. Blocks.
 
         Raises:
-            AppError: nothing of the folder may be sent.
+            AppError: no file of the folder may be sent.
         """
         real = realpath(folder)
         around = [it for it in folders if relative_to_folder(join(real, "_"), realpath(it))]
