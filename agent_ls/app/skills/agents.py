@@ -30,7 +30,7 @@ _LOOSER_MODES = frozenset(("acceptEdits", "bypassPermissions", "dontAsk", "auto"
 
 @dataclass(frozen=True, slots=True)
 class AgentKind:
-    """A kind of subagent. `tools` None: all tools of its parent; `denied` are removed from them. `models` are in
+    """A kind of subagent. `tools` None: all tools of the parent agent. `denied` tools are removed. `models` are in
     order of preference. `only_reads`: it has no tool that changes anything. `instructions` is the text
     of the file.
     """
@@ -47,7 +47,7 @@ class AgentKind:
     max_turns: int = 0
 
     def keeps(self, tool: Any) -> bool:
-        """Return whether it may use a tool of its parent."""
+        """Return whether this kind of subagent may use a tool of its parent agent."""
         names = [name.lower() for name in names_of_tool(tool.kind, tool.name)]
 
         def matches(patterns: Sequence[str]) -> bool:
@@ -74,10 +74,10 @@ def load_agent_kinds(
     is_ignored: Callable[[str], bool] = lambda path: False,
     files: InstructionFiles = LOCAL_FILES,
 ) -> AgentKinds:
-    """Return the user's kinds, and those of `workspace` unless it is None. Blocks.
+    """Return the kinds of subagents of the user, and those of `workspace` if it is given. Blocks.
 
-    Pass None for a folder that the user does not trust: nothing of it is read. `files` are those of the machine that
-    has the workspace.
+    Pass None for a folder that the user does not trust: no file of this folder is read. `files` accesses the
+    machine that has the workspace.
     """
     found: dict[str, AgentKind] = {}
     problems: list[str] = []

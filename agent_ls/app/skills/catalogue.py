@@ -33,7 +33,7 @@ def catalogue_text(skills: Sequence[UserCommand], window_tokens: int) -> str:
     """Return one line for each skill; "" if there are none.
 
     The lines have at most 2 % of the window or 8,000 characters. If that is not enough, all descriptions are cut to
-    the same length; if they would become too short to be of use, the last skills are listed by name only.
+    the same length; if the descriptions would become too short, the last skills are listed by name only.
     """
     if not skills:
         return ""

@@ -33,7 +33,7 @@ class MarkdownPage:
         return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
 
     def flag(self, key: str, *, default: bool) -> bool:
-        """Return the value of a field as a Boolean; `default` if it is absent or is none."""
+        """Return the value of a field as a Boolean; `default` if it is absent or not a Boolean."""
         value = self.rows.get(key)
         return value if isinstance(value, bool) else default
 

@@ -37,10 +37,10 @@ def load_user_commands(
     is_ignored: Callable[[str], bool] = lambda path: False,
     files: InstructionFiles = LOCAL_FILES,
 ) -> UserCommands:
-    """Return the skills and commands of the user, and those of `workspace` unless it is None. Blocks.
+    """Return the skills and commands of the user, and those of `workspace` if it is given. Blocks.
 
-    Pass None for a folder that the user does not trust: nothing of it is read, because a description is an
-    instruction to the model. `files` are those of the machine that has the workspace.
+    Pass None for a folder that the user does not trust: no file of this folder is read, because a description
+    is an instruction to the model. `files` accesses the machine that has the workspace.
     """
     if not settings.enabled:
         return NO_COMMANDS
@@ -60,7 +60,10 @@ def has_skills(
     whose: Origin | None = None,
     files: InstructionFiles = LOCAL_FILES,
 ) -> bool:
-    """Return whether the user or `workspace`, trusted or not, has any skill (`whose`: only theirs). Blocks."""
+    """Return whether the user or `workspace`, trusted or not, has any skill. Blocks.
+
+    `whose` limits the search to skills of one origin.
+    """
     places = find_places(settings, state, workspace, files) if settings.enabled else ()
     return any(
         os.path.basename(path) == "SKILL.md"
@@ -107,7 +110,7 @@ def _read_again(
 ) -> tuple[UserCommand | None, tuple[str, ...]]:
     """Return the command in a file, and its errors. A file is read again only when its signature changes.
 
-    Cached, because all files are checked at each letter while the user types a command.
+    The result is cached, because all files are checked at each letter of a command that the user types.
     """
     try:
         return _read(path, place)
@@ -147,7 +150,7 @@ def _problems_of_skill(skill: UserCommand, page: MarkdownPage) -> Iterator[str]:
     """Yield the errors of a skill that can be used, each as half a sentence.
 
     Raises:
-        UnreadableFileError: it cannot be used at all.
+        UnreadableFileError: the skill cannot be used at all.
     """
     if not page.rows:
         raise UnreadableFileError("it does not begin with rows between two lines `---`")

@@ -21,7 +21,7 @@ class SkillFolder:
     origin: Origin
     suffix: str
     is_foreign: bool = False
-    """The folder is named after another agent."""
+    """Whether the folder is named after another agent."""
 
     files: InstructionFiles = LOCAL_FILES
 

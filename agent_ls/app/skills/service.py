@@ -37,7 +37,7 @@ _BEGINS = re.compile(r"([/$])([\w][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """Whether the session has the tools for skills and for kinds of subagents."""
+    """Whether the session offers the tools for skills and for kinds of subagents."""
 
     skills: bool = True
     agents: bool = False
@@ -67,7 +67,7 @@ class SessionSkills:
     `notify` sends the model a notice.
     `allow_reading` permits reads below a folder without a question: that of a skill that is in use. The catalogue in
     the system prompt stays as it was at the first input, so that the beginning of all requests stays the same; later
-    skills are announced by a notice. It is made again only when the user's trust of the folder changes.
+    skills are announced by a notice. The catalogue is created again only when the user's trust of the folder changes.
     """
 
     def __init__(
