@@ -31,7 +31,7 @@ class Lined:
     lines: Mapping[Place, int] = field(default_factory=dict)
 
     def line(self, place: Place) -> int:
-        """Return the line of a part; if it is missing, of the nearest part around it."""
+        """Return the line of a part. If the part is missing, return the line of the nearest part around it."""
         return next((self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), 1)
 
 

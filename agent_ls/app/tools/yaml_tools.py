@@ -59,9 +59,9 @@ ProfileFor: TypeAlias = Callable[[str, str], ProviderProfile]
 class CliTools:
     """The valid tools, and a sentence for each problem, which begins with FILE:LINE.
 
-    `notebooks`: the session's folder contains notebooks, so their tool is offered too. `skills`: the user or
+    `notebooks`: the session's folder contains notebooks, so the notebook tool is offered. `skills`: the user or
     the folder has skills, so use_skill is offered. `packs`: the tool packs that the settings choose, None for none.
-    `agents`: as `skills`, of kinds of subagents.
+    `agents`: the user or the folder has kinds of subagents.
     """
 
     tools: tuple[CliTool, ...] = ()
@@ -78,7 +78,7 @@ class CliTools:
 
     @property
     def recorded(self) -> Mapping[str, object]:
-        """Facts of the folder that decided which tools there are, for the header of a recording."""
+        """Properties of the folder that determine the tools, for the header of a recording."""
         return {"notebooks": self.notebooks, "packs": list(self.packs.detected) if self.packs else []}
 
     @property
@@ -123,7 +123,7 @@ def load_cli_tools(
 ) -> CliTools:
     """Load the user's tools, then those of the project if it is `trusted`; the first of each name wins.
 
-    `files` are those of the machine that has the workspace. Blocks.
+    `files` accesses the machine that has the workspace. Blocks.
     """
     tools: dict[str, CliTool] = {}
     problems: list[str] = []
@@ -173,7 +173,7 @@ def has_project_tools(workspace: Path) -> bool:
 def with_cli_tools(
     profiles: ProfileFor, tools: Sequence[CliTool], variables: Mapping[str, str]
 ) -> ProfileFor:
-    """Add these tools to profiles. A tool never replaces one with the same name."""
+    """Add these tools to profiles. A tool never replaces an existing tool with the same name."""
     made: Sequence[Tool[Any]] = [cli_tool(definition, variables.get) for definition in tools]
     if not made:
         return profiles
@@ -227,7 +227,7 @@ def _parsed(path: Path, text: str) -> Iterator[CliTool | str]:
 def read_packaged_tools(path: Path) -> tuple[CliTool, ...]:
     """Return the tools of a file that belongs to agent-ls. Tests check its definitions as `read_tool_file` does.
 
-    Faster than that by a factor of twenty: without line numbers, and with the C parser where there is one. Blocks.
+    Twenty times as fast as `read_tool_file`: no line numbers, and the C parser if it is installed. Blocks.
     """
     import yaml  # few users choose tool packs
 
@@ -398,7 +398,7 @@ def own_names() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def own_kinds() -> frozenset[str]:
-    """Return our names of all built-in tools."""
+    """Return the names that agent-ls uses for all built-in tools."""
     from agent_ls.profiles.create import create_profile
     from agent_ls.profiles.options import ProfileOptions
 
@@ -417,7 +417,7 @@ def own_kinds_by_native_name() -> Mapping[str, str]:
 
 
 def kinds_of(registry: ToolRegistry) -> frozenset[str]:
-    """Return our names of the tools in a registry."""
+    """Return the names that agent-ls uses for the tools in a registry."""
     return frozenset(tool.kind for name in registry.names() if (tool := registry.lookup(name)))
 
 
