@@ -2,7 +2,7 @@
 
 Editors write the JSON in their own way: other indentation, key order, outputs and metadata. Compared by
 lines, that would change every hunk. So hunks are first located in the new layout by the cells that they
-change; the remaining differences are edits of the user's.
+change; the remaining differences are edits by the user.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_CHARS = 32_000_000
 MAX_CELLS = 3_000
 """Limits for the texts of all hunks together, which are parsed on the event loop.
 
-Beyond them, lines are compared.
+Beyond these limits, lines are compared.
 """
 
 

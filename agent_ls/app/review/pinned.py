@@ -11,9 +11,9 @@ MAX_FILES = 40
 
 
 def pinned_hunks(hunks: Mapping[str, Sequence[Hunk]], folder: str) -> tuple[str, ...]:
-    """Return the list, or ().
+    """Return the list of undecided hunks, or () without hunks.
 
-    `hunks` are those of one session, by absolute path; paths in `folder` become relative.
+    `hunks` are the hunks of one session, by absolute path; paths in `folder` become relative.
     """
     rows = [
         f"- {_display_path(path, folder)}: {_describe_hunks(there)}"

@@ -249,7 +249,7 @@ class ProposalDecisions:
 
 
 def _write_of(file: ReviewedFile, landing: Landing, data: bytes | None) -> FileWrite:
-    """Return the write that puts the kept hunks into a file that holds `data`."""
+    """Return the write that puts the kept hunks into a file with the content `data`."""
     write = landing.proposal.write
     if landing.is_opaque:
         if data != write.base:

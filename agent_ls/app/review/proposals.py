@@ -144,7 +144,7 @@ class Proposals:
     async def _sheet(
         self, write: FileWrite, attribution: Attribution, audience: Audience
     ) -> ProposalSheet | None:
-        """Return the proposal for one write, based on the current file; None if it changes nothing."""
+        """Return the proposal for one write, based on the current file; None if the write changes nothing."""
         if write.content == write.base:
             return None
         data = await maybe_bytes(audience.files, write.path)
