@@ -20,7 +20,7 @@ class Judged:
     """A proposed hunk, as it was displayed, and the decision about it.
 
     `made`: the user made the same change themselves. `replacement` is the user's text that
-    replaces the text of the hunk; None: the user changed nothing.
+    replaces the text of the hunk; None: the hunk's text is used.
     """
 
     path: str
