@@ -1,1 +1,1 @@
-"""Changes on disk: files written by tools, by commands and by others."""
+"""Changes on disk: files written by tools, by commands and by other programs."""

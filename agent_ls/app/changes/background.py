@@ -1,8 +1,8 @@
 """Find changes that background processes make while they run: before each model call, and when a process ends.
 
 A change found between two checks is attributed to the running process that was started last, unless its
-author is known (app/changes/commands.py). A change by another program in that time cannot be distinguished,
-so messages to the user do not name a process as the cause. While a foreground command runs, changes are
+author is known (app/changes/commands.py). A change by an unrelated program in that time looks the same, so
+messages to the user do not name a process as the cause. While a foreground command runs, changes are
 attributed to that command.
 """
 
@@ -25,7 +25,7 @@ class _Running:
 
 
 class BackgroundChanges:
-    """The background changes of one session. `tell` posts a notice to its model."""
+    """Records the changes by background processes of one session. `tell` posts a notice to the session's model."""
 
     def __init__(self, filing: Filing, tell: Callable[[Attribution, str], None], under_way: UnderWay) -> None:
         self._filing = filing

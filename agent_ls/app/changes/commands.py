@@ -1,7 +1,7 @@
 """Record the changes that commands make as hunks of their calls, and merge them into unsaved documents.
 
-Changes of another origin are left out: those that the ledger knows already (an agent's edit, a decision),
-and those that the editor itself has saved.
+Changes of another origin are left out: changes that the ledger already contains (an agent's edit, a decision
+of the user), and changes that the editor itself has saved.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ async def _saved_nothing(told: Callable[[Sequence[str]], None]) -> None:
 class CommandFiles:
     """Dependencies for recording a command's changes. `document` returns the text that the editor has for a path.
 
-    `files` is the environment without the path policy: the command was allowed, and its writes are merged into
-    documents. `reloads`: the editor reloads a document without unsaved changes when its file changes;
-    `tell_changed` asks it to do so. `save` makes the editor save documents that the command should find on
-    disk, and reports their paths, so that the save is not taken for the command's change.
+    `files` is the environment without the path policy, because the policy has already allowed the command.
+    `reloads`: the editor reloads a document without unsaved changes when its file changes. `tell_changed` asks the
+    editor to reload documents. `save` makes the editor save open documents before the command runs, and reports
+    the saved paths, so that a save is not recorded as a change by the command.
     """
 
     changes: CommandChanges
@@ -78,7 +78,7 @@ def command_files(
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """State of files and ledgers at the last check, and the number of the editor's last save at that time."""
+    """State of files and ledgers at a check. `save` is the number of the editor's last save at that time."""
 
     looked: Looked
     ledgers: Mapping[str, object]
@@ -87,9 +87,10 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """The recorded changes.
+    """The recorded changes of a command.
 
-    `merged` and `refused` are paths of unsaved documents; names are relative to `folder`.
+    `merged` and `refused` are paths of unsaved documents. `unknown` are changed files without a stored old text.
+    Messages name paths relative to `folder`.
     """
 
     states: tuple[FileState, ...] = ()
@@ -140,7 +141,7 @@ class Filing:
         return self._before(await self._commands.changes.look(), save)
 
     async def advance(self, before: Before, who: Attribution) -> tuple[Filed, Before]:
-        """Record the changes since `before` as changes of this call. Return them and the new state."""
+        """Record the changes since `before` as changes of the call `who`. Return the changes and the new state."""
         save = self._review.saved.number
         found, looked = await self._commands.changes.advance(before.looked)
         with anyio.CancelScope(shield=True):  # short; a cancellation half way would record some changes twice
@@ -182,7 +183,7 @@ class Filing:
         )
 
     def _as_its_own(self, state: FileState, before: Before) -> FileState | None:
-        """Return the change without changes by others; None if nothing is left, or if a side is binary."""
+        """Return the change without edits of another origin. None if nothing remains, or if a version is binary."""
         if not (is_text(state.before) and is_text(state.after)):
             return None
         new = text_of(state.after)
@@ -201,9 +202,9 @@ class Filing:
         return replace(state, before=_as_bytes(ledger.current_text, state.before or state.after))
 
     async def _take_over(self, state: FileState, who: Attribution) -> _Outcome:
-        """Merge a command's change into a document with unsaved changes; other changes are on disk already.
+        """Record a command's change to a file. If the document has unsaved changes, merge the change into it.
 
-        If the user changed the same lines, or the editor refuses, the document stays unchanged.
+        If the user changed the same lines, or the editor refuses the merge, the document stays unchanged.
         """
         shown, old, new = self._commands.document(state.path), text_of(state.before), text_of(state.after)
         if shown is None:
@@ -225,7 +226,7 @@ class Filing:
         """Merge the change into the document.
 
         Raises:
-            EnvError: it conflicts with the user's text, or the editor refuses it.
+            EnvError: the change conflicts with the user's text, or the editor refuses the change.
         """
         write = FileWrite(path, _utf8(new), _utf8(old))
         for merged in await self._commands.files.commit([write], who):
@@ -273,7 +274,7 @@ def _as_bytes(text: str | None, like: bytes | None) -> bytes | None:
 
 
 def _utf8(text: str) -> bytes:
-    """Encode text as environments with an editor do for documents."""
+    """Encode text as UTF-8 and keep lone surrogates, as editor environments do for documents."""
     return text.encode("utf-8", "surrogatepass")
 
 

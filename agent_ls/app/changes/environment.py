@@ -38,10 +38,10 @@ class _Commands:
 
 
 class ReviewedEnvironment(ForwardingEnvironment):
-    """Environment wrapper that reports writes to the review, except to open documents, which the editor reports.
+    """Environment wrapper that reports writes to the review. The editor reports writes to open documents itself.
 
-    `is_reviewed_first` returns whether the changes of a call are displayed and decided before they are written.
-    `commands` None: changes by commands are not searched.
+    `is_reviewed_first` returns whether the user decides about the changes of a call before they are written.
+    `commands` None: changes by commands are not recorded.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
             try:
                 result = await self.inner.exec_command(command, options, on_output)
             finally:
-                # Also after a command was stopped, because its changes of files remain.
+                # Runs even if the command was cancelled, because its file changes remain.
                 with anyio.CancelScope(shield=True):
                     filed, before = await watched.filing.advance(before, options.attribution)
                     watched.background.resume(before)
@@ -130,7 +130,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
         attribution: Attribution,
         through: ExecutionEnvironment | None = None,
     ) -> Sequence[FileState]:
-        """Commit the proposed hunks that the user kept. The caller, the review, records them."""
+        """Commit the proposed hunks that the user kept. The caller (the review) records the hunks."""
         meant = [self._meant(write) for write in writes]
         await self._journal.announce(meant, attribution)
         with self._review.writing([state.path for state in meant]):

@@ -1,8 +1,8 @@
 """Find the changes that a command made to the files of a folder, by size, times and content.
 
 Before a command, the files that are not ignored are listed, and their texts are stored up to a size limit.
-After it, files that differ are compared. A file without a stored text is reported as changed without its
-old text.
+After the command, files whose size or times differ are compared. A changed file whose text was not stored is
+reported without its old text.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from agent_ls.environments.errors import EnvError
 MAX_FILES = 50_000
 MAX_FILE_BYTES = 1024 * 1024
 KEPT_BYTES = 16 * 1024 * 1024
-"""Limit for compressed text in memory, per session: some 60 MB of source."""
+"""Limit for compressed text in memory, per session: about 60 MB of uncompressed source."""
 
 BUDGET_S = 2.0
-"""Time for a check before a command, and again after it. Files not checked by then are reported as unknown."""
+"""Time limit of each check (before and after a command). Text that is not stored in time is unknown later."""
 
 MAX_CHANGED = 200
-"""More changed files than this, for example by a checkout, are not recorded as hunks."""
+"""Maximum number of changed files that one check records, because a checkout can change thousands."""
 
 Stamp: TypeAlias = tuple[int, int, int, int]
-"""Size, times of content and of status, and the inode."""
+"""Size, modification time, status change time, and inode of a file."""
 
 ListFiles: TypeAlias = Callable[[int], Awaitable[Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """State of the files.
+    """State of the files at a check.
 
-    `stamps` None: too many files, or not enough time. `scope`: the folders that were searched.
+    `stamps` None: there were too many files, or listing took too long. `scope`: the folders that were searched.
     """
 
     stamps: Mapping[str, Stamp] | None
@@ -53,7 +53,7 @@ class Looked:
 class Changes:
     """Result of a comparison.
 
-    `states` have both texts; `unknown` changed, but their old content was not stored.
+    `states` are changes with the old and new content. `unknown` are changed files without a stored old content.
     """
 
     states: tuple[FileState, ...] = ()
@@ -65,7 +65,8 @@ class Changes:
 class CommandChanges:
     """Finds changes of files. `files` lists the files below `folder`, relative to it, without ignored ones.
 
-    `scope` returns the folders that are searched: files of a folder that was opened in between are not new.
+    `scope` returns the searched folders. If they change between two checks, no changes are reported, because
+    the files of a folder that was just opened are not new.
     """
 
     folder: str
@@ -75,7 +76,7 @@ class CommandChanges:
     _size: int = 0
 
     async def look(self) -> Looked:
-        """Return the state of the files, and store their texts, before a command."""
+        """Return the state of the files before a command, and store their texts."""
         end, scope = time.monotonic() + BUDGET_S, self.scope()
         stamps = await self._stamps(end)
         if stamps is not None:
@@ -129,12 +130,12 @@ class CommandChanges:
             self._forget(path)
         for path, stamp in sorted(stamps.items(), key=lambda item: item[1][0]):
             if time.monotonic() > end or self._size > KEPT_BYTES or stamp[0] > MAX_FILE_BYTES:
-                return  # sorted by size: the rest is larger still
+                return  # sorted by size: all remaining files are larger
             if path not in self._packed_files or self._packed_files[path][0] != stamp:
                 keep(path, stamps)
 
     def _keep_as_listed(self, path: str, stamps: dict[str, Stamp]) -> None:
-        """Store a text unless the file has changed since it was listed; the next check then finds the change."""
+        """Store a file's text, but not if the file has changed since listing; the next check then finds the change."""
         data = _content(path)
         if data is None or _stamp(path) != stamps[path]:
             self._forget(path)
@@ -164,7 +165,7 @@ class CommandChanges:
             self._size -= len(known[1])
 
     def _compared(self, before: Mapping[str, Stamp], after: dict[str, Stamp]) -> Changes:
-        """Compare the states. Updates `after` to the files as they were read."""
+        """Compare two states. Update `after` with the stamps of the files that were read."""
         changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
         states, unknown = [], []
         for path in changed[:MAX_CHANGED]:

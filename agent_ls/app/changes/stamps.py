@@ -12,12 +12,14 @@ from typing import TypeAlias
 from agent_ls.environments.wrappers.bounded import DiskRead
 
 Stamp: TypeAlias = tuple[tuple[int, int, int, int] | None, int | None]
-"""Two parts: of the file on disk (size in bytes, mtime and ctime in ns, inode), None if it does not exist; and the
-version of the document in the editor, None if it is not open there.
+"""Stamp of a file: (stamp on disk, version of the document in the editor).
+
+The first is (size in bytes, mtime and ctime in ns, inode), or None if the file does not exist. The second is None if
+the file is not open in the editor.
 """
 
 STEP_NS = 2_000_000_000
-"""The largest step of file times, that of FAT. Two changes within one step may leave the same times."""
+"""Coarsest resolution of file times (on FAT). Two changes within this time may have the same time stamp."""
 
 Documents: TypeAlias = Callable[[], Mapping[str, int]]
 """Returns the versions of the documents open in an editor, by path. Call on the event loop's thread."""
@@ -26,7 +28,7 @@ Documents: TypeAlias = Callable[[], Mapping[str, int]]
 def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stamp]:
     """Return the stamp of each path.
 
-    `documents` has the versions of open documents, possibly by another file name.
+    `documents` maps paths of open documents to versions. A path may be another name of the same file.
     """
     versions = {
         (facts.st_dev, facts.st_ino): version
@@ -46,9 +48,9 @@ def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stam
 
 
 def stamp_of_read(read: DiskRead) -> Stamp | None:
-    """Return the stamp of a file that is not open in an editor, as it was directly before it was read.
+    """Return the stamp that a file had directly before it was read. The file is not open in an editor.
 
-    None: the file changed so recently (STEP_NS) that another change may leave its times as they are.
+    None: the file changed so recently (STEP_NS) that another change might not alter its times.
     """
     changed_ns = max(read.facts.st_mtime_ns, read.facts.st_ctime_ns)
     return (_disk_stamp(read.facts), None) if changed_ns + STEP_NS < read.began_ns else None

@@ -1,9 +1,9 @@
-"""Watch the files that a session has read or changed, and tell the model when others change them.
+"""Watch the files that a session has read or changed, and tell the model when another program or the user changes them.
 
 Files are checked before each model call, and between turns when the editor reports a change. At most the MAX_FILES
-most recently used files are checked, and only those with a new stamp are read. The ledger is updated to the current
-text. The model gets one notice for each file whose content differs from what the model knows, and no second notice
-before it has read the file.
+most recently used files are checked, and only those with a new stamp are read. The review
+ledger is updated to the current text. The model gets one notice for each file whose content differs from what the
+model knows, and no second notice until the model has read the file.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from agent_ls.environments.wrappers.bounded import DiskRead
 
 MAX_FILES = 500
 MAX_READ_BYTES = 8 * 1024 * 1024
-"""A larger file counts as changed when its stamp has changed."""
+"""Files larger than this are not read: they count as changed when their stamp has changed."""
 
 MAX_READS = 32
-"""How many reads from disk are remembered until the model gets their content."""
+"""Maximum number of reads from disk that are remembered until the model gets the content."""
 
 NAMED_FILES = 20
 
@@ -41,7 +41,7 @@ class FileWatch(Protocol):
     def watch_files(self, paths: Sequence[str]) -> None:
         """Watch a session's files, most recently used first.
 
-        Often called with the same files. Must not raise.
+        Callers often repeat the same list of files. Must not raise.
         """
         ...
 
@@ -53,10 +53,10 @@ class NoWatch:
 
 @dataclass(slots=True)
 class _Touched:
-    """A watched file. `digest` is that of the content the model knows.
+    """A watched file. `digest` is the digest of the content that the model knows.
 
-    `digest` None: the model was sent a notice of a change, and then knows the content of the next check.
-    `stamp` is from the last check, or from the read that the model got; None: to be read in the next check.
+    `digest` None: the model was informed of a change, so the next check stores the digest of the new content.
+    `stamp` is from the last check, or from the last read by the model. None: the next check reads the file.
     """
 
     digest: str | None
@@ -66,9 +66,9 @@ class _Touched:
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """Where watched files are read. `documents` returns the versions of documents open in an editor.
+    """Functions to read watched files. `documents` returns the versions of documents open in an editor.
 
-    `stamps_of` returns stamps of the disk that the files are on; blocks.
+    `stamps_of` returns the stamps of files on their disk; it blocks.
     """
 
     files: ExecutionEnvironment
@@ -79,8 +79,8 @@ class FileSource:
 class TouchedFiles:
     """The watched files of one session.
 
-    `known` maps paths to the digests that the model of a resumed session knows; `record` stores new ones.
-    `tell` posts a notice.
+    `known` maps paths to digests of the contents that the model of a resumed session knows. `record` stores
+    new digests. `tell` posts a notice to the model.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class TouchedFiles:
         """Note that the model has read the file with this content."""
         self._touch(path, digest)
         of_read, stamp = self._reads.pop(path, ("", None))
-        # The check of a file with hunks also updates them.
+        # Files with hunks are always checked, because the check also updates the hunks.
         if of_read == digest and path not in self._review.state.files:
             self._touched[path].stamp = stamp
 
