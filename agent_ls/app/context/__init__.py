@@ -1,1 +1,1 @@
-"""Input of the model besides the conversation: prompts, project documents, editor state, mentions."""
+"""Input of the model in addition to the conversation: prompts, project documents, editor state, mentions."""

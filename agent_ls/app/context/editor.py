@@ -1,4 +1,4 @@
-"""Implements EditorContext: facts about the editor for the model of one session, each sent once."""
+"""Implements EditorContext: information about the editor for the model of one session, sent only once each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_ls.system import relative_to_folder
 
 
 class EditorStatus(Protocol):
-    """Interface to the editor's status and diagnostics. `shown` converts paths for display."""
+    """Interface to the editor's status and diagnostics. `shown` converts a path for display."""
 
     def situation(self, shown: Callable[[str], str]) -> str:
         """Return one line about the editor's state; "" if nothing is known."""

@@ -1,7 +1,7 @@
 """Pure: fuzzy search in paths.
 
-A path matches if it contains the letters in their order. A match in the file name ranks before a match in a folder,
-adjacent letters before scattered ones, and the beginning of a word before its middle.
+A path matches if it contains the letters of the query in the same order. A match in the file name ranks before a
+match in a folder name, adjacent letters before scattered letters, and the beginning of a word before its middle.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from heapq import nsmallest
 _WORD_START = re.compile(r"(?:^|[^0-9A-Za-z])[0-9A-Za-z]|(?<=[a-z0-9])[A-Z]")
 
 MAX_APART = 20_000
-"""Maximum number of paths with scattered letters that are ranked, the shortest ones, because ranking is slow."""
+"""Only this many paths with scattered letters are ranked (the shortest paths), because ranking is slow."""
 
 Rank = tuple[int, bool, int, str]
 

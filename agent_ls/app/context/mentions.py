@@ -21,9 +21,7 @@ from agent_ls.loop.seams import Clock
 MAX_FILES = 300_000
 FRESH_MS = 3_000  # while the user types; a new file is offered soon
 LISTING_SHARE = 10
-"""A list is renewed at the earliest after this many times the time that it took, so that large folders are listed less
-often.
-"""
+"""A folder is listed again only after this multiple of its last listing time, because large folders take long."""
 MORE = 20
 FIRST_WAIT_S = 2.0
 """How long to wait for the first list of a folder. If listing takes longer, a later request gets the list."""

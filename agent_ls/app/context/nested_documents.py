@@ -1,4 +1,4 @@
-"""Implements NestedDocuments: instruction files below the working directory, given with the first call there."""
+"""Implements NestedDocuments: give the model instruction files of subfolders with its first call in a subfolder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agent_ls.profiles.project_docs import (
 )
 
 MAX_FOLDERS = 500
-"""Folders that are looked at in a session; each costs some failing reads."""
+"""Maximum number of folders searched in a session, because each search tries several missing files."""
 
 
 class SessionDocuments:
@@ -27,8 +27,8 @@ class SessionDocuments:
     removed it.
 
     `project` returns the files of the project, bounded to its root. `trusted` returns whether the workspace is trusted.
-    `size` returns the bytes of instructions that the system prompt has already. `known` are files that the main agent
-    was given in an earlier process; `keep` stores all of them.
+    `size` returns the bytes of instructions that the system prompt already contains. `known` are files that the main
+    agent got in an earlier process. `keep` stores the names of all files that the main agent got.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class SessionDocuments:
         self._keep = keep
         self._given: dict[str, set[str]] = {"": set(known)}
         self._looked: set[tuple[str, str]] = set()
-        self._used: dict[str, int] = {}  # bytes of what the agents were given, by path
+        self._used: dict[str, int] = {}  # bytes of the instructions that agents got, by path
         self._root = ""
 
     async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
-        """Return the instructions for these files that the agent has not been given yet, "" for none."""
+        """Return the instructions for these files that the agent has not got yet; "" for none."""
         environment = await self._project()
         rules = ntpath if environment.platform() == "windows" else posixpath
         root = self._root = self._root or await find_git_root(environment) or environment.working_directory()

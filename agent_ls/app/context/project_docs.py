@@ -1,7 +1,7 @@
 """The instruction files of a project, read again only when one of the searched paths has changed.
 
-They are needed at the start of each input. On a local disk, one check covers all paths at once, instead of
-a thread for each path.
+The files are needed at the start of each turn. On a local disk, one check in a thread covers all paths, instead
+of one thread for each path.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.profiles.project_docs import ProjectDocument, find_project_documents
 
 YOUNG_NS = 2_000_000_000
-"""A file changed this shortly before the check may change again without a new time stamp."""
+"""A file that changed less than this before a check may change again without getting a new time stamp."""
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedDocuments:
-    """Documents and the paths that were searched. A value True means that only the existence of the path counts.
+    """Documents and the paths that were searched. For a path with the value True, only its existence matters.
 
-    `facts` are the stamps of the paths from before the documents were read; None if unknown.
+    `facts` are the stamps that the paths had before the documents were read; None if unknown.
     """
 
     documents: tuple[ProjectDocument, ...]
@@ -81,7 +81,7 @@ class KnownDocuments:
 
 
 class _Noting(ForwardingEnvironment):
-    """Environment wrapper that notes which paths are read, and the ignore files next to them."""
+    """Environment wrapper that records which paths are read, and the ignore files next to these paths."""
 
     def __init__(self, inner: ExecutionEnvironment) -> None:
         super().__init__(inner)

@@ -1,4 +1,4 @@
-"""Implements the interface PromptSource: the layers of the system prompt, with facts from the session's start."""
+"""Implements the interface PromptSource: the layers of the system prompt, with facts of the session's start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from agent_ls.profiles.git_snapshot import GitSnapshot, find_git_root
 from agent_ls.profiles.project_docs import ProjectDocument, build_documents_layer, build_folders_layer
 
 EARLY_FACTS_MS = 60_000
-"""Facts that were gathered before the first message are used for it if they are not older."""
+"""Maximum age of facts that were gathered early; the first message gathers older facts again."""
 
 
 async def none_beside() -> Mapping[str, ExecutionEnvironment]:
@@ -39,9 +39,9 @@ class PromptWorkspace:
     """The workspace that system prompts describe.
 
     - `quiet`: the environment that is queried for facts, without displaying commands to the user.
-    - `files`: project documents are read from it, up to the project's root, which may be above the working
-      folder. A symbolic link that leaves the project is not followed.
-    - `trusted`: returns whether the workspace is trusted; may ask the user at the start of an input.
+    - `files`: the environment from which project documents are read, up to the project's root. The root may be
+      above the working folder. A symbolic link that leaves the project is not followed.
+    - `trusted`: returns whether the workspace is trusted; may ask the user at the start of a turn.
     - `others`: returns the other trusted workspace folders, by path.
     - `open_documents`: versions of open documents, as in KnownDocuments.
     - `bounds`: returns the path policy of a folder; blocks.
@@ -58,8 +58,8 @@ class PromptWorkspace:
 class SessionPrompts:
     """Builds the system prompts of one session.
 
-    - `facts`: facts that the session's log has; `keep` stores new ones. A resumed session keeps the facts of
-      its start.
+    - `facts`: facts from the session's log; `keep` stores new facts. A resumed session uses the facts from its
+      first start.
     - `skills`: returns the list of skills for a context window of the given size.
     - `now_ms`: a monotonic clock.
     """
@@ -87,7 +87,7 @@ class SessionPrompts:
         """Bytes of the project documents at the last input."""
 
     async def gather_early(self) -> None:
-        """Gather the facts of a trusted workspace before the first message, which would wait for them."""
+        """Gather the facts of a trusted workspace early, so that the first message need not wait for them."""
         async with self._gathering:
             if self._facts is None and self._early is None:
                 facts = await self._gather(trusted=True)
@@ -98,7 +98,7 @@ class SessionPrompts:
         return await gather_environment_facts(self._quiet, today=today, trusted=trusted)
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        """Return the documents layer. `environment` is not read, because it ends at the working folder."""
+        """Return the documents layer. `environment` is unused, because it cannot read above the working folder."""
         trusted = await self._workspace.trusted()
         beside = await self._workspace.others()
         family = profile.project_documents
@@ -159,7 +159,7 @@ def facts_to_json(facts: EnvironmentFacts) -> dict[str, Any]:
 
 
 def facts_from_json(raw: object) -> EnvironmentFacts | None:
-    """Parse stored facts; None if they are incomplete, so that they are gathered again."""
+    """Parse stored facts; None if a fact is missing, so that the caller gathers all facts again."""
     if not isinstance(raw, Mapping):
         return None
     try:
