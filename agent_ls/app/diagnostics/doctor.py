@@ -1,7 +1,6 @@
-"""Check each requirement of agent-ls: report whether it is met, and how to fix it if not.
+"""Check each requirement of agent-ls: report whether it is met, or else how to meet it.
 
-Nothing is changed and no key is printed. Providers are contacted only on request, and only those that are
-configured.
+Nothing is changed and no key is printed. Only configured providers are contacted, and only on request.
 """
 
 from __future__ import annotations
@@ -74,9 +73,9 @@ _VERSION = re.compile(r"(\d+(?:\.\d+)+|\b\d{4}\b)")
 
 
 async def examine(*, asks_providers: bool, settings: Settings | None = None) -> list[DoctorFinding]:
-    """Return all findings in display order. Never raises if something is missing.
+    """Return all findings in display order. A missing program or file never raises an exception.
 
-    `settings` are the editor's settings, if they are known here.
+    `settings` are the editor's settings; None if they are unknown.
     """
     credentials = load_credentials()
     settings = settings or Settings()
@@ -115,7 +114,7 @@ def _system() -> Iterator[DoctorFinding]:
 
 
 def windows() -> Iterator[DoctorFinding]:
-    """Report the features that are missing on Windows (H19). The sandbox finding reports its own state."""
+    """Report the features that are missing on Windows (H19), except the sandbox, which has its own finding."""
     for subject, text in _WINDOWS:
         yield DoctorFinding(
             subject, "note", f"Windows: {text}", "see `agent-ls docs security-details systems`"
@@ -176,7 +175,7 @@ def _state() -> DoctorFinding:
 
 
 def _kept_keys() -> Iterator[DoctorFinding]:
-    """Report stored keys that other users may read, because a folder was made accessible or a file was copied."""
+    """Report stored keys that other users can read, for example after the folder's mode was changed."""
     file = state_folder() / "keys.json"
     try:
         mode = file.stat().st_mode & 0o777
@@ -300,8 +299,9 @@ def _keys(credentials: Credentials) -> DoctorFinding:
 
 
 def _misnamed(credentials: Credentials) -> Iterator[DoctorFinding]:
-    """Report a key in a variable that nothing reads, for a provider without a key. Names the variable, never
-    its value.
+    """Report a misnamed environment variable that probably contains the key of a provider without a key.
+
+    The report names the variable, never its value.
     """
     missing = {key_variable(name) for name in VARIABLES if not credentials.secret(name)}
     for name, variable in find_misnamed_keys(sorted(os.environ)):

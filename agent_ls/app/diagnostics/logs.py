@@ -1,4 +1,4 @@
-"""The log of this process: a file in the user's state folder, written by a separate thread, without keys.
+"""The log of this process: a file in the user's state folder, written by a separate thread. Keys are removed.
 
 It contains figures of each session (loop/events/figures.py) and errors. Only the server and `agent-ls exec`
 write it; a program that uses the library configures its own logging.
@@ -36,9 +36,9 @@ def log_path(folder: Path | None = None) -> Path:
 
 
 def start_log(level: LogLevel, known: Known, folder: Path | None = None) -> None:
-    """Start logging. Later calls only change the level. Warnings and errors also go to stderr, which editors keep.
+    """Start logging; later calls only change the level. Also write warnings and errors to stderr.
 
-    If the file cannot be written, this is reported once on stderr.
+    A failure to write the file is reported once on stderr.
     """
     logger = logging.getLogger(LOGGER)
     logger.setLevel(level.upper())
@@ -80,9 +80,9 @@ class _Plain(logging.Formatter):
 
 
 class _Listener(QueueListener):
-    """Writes messages in batches; warnings and errors at once.
+    """Writes messages in batches, but warnings and errors at once.
 
-    Each time this thread wakes up it takes the interpreter lock from the event loop, in the middle of a turn.
+    Batches wake this thread less often. Each wake-up takes the interpreter lock from the event loop.
     """
 
     queue: SimpleQueue[logging.LogRecord]

@@ -1,4 +1,4 @@
-"""Check a place for `agent-ls doctor --on PLACE`: the connection, the folder, Python, git and ripgrep there."""
+"""Check a remote place for `agent-ls doctor --on PLACE`: its connection, folder, Python, git and ripgrep."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _PROGRAMS = (
 
 
 async def examine_place(place: Place, environ: Mapping[str, str] | None = None) -> Sequence[DoctorFinding]:
-    """Connect to a place, and check what sessions need there. Changes nothing except the copy of agent-ls in
-    ~/.cache.
+    """Connect to a remote place, and check the requirements of sessions on it.
+
+    Changes nothing there except the copy of agent-ls in ~/.cache.
     """
     host = FarHost(place, lambda: os.environ if environ is None else environ)
     environment = FarEnvironment(host, lambda: EndConfig(place.path))

@@ -34,7 +34,7 @@ def _unusable(config: ServerConfig, values: Values) -> Iterator[DoctorFinding]:
     if isinstance(target, StdioTarget) and not shutil.which(
         os.path.expanduser(target.command), path=_path(target)
     ):
-        if os.sep not in target.command:  # others are relative to a folder that is known at the start only
+        if os.sep not in target.command:  # a relative path needs the server's folder, known at its start
             hint = f"install {target.command}, or write its whole path as `command`"
             yield DoctorFinding("mcp", "note", f"{where}: {target.command} is not found on PATH", hint)
 
@@ -44,7 +44,7 @@ def _path(target: StdioTarget) -> str | None:
 
 
 def _unread(folder: Path, settings: Settings, *, is_trusted: bool) -> Iterator[DoctorFinding]:
-    """Name a project's files of servers that count only once its folder is trusted. Nothing in them is read."""
+    """Name the MCP server files of an untrusted project. They are ignored until the user trusts its folder."""
     present = [name for name in PROJECT_FILES if (folder / name).exists()]
     if present and settings.mcp.project_files and not is_trusted:
         text = f"{', '.join(present)}: not read, because you have not trusted {folder}"

@@ -1,6 +1,6 @@
 """Check the files of skills, commands, kinds of subagents and hooks for `agent-ls doctor`. Runs nothing.
 
-Each finding names the file, the entry in it, and what to do.
+Each finding names the file, the entry in the file, and what to do.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def _links(settings: Settings, state: str, project: str | None) -> Iterator[DoctorFinding]:
-    """Yield links that lead out of a folder of skills, commands or kinds of subagents: they are not followed."""
+    """Report symbolic links that leave a folder of skills, commands or subagents, because they are not followed."""
     places = {
         place.folder: None
         for find in (find_places, find_agent_places)
@@ -106,7 +106,7 @@ def _link(path: str) -> DoctorFinding:
 
 
 def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[DoctorFinding]:
-    """Yield files with hooks of other agents that are not read."""
+    """Report hook files of other agents that agent-ls does not read."""
     paths = [os.path.join(project, path) for path in _FOREIGN_HOOKS] if project else []
     paths += sorted(map(str, Path(project, ".github", "hooks").glob("*.json"))) if project else []
     if not settings.hooks.foreign:
@@ -130,7 +130,7 @@ def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[DoctorFi
 
 
 def _unread(folder: str) -> Iterator[DoctorFinding]:
-    """Name a project's files that count only once its folder is trusted. Nothing in them is read."""
+    """Name the files of an untrusted project. They are ignored until the user trusts its folder."""
     names = (os.path.join(".agent-ls", "hooks.json"), *(path for path, _ in PROJECT_FOLDERS))
     if found := [name for name in names if os.path.exists(os.path.join(folder, name))]:
         text = f"{', '.join(dict.fromkeys(found))}: not read, because you have not trusted {folder}"
@@ -144,8 +144,9 @@ def _pattern(hook: Hook) -> str:
 
 
 def _can_match(hook: Hook) -> bool:
-    """Return whether a matcher can match a built-in tool. True if it names a tool of an MCP server, which is unknown
-    here.
+    """Return whether a hook's matcher can match a built-in tool.
+
+    True if the matcher names a tool of an MCP server, because these tools are unknown here.
     """
     names = {name for kind, others in CLAUDE_NAMES.items() for name in (kind, *others)}
     return hook.matcher is None or "__" in hook.matcher.pattern or hook.matches((*names, *_OTHER_TOOLS))
