@@ -1,1 +1,1 @@
-"""Reading of git repositories, without running a program that a repository names."""
+"""Read git repositories without running a program that a repository's settings name."""

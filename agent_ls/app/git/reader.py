@@ -1,7 +1,7 @@
-"""Read differences and commits by git, without running a program that the repository names.
+"""Read diffs and commits with git, without running a program that the repository's settings name.
 
-External diffs, text converters, hooks and monitors are off. A filter cannot be switched off: callers refuse a
-repository whose settings name one (app/permissions/git_look.py).
+External diffs, text converters, hooks and monitors are off. A filter cannot be switched off, so callers refuse
+a repository with a filter in its settings (app/permissions/git_look.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agent_ls.profiles.git_snapshot import GIT_ENVIRONMENT, HARDENED_GIT
 
 TIMEOUT_MS = 30_000
 MAX_OMITTED_FILES = 200
-"""More files that must not be read than this are too many to exclude by name."""
+"""Maximum number of files that a git command can exclude by name."""
 
 PLAIN = (
     "--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=all", "--relative",
@@ -43,7 +43,7 @@ class GitReader:
     folder: str
 
     async def changed_names(self, *command: str) -> Sequence[str]:
-        """Return the names of the files that `diff` or `show` with these words would show, with both ends of a move."""
+        """Return the names of the files in the output of `diff` or `show` with these words; a move gives both names."""
         return _names(await self.output(command[0], *PLAIN, *_NAMES, *command[1:]))
 
     async def new_names(self) -> Sequence[str]:
@@ -56,7 +56,7 @@ class GitReader:
         return await self.output(command[0], *PLAIN, "--find-renames", *command[1:], "--", *excluded)
 
     async def lines(self, *command: str) -> Sequence[str]:
-        """Return the lines of the output; none if the command failed, such as a log before the first commit."""
+        """Return the lines of a command's output; empty if the command fails (`git log` before the first commit)."""
         try:
             return [line for line in (await self.output(*command)).split("\n") if line]
         except GitFailedError:
@@ -79,5 +79,5 @@ class GitReader:
 
 
 def _names(found: str) -> Sequence[str]:
-    """Split the output of a command with `-z`; a line break follows the format of a commit."""
+    """Split the output of a command with `-z` into names, and remove the line break after a commit's header."""
     return tuple(name for part in found.split("\0") if (name := part.removeprefix("\n")))
