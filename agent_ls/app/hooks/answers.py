@@ -1,4 +1,4 @@
-"""Parse the answers of hooks, and combine several answers into one decision. Pure: no input or output."""
+"""Parse the output of hooks, and combine several results into one decision. Pure: no I/O."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ STOP_EXIT_CODE = 2
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """The answer of one hook. `problem` says why there is no answer: the hook failed, took too long, or did not print
-    a JSON object.
+    """The parsed result of one hook. `problem` says why there is no result: the hook failed, took too long, or did
+    not print a JSON object.
 
-    `decision` is about a tool call. `blocks`: the event must not proceed. `reason` is for the
-    model, `message` for the user, `context` for the model in addition.
+    `decision` applies to a tool call. `blocks`: the event must not proceed. `reason` and `context` are sent to the
+    model, `message` to the user.
     """
 
     decision: Literal["", "allow", "ask", "deny"] = ""
@@ -31,7 +31,7 @@ class HookAnswer:
 
 
 def parse_answer(exit_code: int, stdout: str, stderr: str) -> HookAnswer:
-    """Return the answer of a hook that has ended by itself.
+    """Return the result of a hook process that has exited without a timeout.
 
     Exit code 2 blocks the event, with standard error as the reason. Any other code except 0 is a failure of the hook.
     """
@@ -79,9 +79,9 @@ def _answer(read: Mapping[str, Any]) -> HookAnswer:
 
 
 def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:
-    """Return the most restrictive of several answers about a call. A hook that failed makes it ask.
+    """Return the most restrictive of several hook results about a call. If a hook failed, the user is asked.
 
-    `allow` has no effect: policy still decides.
+    The decision `allow` has no effect, because the policy still checks the call.
     """
     for answer in answers:
         if answer.decision == "deny":

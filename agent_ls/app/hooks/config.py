@@ -43,8 +43,8 @@ Origin: TypeAlias = Literal["user", "project"]
 class Hook:
     """One command for one event. `matcher` matches whole names of tools; None matches all.
 
-    `digest` covers the command and the script that its first word names; the user's confirmation of a project's hook
-    is stored with it.
+    `digest` is a hash of the command and of the files that its words name. The user's confirmation of a project's
+    hook is valid only for this digest.
     """
 
     event: str
@@ -68,7 +68,10 @@ class FoundHooks:
 
 
 def load_hooks(settings: HookSettings, state: str, workspace: str | None) -> FoundHooks:
-    """Return the hooks of the user, and those of a trusted `workspace` unless it is None, confirmed or not. Blocks."""
+    """Return the user's hooks, and all hooks of the trusted `workspace` (None: no workspace). Blocks.
+
+    Hooks of the workspace are returned even if the user has not confirmed them.
+    """
     if not settings.enabled:
         return FoundHooks()
     hooks: list[Hook] = []

@@ -1,4 +1,4 @@
-"""Read and write the file in the state folder that lists the project hooks which the user confirmed."""
+"""Read and write the file in the state folder that lists the project hooks confirmed by the user."""
 
 from __future__ import annotations
 

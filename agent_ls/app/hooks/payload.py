@@ -27,7 +27,7 @@ def tool_names(call: HookedCall) -> Sequence[str]:
 def payload(
     event: str, *, session_id: str, transcript: str, folder: str, mode: str, rows: Mapping[str, Any]
 ) -> str:
-    """Return the JSON of one event. Fields that all events have occur twice: in snake_case and in camelCase."""
+    """Return the JSON of one event. Fields common to all events are written twice: in snake_case and in camelCase."""
     common = {
         "session_id": session_id,
         "transcript_path": transcript,
@@ -40,7 +40,7 @@ def payload(
 
 
 def call_rows(call: HookedCall) -> dict[str, Any]:
-    """Return the fields of an event about a tool call. A path is also in `file_path`, the name that most hooks read."""
+    """Return the fields of an event about a tool call. A path is repeated as `file_path`, which most hooks read."""
     given = dict(call.arguments)
     path = given.get("file_path", given.get("path", given.get("absolute_path")))
     more = {"file_path": path} if isinstance(path, str) else {}

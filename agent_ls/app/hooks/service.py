@@ -1,4 +1,4 @@
-"""The hooks of one session: runs them at their events, combines their answers, and reports failures."""
+"""Run the hooks of one session at their events, combine the hooks' results, and report failures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from agent_ls.loop.events.types import RecordedEvent, Warning
 logger = logging.getLogger(__name__)
 
 RunCommand: TypeAlias = Callable[[str, CommandOptions, str], Awaitable[ExecResult]]
-"""Runs a command with the content of a file, named last, as its standard input."""
+"""Runs a command. The last argument is the path of the file to use as standard input."""
 _OF_CALLS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 _OBSERVED = {
     b'"kind":"approval_requested"': "approval_requested",
@@ -42,9 +42,9 @@ _OBSERVED = {
 
 @dataclass(frozen=True, slots=True)
 class HookedSession:
-    """The session, as its hooks get it in their input. `transcript` is its log.
+    """Data about the session that its hooks get as input. `transcript` is the path of the session's log.
 
-    `is_trusted` returns whether the project's files may be used now (it blocks).
+    `is_trusted` returns whether the user trusts the project's files now; it blocks.
     """
 
     session_id: str
@@ -56,10 +56,10 @@ class HookedSession:
 
 @dataclass(frozen=True, slots=True)
 class HookActions:
-    """Actions that hooks lead to. `run` runs a command without a terminal; all processes that it started end with it.
+    """Actions that the hook service needs. `run` runs a command without a terminal, and ends its child processes.
 
-    `deny` refuses a pending approval with a reason. `start` runs a task next to the session. `emit` records an event,
-    `notify` sends the model a notice.
+    `deny` denies a pending approval with a reason. `start` runs a task concurrently with the session. `emit` records
+    an event, `notify` sends the model a notice.
     """
 
     run: RunCommand
@@ -70,7 +70,7 @@ class HookActions:
 
 
 class SessionHooks:
-    """Implements Hooks of the loop. `state` is the state folder."""
+    """Implements the interface Hooks of the agent loop. `state` is the path of the state folder."""
 
     def __init__(
         self,
@@ -87,13 +87,13 @@ class SessionHooks:
         self._settings = settings
         self._secrets = secrets
         self._hooks: Sequence[Hook] | None = None
-        """None until they are first read."""
+        """None until the hook files are first read."""
         self._has_begun = False
         self._reported: set[str] = set()
 
     @property
     def watches_calls(self) -> bool:
-        # The hooks have not been read yet, so there may be one.
+        # While the hooks have not been read, assume that a hook exists.
         return self._hooks is None or any(hook.event in _OF_CALLS for hook in self._hooks)
 
     # -- the events of the loop
@@ -132,7 +132,7 @@ class SessionHooks:
     # -- events that hooks cannot block
 
     def observe(self, encoded: bytes) -> None:
-        """Run the hooks of a recorded event next to the session. Must not raise."""
+        """Run the hooks of a recorded event concurrently with the session. Must not raise."""
         if not self._hooks:
             return
         kind = next((kind for mark, kind in _OBSERVED.items() if mark in encoded[:400]), "")
@@ -161,7 +161,7 @@ class SessionHooks:
             self._actions.start(run)
 
     async def _permission(self, request: Mapping[str, Any]) -> None:
-        """Run the hooks of an approval request: one may deny it while the user is asked. The first answer counts."""
+        """Run the hooks of an approval request while the user is asked. The first decision, by hook or user, counts."""
         names = (str(request.get("tool", "")),)
         rows = {
             "tool_name": names[0],
