@@ -1,4 +1,4 @@
-"""The last commits of a folder, offered by completion and cached while the user types."""
+"""The last commits of a folder for the completion of `@commit:`, cached while the user types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FRESH_MS = 3_000
 
 
 class RecentCommits:
-    """Lists commits. `environment` returns one that works in a folder."""
+    """Lists commits. `environment` returns the execution environment for a folder."""
 
     def __init__(
         self, environment: Callable[[str], ExecutionEnvironment], trust: WorkspaceTrust, clock: Clock
@@ -26,7 +26,7 @@ class RecentCommits:
         self._known: dict[str, tuple[int, Sequence[tuple[str, str]]]] = {}
 
     async def of(self, folder: str) -> Sequence[tuple[str, str]]:
-        """Return abbreviated ids and subjects; none in a folder that is not trusted."""
+        """Return abbreviated ids and subjects of commits; empty for an untrusted folder."""
         listed_ms, known = self._known.get(folder, (-FRESH_MS - 1, ()))
         if self._clock.monotonic_ms() - listed_ms <= FRESH_MS:
             return known

@@ -1,4 +1,4 @@
-"""Read diffs and commits of a repository for a mention, without running a program that the repository names."""
+"""Read diffs and commits of a repository for a mention, without running a program that its settings name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.profiles.git_snapshot import find_git_root, names_no_programs
 
 MAX_CHARS = 64 * 1024
-MAX_LISTED = 50  # new files and left out files that are named
+MAX_LISTED = 50  # maximum number of new files, and of omitted files, that are listed by name
 RECENT = 30  # commits that completion offers
 
 _REVISION = re.compile(r"[0-9A-Za-z][\w./~^@{}-]{0,199}")
@@ -39,7 +39,7 @@ async def check_git(folder: str, environment: ExecutionEnvironment, bounds: Path
     """Check that git may be run in a trusted folder.
 
     Raises:
-        MentionError: it is not a repository, or its settings may run programs.
+        MentionError: the folder is not a repository, or the repository's settings may run programs.
     """
     root = await find_git_root(environment)
     if not root:
@@ -67,8 +67,9 @@ async def recent_commits(environment: ExecutionEnvironment, folder: str) -> Sequ
 
 
 class GitMentions:
-    """Reads mentions in one folder, below which all paths are. `bounds` is the path policy: files that it denies, or
-    that need the user's approval, are left out.
+    """Reads git mentions in one folder. All paths are below this folder.
+
+    `bounds` is the path policy. Files that the policy denies, or that need the user's approval, are left out.
     """
 
     def __init__(self, folder: str, environment: ExecutionEnvironment, bounds: PathBounds) -> None:

@@ -1,7 +1,7 @@
 """Read the content of mentions for a message of one session, within the session's permissions.
 
-A mention that must not be read is refused with a sentence, and the message is not sent. A page, and a file about which
-the policy asks, is asked about like a call of the model.
+A mention that must not be read is refused with a sentence, and the message is not sent. The user is asked
+about a web page, and about a file that needs approval, as for a tool call of the model.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ SEND_AGAIN = "remove the mention, and send again"
 class SessionMentions:
     """Reads the mentions of one session.
 
-    `local` runs git, without showing it to the user; `files` reads files under the path policy `bounds`. `is_trusted`
-    asks the user about a folder that they have not decided about. `pages` returns None if fetching is switched off.
-    `turn_id` is that of the running turn, "" for none.
+    `local` runs git without displaying it to the user. `files` reads files under the path policy `bounds`.
+    `is_trusted` asks the user whether they trust the folder if they have not decided yet. `pages` returns None if
+    fetching is switched off. `turn_id` returns the id of the running turn, "" for none.
     """
 
     folder: str
@@ -76,7 +76,7 @@ class SessionMentions:
         """Read the mentions in the text of a message.
 
         Raises:
-            MentionError: one of them cannot be read, or must not be.
+            MentionError: a mention cannot be read, or the policy denies it.
         """
         found = [await self.read(mention) for mention in find_mentions(text, self.folder)]
         images = [image for one in found for image in one.images]
@@ -86,7 +86,7 @@ class SessionMentions:
         """Return the text and images of a mention. Keys are removed from the text.
 
         Raises:
-            MentionError: it does not exist, or must not be read.
+            MentionError: the mentioned object does not exist, or the policy denies it.
         """
         match mention:
             case DiffMention():
@@ -117,7 +117,7 @@ class SessionMentions:
         """Check that the effect is allowed; ask the user if the policy says so.
 
         Raises:
-            MentionError: it is denied.
+            MentionError: the policy or the user denies the effect.
         """
         question = ApprovalQuestion("", self.turn_id(), tool, what, effect, category="read")
         decision = await self.approver.decide(question)
@@ -148,10 +148,10 @@ class SessionMentions:
         )
 
     async def _located(self, language: LanguageHost, mention: SymbolMention) -> Symbol:
-        """Return the symbol with all its lines. A list of the workspace's symbols often has only their first line.
+        """Return the symbol with its full range, because workspace symbols often have only their first line.
 
         Raises:
-            NoAnswerError: no language server knows it.
+            NoAnswerError: no language server knows the symbol.
         """
         name, path, line, end_line = mention.name, mention.path, mention.line, mention.end_line
         if not path:
@@ -237,7 +237,7 @@ class SessionMentions:
         try:
             await anyio.to_thread.run_sync(self.bounds.demand_readable, path)
         except (OutsideBoundsError, PathNotFoundError):
-            pass  # the model is asked about it when it reads the file
+            pass  # the user is asked when the model reads the file
         except AccessDeniedError as error:
             raise MentionError(f"{path} is not attached: {_reason(error, path)}", SEND_AGAIN) from None
         if is_folder or not path.lower().endswith(IMAGE_NAMES):

@@ -31,8 +31,8 @@ _NAMED: dict[str, Callable[[str], Mention]] = {
 
 
 def find_mentions(text: str, folder: str) -> Iterator[Mention]:
-    """Yield each mention once, in the order of the text. Other files and folders are left out: their names are in
-    the text. Paths are relative to `folder`.
+    """Yield each mention once, in the order of the text. Files that are not images, and folders, are left out:
+    the text already names them. Paths are relative to `folder`.
     """
     words = (word.rstrip(_END) for word in _WORD.findall(text))
     yield from dict.fromkeys(found for word in words if (found := _mention(word, folder)))

@@ -14,7 +14,7 @@ from agent_ls.llm.messages import ImagePart
 class SymbolMention:
     """A symbol of the editor's language servers. `path` "": search the workspace for the name.
 
-    `line` and `end_line` count from 0; they say which of several symbols with this name is meant.
+    `line` and `end_line` (from 0) select one of several symbols with the same name.
     """
 
     name: str
@@ -25,21 +25,21 @@ class SymbolMention:
 
 @dataclass(frozen=True, slots=True)
 class DiffMention:
-    """Changes since the last commit; with `is_staged` only what the next commit would contain."""
+    """Changes since the last commit. `is_staged`: only the staged changes."""
 
     is_staged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CommitMention:
-    """A commit, named by anything that git resolves to one."""
+    """A commit, named by any revision that git resolves to a commit."""
 
     revision: str
 
 
 @dataclass(frozen=True, slots=True)
 class TerminalMention:
-    """The end of a terminal's text: `text` as the client has it, or the output of the background process `name`."""
+    """The last lines of a terminal: `text` from the client, or else the output of the background process `name`."""
 
     name: str
     text: str | None = None
@@ -47,7 +47,7 @@ class TerminalMention:
 
 @dataclass(frozen=True, slots=True)
 class PageMention:
-    """A page of the web. The user is asked about it as about a call of web_fetch."""
+    """A web page. The user is asked for approval as for a call of the tool web_fetch."""
 
     url: str
 
