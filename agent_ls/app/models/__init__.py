@@ -1,1 +1,1 @@
-"""Models: which exist, which one a session uses, and the keys to reach them."""
+"""Models: list the available models, choose the model of a session, and store API keys."""

@@ -1,4 +1,4 @@
-"""Check files of certificate authorities: whether they are usable, and when they expire. Blocks."""
+"""Check whether files of certificate authorities are usable, and when their certificates expire. Blocks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Authorities:
-    """Result for one file.
+    """Result of checking one file of certificate authorities.
 
-    `problem` "": all certificates are usable and do not expire soon. `is_useless`: none is usable.
+    `problem` "": all certificates are usable and do not expire soon. `is_useless`: no certificate is usable.
     """
 
     text: str

@@ -14,7 +14,7 @@ from agent_ls.app.settings.state_folder import state_folder, write_private
 class Choice:
     """A remembered model.
 
-    `context_tokens` is the size that the server reported, or 0. Both names "": no choice.
+    `context_tokens` is the size that the server reported, or 0. If both names are "", the user has not chosen a model.
     """
 
     provider: str = ""
@@ -23,7 +23,7 @@ class Choice:
 
 
 def remembered(folder: Path | None = None) -> Choice:
-    """Return the stored choice; an empty one if there is none. `folder` None: the user's state folder."""
+    """Return the stored choice, or an empty choice. `folder` None: the user's state folder."""
     try:
         found = json.loads(_path(folder).read_text(encoding="utf-8"))
         return Choice(str(found["provider"]), str(found["model"]), int(found["context_tokens"]))
@@ -35,7 +35,7 @@ def remember(choice: Choice, folder: Path | None = None) -> None:
     """Store the choice.
 
     Raises:
-        AppError: it cannot be written.
+        AppError: the file cannot be written.
     """
     try:
         write_private(_path(folder), json.dumps(asdict(choice)) + "\n")

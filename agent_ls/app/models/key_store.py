@@ -1,7 +1,7 @@
 """Store API keys between starts: in the system's keyring, or in a file if there is no keyring (H16).
 
-A key in the environment takes precedence over a stored one, and a key from the editor (agent/setCredential) over
-both. `keys.json` in the state folder lists the providers; without a keyring it also contains their keys.
+A key from the editor (agent/setCredential) takes precedence over a key in the environment, which takes precedence
+over a stored key. `keys.json` in the state folder lists the providers; without a keyring it also contains their keys.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class KeyStore(SecretStore):
         super().__init__(path, ring, _ABOUT, ", or set the provider's variable")
 
     def set(self, provider: str, secret: str) -> StoredKey:
-        """Store the key of a provider, replacing an older one, and return where it is stored.
+        """Store the key of a provider, replacing an older key. Return where the key is stored.
 
         Raises:
             BadChoiceError: the provider is unknown, or the key is malformed. The message never contains the key.
@@ -55,7 +55,7 @@ def protect_keys() -> None:
 def load_credentials(
     environ: Mapping[str, str] | None = None, folder: Path | None = None, ring: Ring | None = None
 ) -> Credentials:
-    """Return the keys of the environment, and the stored keys of providers that have none there."""
+    """Return the keys from the environment, and stored keys for providers without a key in the environment."""
     found = Credentials.from_environment(environ)
     for provider, secret in KeyStore(folder, ring).secrets().items():
         if not found.secret(provider):

@@ -1,4 +1,4 @@
-"""ADAPTER OtherModels: the models of the setting `models`."""
+"""Implements the interface OtherModels with the models of the setting `models`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from agent_ls.profiles.base import ProviderProfile
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredModels:
-    """`settings` returns the current settings, `profiles` the profile of a model with the session's tools."""
+    """The models of the settings. `settings` returns the current settings.
+
+    `profiles` returns the profile of a model, with the session's tools.
+    """
 
     settings: Callable[[], ModelSettings]
     models: ModelService

@@ -1,7 +1,7 @@
-"""Find the models that can be used now, by asking each configured provider for its list.
+"""Find the models that can be used now, by requesting the list of models from each configured provider.
 
-Local servers are searched on their usual ports only here, at the user's request: one GET without a key,
-with a timeout of 300 ms. They are listed with their address and used only if the user chooses them.
+At the user's request, local servers are searched on their usual ports: one GET without a key, with a timeout of
+300 ms. Local servers are listed with their address, and used only if the user chooses them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agent_ls.llm.providers.base import ListedModel
 LOCAL = tuple(name for name in KEYLESS if name != "compatible")
 ASK_S = 10.0
 SIZE_S = 1.0
-"""Seconds that a new session waits for a server to say how large its context is."""
+"""Seconds that a new session waits for a server to report its context size."""
 
 _BY_OWNER = {
     "llamacpp": "llama.cpp",
@@ -30,14 +30,15 @@ _BY_OWNER = {
     "organization_owner": "LM Studio",
     "sglang": "SGLang",
 }
-"""Servers by the `owned_by` of their models, with which they name themselves."""
+"""Display names of servers, by the value of `owned_by` in their lists of models."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReachedProvider:
-    """One provider. `problem` "": it answered, and `models` is its list. `address` "": it was not asked.
+    """Result of contacting one provider. `problem` "": the provider replied, and `models` is its list.
 
-    `is_guessed`: nobody set this server up; something answers at its usual port.
+    `address` "": the provider was not contacted. `is_guessed`: the server is not configured, but was found at its
+    usual port.
     """
 
     provider: str
@@ -49,14 +50,14 @@ class ReachedProvider:
 
     @property
     def says(self) -> str:
-        """Return the name that the server gives itself in its list of models; "" if it gives none."""
+        """Return the server's own name from its list of models; "" if the list has no name."""
         return next((_BY_OWNER[model.owner] for model in self.models if model.owner in _BY_OWNER), "")
 
 
 async def reach_all(
     credentials: Credentials, settings: Mapping[str, ConnectionSettings] | None = None
 ) -> tuple[ReachedProvider, ...]:
-    """Ask all providers at the same time; return them in their usual order. Never raises for one that fails."""
+    """Contact all providers concurrently; return them in their usual order. A failing provider does not raise."""
     told = settings or {}
     found: dict[str, ReachedProvider] = {}
 
@@ -72,7 +73,7 @@ async def reach_all(
 async def look_around(
     credentials: Credentials, settings: Mapping[str, ConnectionSettings] | None = None
 ) -> tuple[ReachedProvider, ...]:
-    """Return servers without a key that answer, at the configured address, else at their usual ports."""
+    """Return the reachable servers that need no key, at the configured address or else at their usual ports."""
     told = settings or {}
     found: dict[str, ReachedProvider] = {}
 
@@ -90,7 +91,7 @@ async def look_around(
 async def ask_server(
     name: str, credentials: Credentials, settings: Mapping[str, ConnectionSettings]
 ) -> Sequence[ListedModel]:
-    """Return the models of a server without a key, with their sizes; empty if it does not answer at once."""
+    """Return the models, with context sizes, of a server that needs no key; empty if it does not reply in time."""
     found = ReachedProvider(name)
     with anyio.move_on_after(SIZE_S):
         found = await _reach(name, credentials, settings)

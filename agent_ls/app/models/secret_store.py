@@ -18,7 +18,7 @@ SERVICE = "agent-ls"
 
 
 class Ring(Protocol):
-    """The functions of the system's keyring that are used here, named as in the `keyring` package."""
+    """Interface to the system's keyring, with the functions' names in the `keyring` package."""
 
     def get_password(self, service: str, name: str) -> str | None: ...
     def set_password(self, service: str, name: str, secret: str) -> None: ...
@@ -27,7 +27,7 @@ class Ring(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """Where the key of a provider is stored, as a phrase; never the key."""
+    """A phrase that says where the key of a provider is stored. Never contains the key."""
 
     provider: str
     location: str
@@ -68,9 +68,9 @@ class SecretStore:
         return (*ringed, *filed)
 
     def put(self, name: str, secret: str) -> StoredKey:
-        """Store a secret, replacing an older one, and return where.
+        """Store a secret, replacing an older one. Return where the secret is stored.
 
-        Raises: AppError: it cannot be stored.
+        Raises: AppError: the secret cannot be stored.
         """
         self.remove(name)
         kept = self._read()
@@ -82,7 +82,7 @@ class SecretStore:
         return next(key for key in self.list_keys() if key.provider == name)
 
     def remove(self, name: str) -> bool:
-        """Delete a secret. Returns whether there was one.
+        """Delete a secret. Return whether the secret existed.
 
         Raises: AppError: the file cannot be written.
         """

@@ -70,9 +70,9 @@ def provider_title(provider: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProviderChoice:
-    """A provider that a session may use. `problem` "": it can be used now, with or without a key.
+    """A provider that a session may use. `problem` "": the provider can be used now, with or without a key.
 
-    `key_variable` "": it takes no key.
+    `key_variable` "": the provider takes no key.
     """
 
     id: str
@@ -84,10 +84,10 @@ class ProviderChoice:
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model of the catalogue. Prices are US dollars per million tokens; None is "not known".
+    """A model of the catalogue. Prices are US dollars per million tokens; None if unknown.
 
-    `is_default`: a session gets it if only its provider is chosen. `address` is the local server that listed
-    the model, "" for other models.
+    `is_default`: a session uses this model if only the provider is chosen. `address` is the address of the local
+    server that listed the model, "" for other models.
     """
 
     provider: str
@@ -107,9 +107,8 @@ class ModelService:
     """The models and providers of this process.
 
     `adapters` are the host's own providers, by name, and `profiles` the profiles of their models; an adapter
-    without a profile gets the one for Chat Completions servers. `options` apply to every profile, together with
-    the settings. `child_environ` is the environment of commands: the process's own, without variables that
-    contain a key.
+    without a profile gets the profile for Chat Completions servers. `options` and the settings apply to every
+    profile. `child_environ` is the environment of commands: the variables of this process except API keys.
     """
 
     def __init__(
@@ -138,7 +137,7 @@ class ModelService:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The tools that the host removed from every profile, by our names."""
+        """The tools that the host removed from every profile, by their names in agent-ls."""
         return self._options.without
 
     def change(self, settings: Settings) -> None:
@@ -160,8 +159,8 @@ class ModelService:
     def choose(self, provider: str | None, model: str | None) -> tuple[str, str]:
         """Return the provider and model of a session.
 
-        In this order: the given names, the settings, the model that the user chose earlier, the first provider
-        with a key. A key of an unsupported provider does not count.
+        The first that exists is used: the given names, the settings, the user's stored choice, the first provider
+        with a key. Keys of unsupported providers are ignored.
         """
         settings = self.settings
         named = provider or settings.provider
@@ -170,12 +169,12 @@ class ModelService:
             return named, model or (settings.model if named == settings.provider else "") or usual
         if self._chosen.provider:
             return self._chosen.provider, model or settings.model or self._chosen.model
-        # Without any key the session is still created; its first input then says what to do.
+        # Without any key the session is still created; its first message then returns an error with a hint.
         own = next((name for name in self._own if name != WALKTHROUGH), "anthropic")
         return self.client.default or own, model or settings.model
 
     async def choose_profile(self, provider: str | None, model: str | None) -> ProviderProfile:
-        """Choose the model of a new session and create its profile, with the context size that its server reports.
+        """Choose the model of a new session, and create its profile with the context size reported by the server.
 
         Raises:
             BadChoiceError
@@ -218,10 +217,10 @@ class ModelService:
         return make_profile(provider, model, options)
 
     def set_credential(self, provider: str, secret: str | None) -> None:
-        """Set a key in memory, used from the next model call on; None or blank removes it.
+        """Set a key in memory from the next model call on; a `secret` of None or blanks removes the key.
 
         Raises:
-            BadChoiceError: unknown provider, or not a valid key. The message never contains it.
+            BadChoiceError: unknown provider, or invalid key. The message never contains the key.
         """
         if provider not in supported_providers():
             known = ", ".join(supported_providers())
@@ -244,7 +243,7 @@ class ModelService:
         return tuple(map(self._provider, dict.fromkeys((*supported_providers(), *self._own))))
 
     def problem_of(self, provider: str) -> str:
-        """Return why a provider cannot be used now; "" if it can, or if it is unknown."""
+        """Return why a provider cannot be used now; "" for a usable or unknown provider."""
         is_known = provider in self._own or provider in supported_providers()
         return self._provider(provider).problem if is_known else ""
 
@@ -262,13 +261,13 @@ class ModelService:
         return ProviderChoice(provider, name, has_key, variable, problem)
 
     def has_model(self, provider: str, model: str) -> bool:
-        """Return whether a model of a provider is known here."""
+        """Return whether this service knows a model of a provider."""
         return any((choice.provider, choice.id) == (provider, model) for choice in self.models())
 
     def models(self) -> tuple[ModelChoice, ...]:
-        """Return the models of the catalogue, newest first for each provider. A provider may have more.
+        """Return the models of the catalogue, which may lack some models of a provider.
 
-        Providers that can be used now come first.
+        Sorted by provider (usable providers first), then newest first.
         """
         choices = []
         usable_first = sorted(self.providers(), key=lambda choice: bool(choice.problem))
@@ -284,9 +283,9 @@ class ModelService:
         return tuple(choices)
 
     async def look(self) -> tuple[ModelChoice, ...]:
-        """Return the models of servers without a key that answer now, on this machine or at a configured address.
+        """Return the models of reachable servers that need no key, on this machine or at a configured address.
 
-        Servers are only searched by this call, and used only if the user chooses one. Never raises.
+        This call only searches for servers; a server is used only if the user chooses it. Never raises.
         """
         from agent_ls.app.models.probe import look_around  # an editor calls this when its model picker opens
 
@@ -306,9 +305,9 @@ class ModelService:
         )
 
     async def learn_size(self, provider: str, model: str) -> None:
-        """Ask a server without a key for the size of its contexts, if the size for `model` is unknown. Never raises.
+        """Request the context size of `model` from a server that needs no key, if the size is unknown. Never raises.
 
-        A server that does not answer within a second is asked again by the next session.
+        If the server does not reply within a second, the next session repeats the request.
         """
         is_known = self._sizes.get(provider) or (provider, model) in self._told
         if is_known or provider not in KEYLESS or provider in self._own:
@@ -321,10 +320,10 @@ class ModelService:
         self._told |= {(provider, model.id): model.context_window_tokens or 0 for model in models}
 
     def remember(self, provider: str, model: str) -> None:
-        """Store this model as the default of new sessions, also after a restart. Blocks.
+        """Store this model as the default of new sessions. The default survives a restart. Blocks.
 
         Raises:
-            AppError: it cannot be written.
+            AppError: the file cannot be written.
         """
         choice = Choice(provider, model, self._told.get((provider, model), 0))
         remember(choice, self._state_dir)
@@ -335,8 +334,7 @@ class ModelService:
 
 
 def server_title(reached: ReachedProvider) -> str:
-    """Return the display name of a server that answered: the name that it reports, not the usual owner of its
-    port."""
+    """Return the display name of a reachable server: its reported name, not the name usual for its port."""
     title = provider_title(reached.provider)
     if reached.says:
         return title if title.startswith(reached.says) else f"{reached.says}, at the address of {title}"
@@ -344,13 +342,13 @@ def server_title(reached: ReachedProvider) -> str:
 
 
 def _other_server(reached: ReachedProvider) -> str:
-    """Return " (vLLM)" for a server that names itself otherwise than the owner of its port."""
+    """Return a suffix such as " (vLLM)" if the server's own name differs from the name usual for its port."""
     title = provider_title(reached.provider)
     return f" ({reached.says})" if reached.says and not title.startswith(reached.says) else ""
 
 
 def _own_profile(name: str, own: OwnProfile, model: str, options: ProfileOptions) -> ProviderProfile:
-    """Return a copy of a host's profile under this name, with its own tool registry and the optional parts."""
+    """Return a copy of a host's profile with the provider `name`, a separate tool registry, and `options`."""
     profile = replace(own, model=model or own.model) if isinstance(own, ProviderProfile) else own(model)
     profile = replace(
         profile,
@@ -358,7 +356,7 @@ def _own_profile(name: str, own: OwnProfile, model: str, options: ProfileOptions
         registry=profile.registry.copy(),
         base_prompt=options.base_prompt or profile.base_prompt,
     )
-    # Its tools are the host's choice; a setting can only add tools that are off by default.
+    # The host chooses the profile's tools; a setting can only add tools that are off by default.
     added = replace(options, plan=False, ask_user=False, subagents=False)
     return with_optional_tools(profile, added)
 
@@ -416,7 +414,7 @@ def make_profile(provider: str, model: str, options: ProfileOptions = DEFAULT_OP
     """Create a profile. `model` "" is the provider's default.
 
     Raises:
-        BadChoiceError: unknown provider, or it has no default model and none was given.
+        BadChoiceError: the provider is unknown, or no model was given and the provider has no default model.
     """
     try:
         if provider == WALKTHROUGH:

@@ -1,4 +1,4 @@
-"""Prepare in threads what the first input of a process would otherwise wait for."""
+"""Prepare the client, tool definitions and event codecs early, so that the first turn of a process starts faster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_ls.loop.events import codec as event_codec
 
 
 async def warm_up(client: Client, provider: str, model: str) -> None:
-    """Prepare for a first session with this model. Never raises; may be cancelled at any time."""
+    """Preload the code for a first session with this model. Never raises; may be cancelled at any time."""
     await client.prepare(provider)
     await to_thread.run_sync(_tools, provider, model, abandon_on_cancel=True)
     # One at a time, because a thread that builds all of them would delay each step of a turn that has begun.
