@@ -1,11 +1,12 @@
-"""Empty folders in the place of absent names while a sandboxed command runs, so that the command cannot create them.
+"""Create empty folders for absent names while a sandboxed command runs, so that it cannot create these names.
 
 bubblewrap protects only paths that exist. Without a placeholder a command could create `.vscode/settings.json`, which
 a running editor reads at once.
 
-Several processes can run commands in one folder. Each holds a shared lock (flock) of the parent folder while it needs a
-placeholder there, and the last one removes it: bubblewrap does not start if a placeholder vanishes at that moment. The
-sticky bit distinguishes an empty placeholder from an empty folder of the user, also after its process was killed.
+Several processes can run commands in one folder. Each process holds a shared lock (flock) of the parent folder
+while it needs a placeholder in this folder. The last process removes the placeholder, because bubblewrap fails if a
+placeholder vanishes while it starts. The sticky bit distinguishes a placeholder from an empty folder of the user, even
+after the process that created the placeholder was killed.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from threading import Lock
 
 _MODE = 0o1755
 _LOCK_TRIES, _LOCK_WAIT_S = 100, 0.01
-"""A process that removes placeholders locks their folder for a moment."""
+"""Retries for the shared lock, because a process that removes placeholders briefly locks the parent folder."""
 
 _LOCK = Lock()
 
 
 @dataclass(slots=True)
 class _Parent:
-    """A folder in which running commands of this process need placeholders. `descriptor` holds its lock, -1: none."""
+    """A folder in which running commands of this process need placeholders. `descriptor` holds the lock; -1: none."""
 
     descriptor: int
     commands: int = 0
@@ -56,9 +57,9 @@ class Placeholders:
             return frozenset(name for parent in _PARENTS.values() for name in parent.names)
 
     def acquire(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Create an empty folder for each absent name. Return the placeholders, which `release` takes back.
+        """Create an empty folder for each absent name. Return the placeholders; pass them to `release` later.
 
-        A name whose parent folder does not exist gets none, and a folder of the user stays what it is.
+        Names without an existing parent folder get no placeholder. A folder of the user is not changed.
         """
         made = []
         with _LOCK:
@@ -76,7 +77,7 @@ class Placeholders:
         return tuple(made)
 
     def release(self, made: Sequence[str]) -> None:
-        """Remove the placeholders that no other command needs, also none of another process."""
+        """Remove the placeholders that no other command of any process needs."""
         with _LOCK:
             for folder in _parents(made):
                 parent = _PARENTS[folder]
@@ -86,7 +87,7 @@ class Placeholders:
                 del _PARENTS[folder]
                 if _is_last(parent.descriptor):
                     for name in filter(is_placeholder, parent.names):
-                        with suppress(OSError):  # the user put a file into it, or replaced it
+                        with suppress(OSError):  # the user put a file into the folder, or replaced the folder
                             os.rmdir(name)
                 _close(parent.descriptor)
 
@@ -96,7 +97,7 @@ def _parents(names: Sequence[str]) -> Sequence[str]:
 
 
 def _create(name: str) -> bool:
-    """Return whether the name is a placeholder now."""
+    """Create a placeholder for an absent name. Return whether the name is a placeholder now."""
     try:
         os.mkdir(name)
         os.chmod(name, _MODE)

@@ -1,4 +1,4 @@
-"""The sandbox of a session's commands: starting it, its limits, and running a command again without it.
+"""The sandbox of a session's commands: start the sandbox, compute its limits, and rerun a command outside it.
 
 Read-only commands are confined even without a sandbox. If a sandbox is configured but not available, every
 command needs approval instead.
@@ -36,8 +36,8 @@ from agent_ls.policy.places import Places
 class SessionSandbox:
     """Implements the interface Confinement: the configured sandbox, and the confinement of read-only commands.
 
-    `state` is the folder of keys, rules and sessions; `emit` records an event. `places` returns the session's
-    places. `replaced` is described at the class SandboxLimits.
+    `state` is the folder of keys, rules and sessions; `emit` records an event. `places` returns the paths that
+    the session may use. `replaced` is described at the class SandboxLimits.
     """
 
     settings: SandboxSettings
@@ -97,7 +97,7 @@ class SessionSandbox:
 
     def settle(self, inside: Inside) -> str:
         self._placeholders.release(inside.placeholders)
-        covered = {*inside.placeholders, *self._placeholders.held}  # what is there now comes from the user
+        covered = {*inside.placeholders, *self._placeholders.held}  # existing paths come from the user
         others = [place for place in inside.absent if place not in covered]
         made = [name for place in others if (name := _set_aside(place))]
         return SET_ASIDE.format(names=", ".join(made)) if made else ""
@@ -108,7 +108,7 @@ class SessionSandbox:
         self._temporary, self.sandbox = "", None
 
     def _limits(self) -> SandboxLimits:
-        """Return the current limits, because places to hide may have been created since."""
+        """Compute the limits again for each command, because paths to hide may have been created since the last."""
         if not self._temporary:
             self._temporary = os.path.realpath(tempfile.mkdtemp(prefix="agent-ls-tmp-"))
         limits = limits_of(self.settings, self.places(), self.state, self._temporary)
@@ -117,7 +117,7 @@ class SessionSandbox:
     def _looking_limits(self) -> SandboxLimits:
         """Return the limits of a read-only command.
 
-        In a sandbox it can read the temporary folder of other commands.
+        If a sandbox is configured, the command can read the temporary folder of other commands.
         """
         hidden = _hidden(self.places(), self.state)
         temporary = self._temporary if self.settings.enabled else ""
@@ -133,9 +133,9 @@ SET_ASIDE = (
 def _set_aside(place: str) -> str:
     """Rename a path that a command created, so that no tool uses it.
 
-    Return its new path; "" if there is none.
+    Return the new path; "" if the path does not exist.
     """
-    if not os.path.lexists(place) or is_placeholder(place):  # of another process
+    if not os.path.lexists(place) or is_placeholder(place):  # a placeholder of another process
         return ""
     aside = next(
         name
@@ -150,7 +150,7 @@ def _set_aside(place: str) -> str:
 
 
 def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: str) -> SandboxLimits:
-    """Return the limits for commands. Follows links, so it blocks."""
+    """Return the sandbox limits for commands. Blocks, because it follows symbolic links."""
     wanted = (*places.roots, *map(os.path.expanduser, settings.writable))
     writable = tuple(dict.fromkeys(os.path.realpath(place) for place in wanted if os.path.isdir(place)))
     guarded = [os.path.join(root, name) for root in writable for name in (*GUARDED_NAMES, *_GIT_REDIRECTS)]
@@ -170,11 +170,11 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
 
 _FOLDERS = tuple(f"{os.sep}{name}" for name in GUARDED_FOLDERS)
 _GIT_REDIRECTS = (".git/commondir", ".git/config.worktree")
-"""Files that make git take hooks and settings from another place."""
+"""Files that make git read hooks and settings from another folder."""
 
 
 def _between(roots: Sequence[str], places: Sequence[str]) -> Iterator[str]:
-    """Yield the folders between a root and each place, outermost first."""
+    """Yield the folders between a root and each path in `places`, outermost first."""
     for place in places:
         inner = [os.path.dirname(place)]
         while inner[-1] not in roots and any(_below(inner[-1], root) for root in roots):
@@ -190,14 +190,14 @@ class _Hidden(TypedDict):
 def _hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidden:
     """Return the existing files and folders to hide: credentials and the state folder.
 
-    A place that contains one of `roots` is not hidden.
+    A folder that contains one of `roots` is not hidden.
     """
     wanted = (place for place in places.denied_places() if place not in ACCOUNT_FILES)
     own_state = _around(os.path.realpath(state), places.worktree) if places.worktree else [state]
     found = [
         place
         for place in _there((*wanted, *own_state))
-        # A place that the user cannot open is closed to their commands as well.
+        # A path that the user cannot open is inaccessible to their commands as well.
         if (os.access(place, os.R_OK) or os.access(place, os.X_OK))
         and not any(_below(root, place) for root in roots)
     ]
@@ -242,10 +242,10 @@ def missing(why: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """Asks whether a command may run again without the limits at which it failed. `folder` is its base folder.
+    """Asks whether a command may run again without the limits that made it fail. `folder` is the command's base folder.
 
     Leaving the sandbox needs approval in every mode. To leave the confinement of read-only commands, the
-    policy judges the command again as one that may change something.
+    policy checks the command again as a command that may change something.
     """
 
     approver: Approver

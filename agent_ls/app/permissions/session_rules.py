@@ -1,4 +1,4 @@
-"""The permission rules of one session: for a turn, the session, its project or its user, with usage counts."""
+"""The permission rules that apply in one session (scopes: turn, session, project, user), with usage counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agent_ls.store.rules import RuleStore, StoredRule
 
 @dataclass(frozen=True, slots=True)
 class HeldRule:
-    """A rule as lists display it. `workspace` and the times are those of StoredRule."""
+    """A rule for display in lists. `workspace` and the times have the same meaning as in StoredRule."""
 
     id: str
     label: str
@@ -73,7 +73,7 @@ class SessionRules:
         self._turn_id = turn_id
 
     def add(self, offer: RuleOffer, scope: ApprovalScope, turn_id: str) -> None:
-        """Add a rule that the user has just stored."""
+        """Add a rule that the user has just accepted."""
         if scope == "turn":
             if turn_id != self._turn_id:
                 self._turn_id, self._turn = turn_id, {}
@@ -87,7 +87,7 @@ class SessionRules:
     def allow_reading(self, folder: str) -> None:
         """Allow reads below `folder` for this session without approval, except through links that leave it."""
         if any(char in folder for char in "*?[]{}\\,"):
-            return  # a rule would treat it as a pattern
+            return  # a rule would treat the path as a pattern
         rule_id = f"read:{folder}/**"
         if rule_id not in self._session:
             label = f"Read files below {folder}, a skill in use"
@@ -108,9 +108,9 @@ class SessionRules:
         return (*self._session.values(), *self._turn.values())
 
     def remove(self, rule_id: str) -> bool:
-        """Remove a rule of the session or its turn; return whether there was one.
+        """Remove a rule of the session or its turn; return whether the rule existed.
 
-        It stays removed after a resume.
+        The rule stays removed after a resume.
         """
         was_held = rule_id in self._session or rule_id in self._turn
         self._unwritten.discard(rule_id)

@@ -1,7 +1,7 @@
-"""Find files with secrets that a command would output without naming them: in folders, or from git.
+"""Find files with secrets that a command would output without naming the files: in folders, or from git.
 
 `grep -r`, `rg`, `find -exec`, `tar` and `cp -r` read whole folders; `git show`, `git diff` and `git grep`
-read tracked files. Nothing is run. All functions read the disk, so they block.
+read tracked files. No program is run. All functions read the disk, so they block.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from agent_ls.policy.places import Places, is_secret_name
 if TYPE_CHECKING:
     from agent_ls.policy.shell.understand import CommandAnalysis
 
-MAX_ENTRIES = 20_000  # entries in the folders that one command reads; beyond it the command needs approval
-MAX_CREDENTIALS = 500  # number of files in one folder of credentials that are compared
+MAX_ENTRIES = (
+    20_000  # maximum number of entries in the folders that one command reads; with more, it needs approval
+)
+MAX_CREDENTIALS = 500  # maximum number of compared files in one credential folder
 MAX_SHOWN = 5
 
 _SEARCHES_LIKE_RG = frozenset(("rg", "ag"))
@@ -38,11 +40,11 @@ _NO_CONTENT = re.compile(
     r"--(?:stat|shortstat|numstat|dirstat|name-only|name-status|summary|no-patch|quiet)\b.*|-s"
 )
 _PATCH = re.compile(r"-[a-zA-Z]*[pucUGSL].*|--patch.*|--cc|--unified.*|--check")
-"""Options that show content, also as one of several letters."""
+"""Options of git that output content. A short option may be combined with other letters (`-wp`)."""
 
 
 FileId: TypeAlias = tuple[int, int]
-"""Device and inode."""
+"""Identity of a file: device and inode."""
 
 
 class TooManyFilesError(Exception):
@@ -54,7 +56,7 @@ def shown_secrets(
 ) -> Sequence[str]:
     """Return files with secrets that the command would output or copy; at most MAX_SHOWN paths.
 
-    `linked` are credentials with several names, from linked_credentials().
+    `linked` are credential files with several hard links, from linked_credentials().
 
     Raises:
         TooManyFilesError
@@ -78,7 +80,7 @@ def _shown(
 
 
 def read_folders(command: str, found: CommandAnalysis, working_dir: str) -> Sequence[str]:
-    """Return the existing folders that searches, copies and their like in a command line may read."""
+    """Return the existing folders that a command line may read recursively, for example by a search or a copy."""
     from agent_ls.policy.shell.read_only import lists_names
     from agent_ls.policy.shell.recursive import find_read_paths, reads_folders
 
@@ -103,7 +105,7 @@ def _named_by(word: str, folder: str) -> Iterator[str]:
 
 
 def unusual_name(command: str, found: CommandAnalysis, working_dir: str) -> str:
-    """Return why a list of names may be read as other words; "" for no reason."""
+    """Return why a file name may be parsed as an option or another word; "" if none may."""
     if not found.needs_plain_names:
         return ""
     for argv, places in found.runs:
@@ -127,7 +129,7 @@ _UNUSUAL = re.compile(r"^-|[^\w.,@%+=:~#!()\[\]{}$&;-]", re.ASCII)
 
 
 def compared_folder(found: CommandAnalysis) -> str:
-    """Return why a comparison shows files that it does not name; "" for no reason."""
+    """Return why a comparison command outputs files that it does not name; "" if it does not."""
     for argv, folders in found.runs:
         is_git = argv[:1] == ("git",) and "diff" in argv and not any(map(_is_in_repository, folders))
         if argv[0] != "diff" and not is_git:
@@ -151,7 +153,7 @@ class _Wanted:
     """Implements search.Tree: yields folders, ignore files and files with secrets; `seen` counts all entries.
 
     `hidden` and `ignored`: whether the command reads hidden and ignored files. `globs`: name patterns to which
-    it is restricted. `linked`: files that have one of the `inodes`.
+    the command is restricted. `linked`: files that have one of the `inodes`.
     """
 
     hidden: bool
@@ -220,7 +222,7 @@ _UNHIDES = re.compile(r"^!(.*/)?[.*?\[{\\]", re.MULTILINE)
 
 
 def _ignore_files(folder: str) -> Iterator[str]:
-    """Yield the paths of ignore files that apply to a folder: in it and above, up to the repository's root."""
+    """Yield the paths of ignore files that apply to a folder, in it and its parents up to the repository's root."""
     while True:
         yield from (os.path.join(folder, name) for name in IGNORE_FILES)
         if os.path.lexists(os.path.join(folder, ".git")) or folder == (folder := os.path.dirname(folder)):
@@ -234,7 +236,7 @@ def _is_recursive_reader(argv: tuple[str, ...]) -> bool:
 
 
 def _globs_of(commands: Sequence[tuple[str, ...]], short: str, long: str) -> tuple[str, ...]:
-    """Return the name patterns that commands include; () for all names, if one of them has no pattern."""
+    """Return the name patterns that the commands include; () (all names) if one command has no pattern."""
     from agent_ls.policy.shell.read_only import before_operands
 
     found = [_globs(before_operands(argv[1:]), short, long) for argv in commands]
@@ -242,7 +244,7 @@ def _globs_of(commands: Sequence[tuple[str, ...]], short: str, long: str) -> tup
 
 
 def _globs(words: Sequence[str], short: str, long: str) -> Sequence[str]:
-    """Return the name patterns to include, () for all names. Exclusions do not restrict."""
+    """Return the name patterns to include; () for all names. Patterns that exclude names are ignored."""
     found: list[str] = []
     for index, word in enumerate(words):
         value = ""
@@ -256,7 +258,7 @@ def _globs(words: Sequence[str], short: str, long: str) -> Sequence[str]:
             return ()
         if value and not value.startswith("!"):
             found.append(value.rpartition("/")[2])
-    # A pattern of another syntax than fnmatch has may match more names.
+    # A pattern with syntax unknown to fnmatch may match more names.
     return found if all(re.fullmatch(r"[\w.*?-]+", it) for it in found) else ()
 
 
@@ -299,7 +301,7 @@ def _shown_by_git(argv: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
 def _pathspecs(argv: Sequence[str], folders: Sequence[str]) -> tuple[Sequence[str], bool] | None:
     """Return the paths to which a git command is limited, and whether it names revisions.
 
-    Returns None if that is not certain: an option is unknown, or a word is a pattern for paths.
+    Returns None if the paths are uncertain: an option is unknown, or a word is a path pattern.
     """
     from agent_ls.policy.shell.read_only import words_of_git
 
@@ -345,7 +347,7 @@ def _shows_content(words: Sequence[str]) -> bool:
 
 
 def is_unchanged(it: Tracked) -> bool:
-    """Return whether size and time of the file are those recorded by git."""
+    """Return whether the file still has the size and modification time recorded in git's index."""
     try:
         facts = os.lstat(it.path)
     except OSError:
@@ -354,7 +356,7 @@ def is_unchanged(it: Tracked) -> bool:
 
 
 def linked_credentials(places: Places) -> frozenset[FileId]:
-    """Return credentials that have several names (hard links); usually none."""
+    """Return the credential files that have several hard links; usually none."""
     found = set()
     own = [
         os.path.join(places.state, name) for name in ("keys.json", "rules.json", "trust.json") if places.state

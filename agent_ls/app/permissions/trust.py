@@ -1,8 +1,8 @@
 """Workspace trust: whether the user trusts the files of a folder.
 
-Until the user decides so, nothing is changed or run, the folder's instructions are treated as data, and
+Until the user trusts the folder, nothing is changed or run, the folder's instructions are treated as data, and
 none of its settings, tools, skills or servers are loaded. The decision is stored in the user's folder, so
-the workspace cannot change it. The user can revoke it.
+the workspace cannot change the decision. The user can revoke it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ TRUST_VARIABLE = "AGENT_LS_TRUSTED_FOLDERS"
 
 TrustState: TypeAlias = Literal["trusted", "restricted", "unknown"]
 Trusting: TypeAlias = Literal["asked", "kept", "trusted", "restricted"]
-"""`asked`: ask the user about undecided folders. `kept`: nobody can be asked, so undecided is restricted.
+"""`asked`: ask the user about undecided folders. `kept`: the user cannot be asked, so undecided folders are restricted.
 
-`trusted` and `restricted` apply to all folders, whatever was decided.
+`trusted` and `restricted` apply to all folders and override stored decisions.
 """
 
 NOT_PERSONS = frozenset(("headless", "program", "interrupt", "timeout", "replay", ""))
-"""Answers from these sources are not stored; they are valid while the process lives."""
+"""Decisions from these sources are not stored, and are valid only until the process ends."""
 
 REASON = (
     "Trust it when you know where its files come from. Until then the agent only reads and answers, "
@@ -80,7 +80,7 @@ class WorkspaceTrust:
         return self._store.folders()
 
     async def decide(self, folder: str, trust: Trust | None, by: str) -> TrustState:
-        """Decide about a folder, and answer pending questions about it. None: forget the decision.
+        """Set the trust of a folder, and resolve pending questions about it. `trust` None: delete the decision.
 
         Raises:
             AppError: the decision cannot be stored.
@@ -98,7 +98,7 @@ class WorkspaceTrust:
         return await anyio.to_thread.run_sync(self.get_trust, folder)
 
     async def ask(self, folder: str, turn_id: str, approvals: PendingApprovals) -> None:
-        """Ask the user about a folder and store the decision, unless the turn was stopped."""
+        """Ask the user about a folder. Store the decision if the turn has not been stopped."""
         path, owner = await anyio.to_thread.run_sync(_identity, folder)
         effect = TrustEffect(path, owner or "")
         question = ApprovalQuestion("", turn_id, "trust", f"trust {path}", effect)
@@ -134,7 +134,7 @@ class WorkspaceTrust:
 
 @dataclass(slots=True)
 class TrustGate:
-    """Trust of one session's workspace. `emit` and `turn_id` are the session's."""
+    """Trust of one session's workspace. `emit` records a session event, `turn_id` returns the running turn's id."""
 
     trust: WorkspaceTrust
     folder: str
@@ -148,7 +148,7 @@ class TrustGate:
         return self.trust.get_trust(self.folder) == "trusted"
 
     async def settled(self) -> bool:
-        """Return whether the folder is trusted; ask the user if it is undecided. Warn once if it is not."""
+        """Return whether the folder is trusted; ask the user if it is undecided. Warn once if not."""
         trust_state = await anyio.to_thread.run_sync(self.trust.get_trust, self.folder)
         if trust_state == "unknown":
             try:

@@ -1,7 +1,7 @@
 """The folders that one session works in: its own, and the other open workspace folders that are trusted.
 
-They are determined at the start of each input. Relative paths refer to the session's own folder; the others
-are used by their absolute paths, which are sent to the model.
+The folders are determined at the start of each turn. Relative paths refer to the session's own folder; the model
+gets absolute paths of the other folders.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Listing = Callable[[int], Awaitable[Sequence[str]]]
 class SessionRoots:
     """The session's folders.
 
-    `beside` returns the workspace folders that are open now, with or without the session's `own`. A folder that
-    is not trusted counts as outside, so actions there need approval. `find_places` computes the places of
-    folders.
+    `beside` returns the open workspace folders, with or without the session's folder `own`. An untrusted folder
+    counts as outside the workspace, so actions in it need approval. `find_places` computes the allowed and denied
+    paths of folders.
     """
 
     own: str
@@ -42,13 +42,13 @@ class SessionRoots:
 
     @property
     def key(self) -> str:
-        """The name of the session's own folder; a place's whole name if it is on another machine."""
+        """The path of the session's own folder; the full remote name for a folder on another machine."""
         return self.own
 
     async def settle(self, *, tell: bool = True) -> None:
-        """Update the folders at the start of an input.
+        """Update the folders at the start of a turn.
 
-        `tell`: warn about untrusted folders (False before the first input).
+        `tell`: warn about untrusted folders (False before the first turn).
         """
         wanted = self._wanted()
         if not wanted and not self.others:
@@ -72,8 +72,7 @@ class SessionRoots:
     def listing(self, own: Listing) -> Listing:
         """Return a function that lists the files of all folders.
 
-        `own` lists the session's own folder with relative paths; files of the others are listed by absolute
-        path.
+        `own` lists the session's own folder with relative paths. Files of other folders get absolute paths.
         """
 
         async def listed(limit: int) -> Sequence[str]:
