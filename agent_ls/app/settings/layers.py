@@ -1,4 +1,4 @@
-"""Read and merge layers of settings: the user's file, a file for one run, single `name=value` words."""
+"""Read and merge layers of settings: the user's file, a file for one run, single `name=value` arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agent_ls.app.settings.model import Settings, parse_settings, setting_proble
 from agent_ls.llm.endpoint import ConnectionSettings as EndpointSettings
 
 SETTINGS_VARIABLE = "AGENT_LS_SETTINGS"
-"""Variable with the path of another settings file; empty: no file is read."""
+"""Environment variable with the path of the user's settings file. If it is empty, no file is read."""
 
 SECTION = "agentLs"
 HINT = "`agent-ls config --schema` prints all settings; `agent-ls docs configuration` explains them"
@@ -44,7 +44,7 @@ def limits_of(raw: Mapping[str, float]) -> dict[str, float]:
 
 
 def user_settings_path() -> Path | None:
-    """Return the user's settings file, whether it exists or not; None if the variable is empty."""
+    """Return the user's settings file, whether it exists or not; None if AGENT_LS_SETTINGS is empty."""
     named = os.environ.get(SETTINGS_VARIABLE)
     if named is None:
         return user_config_path("agent-ls", appauthor=False) / "settings.json"
@@ -52,7 +52,7 @@ def user_settings_path() -> Path | None:
 
 
 def read_user_settings() -> Mapping[str, Any]:
-    """Return the settings of the user's file, {} without one. Blocks.
+    """Return the settings of the user's file; {} if the file does not exist. Blocks.
 
     Raises:
         BadChoiceError: the file cannot be read, or is not JSON.
@@ -66,10 +66,12 @@ def read_user_settings() -> Mapping[str, Any]:
 
 
 def read_settings(path: Path) -> Mapping[str, Any]:
-    """Return the settings of a JSON file: an object of settings, or one with a section `agentLs`. Blocks.
+    """Read settings from a JSON file. Blocks.
+
+    The settings are the top-level object of the file, or its section `agentLs`.
 
     Raises:
-        BadChoiceError: the file cannot be read, or is not JSON.
+        BadChoiceError: the file cannot be read, is not JSON, or has no object of settings.
     """
     try:
         raw = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -97,13 +99,15 @@ def user_layer() -> tuple[Mapping[str, Any], list[str]]:
 
 
 def user_endpoints() -> Mapping[str, EndpointSettings]:
-    """Return addresses, headers and timeouts of providers from the user's file. Blocks."""
+    """Return URLs, headers and timeouts from the user's file, by provider name. Blocks."""
     settings, _ = parse_settings(user_layer()[0])
     return {name: provider.endpoint() for name, provider in settings.providers.items()}
 
 
 def chosen_settings(files: Sequence[tuple[str, Mapping[str, Any]]], words: Sequence[str]) -> Settings:
-    """Merge these files, each with its name for messages, and then the `name=value` words.
+    """Merge settings of files and `name=value` arguments. Later ones override earlier ones.
+
+    `files` has a name for messages and the settings of each file. `words` are the arguments.
 
     Raises:
         BadChoiceError: a setting is unknown (with the nearest known name) or a value is invalid.
@@ -118,14 +122,14 @@ def chosen_settings(files: Sequence[tuple[str, Mapping[str, Any]]], words: Seque
 
 
 def _by_alias(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return only the given settings in camelCase; they may be written in camelCase or snake_case."""
+    """Return the given settings with camelCase names, without defaults. `raw` may have snake_case names."""
     return Settings.model_validate(raw).model_dump(by_alias=True, exclude_unset=True)
 
 
 def _entry(word: str) -> Mapping[str, Any]:
     """Parse `limits.tokensPerInput=5` into nested settings.
 
-    The value is tried as JSON, as text, as a list a,b,c.
+    The value is parsed as JSON, as text, or as a list `a,b,c`: the first form that is valid for the setting.
     """
     name, equals, text = word.partition("=")
     steps = name.strip().split(".")

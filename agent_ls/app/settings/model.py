@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class _Section(BaseModel):
-    # The validator of Settings covers all sections, so theirs are not built. Defaults are made by `model_construct`,
-    # which needs none.
+    # The validators of sections are not built, because the validator of Settings covers all sections. Defaults are
+    # created by `model_construct`, which needs no validator.
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, defer_build=True
     )
@@ -49,7 +49,7 @@ class ProviderSettings(_Section):
     total_timeout_ms: int = Field(default=0, ge=0)
 
     def endpoint(self) -> EndpointSettings:
-        """Return these settings as the model client needs them."""
+        """Convert these settings for the model client, with times in seconds."""
         return EndpointSettings(
             base_url=self.base_url,
             headers=self.headers,
@@ -65,7 +65,8 @@ class EditSettings(_Section):
     """`ambiguous`: what to do with a patch that matches loosely at several positions (docs/editing.md,
     Finding a chunk).
 
-    `read_first` is described at ToolContext.read_first.
+    `readFirst`: which changes require that the model has read the file. "overwrite": overwriting a whole file.
+    "edit": edits by edit_file too. "all": patches too.
     """
 
     ambiguous: Literal["first", "refuse"] = "first"
@@ -238,10 +239,12 @@ class RetrySettings(_Section):
 
 
 class McpSettings(_Section):
-    """Servers of the Model Context Protocol by name, in addition to those of files. `projectFiles`: whether `.mcp.json`
-    and `.vscode/mcp.json` are read. Tools that take more than `deferAtPercent` of the model's window are looked up by
-    the model instead of being listed; 0 always looks up. Times are milliseconds; `firstWaitMs` is how long an input
-    waits for servers that were never connected with before.
+    """MCP servers by name, in addition to the servers in MCP configuration files.
+
+    `projectFiles`: whether `.mcp.json` and `.vscode/mcp.json` are read. If the tool definitions exceed
+    `deferAtPercent` of the model's context window, the model searches for tools instead of getting the full list; 0:
+    it always searches. Times are milliseconds. `firstWaitMs`: how long the first message waits for servers whose
+    tools are not known yet.
     """
 
     servers: dict[str, ServerEntry] = {}
@@ -253,11 +256,12 @@ class McpSettings(_Section):
 
 
 class PlaceSettings(_Section):
-    """Where sessions work instead of this machine: see docs/remote.md. Counts only in the user's own settings file.
+    """Another machine or a container in which sessions work (docs/remote.md).
 
-    `target` is the host, the container, `NAMESPACE/POD/CONTAINER` or the folder of a dev container; `command` starts
-    Python for the kind "command". `path` is the folder there. `image` starts a container with `mounts`, with a
-    `network` or (default) none. `map` names folders of this machine that show folders of that place.
+    Ignored outside of the user's own settings file. `target` is the host, the container, `NAMESPACE/POD/CONTAINER` or
+    the folder of a dev container. For the kind "command", `command` starts Python. `path` is the folder at the place.
+    `image`: a new container is started from this image, with the folders `mounts`, and with network access only if
+    `network` is true. `map`: folders of this machine that mirror folders of the place.
     """
 
     kind: Literal["ssh", "docker", "podman", "nerdctl", "kubectl", "devcontainer", "command"]
@@ -272,7 +276,7 @@ class PlaceSettings(_Section):
     map: dict[str, str] = {}
 
     def place(self) -> Place:
-        """Return the place.
+        """Return the place that these settings describe.
 
         Raises:
             PlaceNameError: a part is missing or invalid.
@@ -356,7 +360,7 @@ _NOT_SHOWN = ("providers", "mcp", "userInstructions")
 """Settings whose values are not displayed: they may contain a key, a URL with a key, or long text."""
 
 _SHOWN_LEVELS = 6
-"""Depth of the settings; deeper values belong to provider-specific options."""
+"""Maximum depth of a name in messages. Deeper names belong to provider-specific options."""
 
 _AN_OBJECT = ("model_type", "dict_type")
 
@@ -410,8 +414,10 @@ def _not_that(error: ErrorDetails) -> str:
 
 
 def _like(place: Sequence[str]) -> str:
-    """Return a suggestion: the same name in another section, the most similar in this one, or the most
-    similar of all.
+    """Return a suggestion for an unknown setting; "" if no name is similar.
+
+    Prefers the same name in another section, then the most similar name in this section, then the most similar name
+    of all sections.
     """
     *above, name = place
     known = {".".join((*section, field)): field for section, field in _names(Settings)}
@@ -455,8 +461,9 @@ def _there(entries: Mapping[str, Any], place: Sequence[int | str]) -> _Place:
 
 
 def _without(entries: Mapping[str, Any], place: _Place, good: Any) -> dict[str, Any]:
-    """Return a copy in which only the entry at `place` is replaced by that of `good`, or removed if it has
-    none, so that an error in a header does not discard the base URL.
+    """Return a copy with the entry at `place` replaced by the entry of `good`, or removed if `good` has none.
+
+    Other entries are kept, so that an invalid header does not discard the base URL.
     """
     name, *deeper = place
     kept = {key: value for key, value in entries.items() if key != name}
@@ -467,7 +474,7 @@ def _without(entries: Mapping[str, Any], place: _Place, good: Any) -> dict[str, 
 
 
 def _key(entries: Mapping[str, Any], name: str) -> str:
-    """Return the entry's name as it is written in the settings, because each setting has two names."""
+    """Return the key in `entries` for a setting: `name` itself or its snake_case form."""
     return next((key for key in (name, _snake(name)) if key in entries), name)
 
 

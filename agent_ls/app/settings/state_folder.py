@@ -11,7 +11,7 @@ from agent_ls.store.layout import Layout
 
 
 def state_folder() -> Path:
-    """Return the folder named by the variable, else the system's default."""
+    """Return the folder that AGENT_LS_STATE_DIR names, else the system's default."""
     chosen = os.environ.get(STATE_VARIABLE)
     return Layout(Path(chosen) if chosen else None).root
 

@@ -1,7 +1,7 @@
-"""Pure: hold back settings that a workspace may have written, if they allow more, until the workspace is trusted.
+"""Pure: ignore settings that allow more and may come from a workspace, until the workspace is trusted.
 
-Many editors mix settings of the project into their answer, and none marks their origin. So these settings
-may make a session stricter at any time, but looser only in a trusted folder.
+Many editors merge the project's settings into the settings that they send, and no editor marks the origin of a
+setting. So a setting from an editor may make a session stricter at any time, but looser only in a trusted folder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agent_ls.app.settings.model import (
 )
 
 Looser: TypeAlias = Callable[[Any, Any], bool]
-"""Returns whether the second value allows more than the first, or something different."""
+"""Returns whether the second value allows more than the first; for some settings, whether it differs."""
 
 
 def _other(now: object, then: object) -> bool:
@@ -90,7 +90,7 @@ LOOSER: Mapping[str, Looser] = {
     "web_fetch": _on,
     "web_search": _on,
     "tool_packs": _other,
-    # Decisions of other programs of the user.
+    # Whether the panel, a separate program, can answer the questions of sessions.
     "panel": _on,
     # Costs.
     "suggestions": _on,
@@ -110,14 +110,14 @@ LOOSER: Mapping[str, Looser] = {
     "sessions": _other,
     "record": _on,
 }
-"""By field of Settings. Settings that are not listed only affect the display."""
+"""Comparisons by field of Settings. Fields that are not listed only affect the display."""
 
 
 def of_client(options: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
-    """Return the settings of a client without those that only the user's own file may name, and a sentence for each.
+    """Remove settings that only the user's own file may contain. Return the rest, and a sentence for each removed one.
 
-    A place names a host and a command to reach it. Files of a project must not, however much it is trusted, and
-    editors do not mark which of their settings come from those.
+    `place` is removed, because it names a host and a command to reach the host. Files of a project must not do that,
+    even in a trusted folder, and editors do not mark which settings come from files of a project.
     """
     kept = {name: value for name, value in options.items() if name != "place"}
     if options.get("place") is None:
@@ -126,8 +126,10 @@ def of_client(options: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]
 
 
 def client_settings(options: Mapping[str, Any], before: Settings) -> tuple[Settings, list[str]]:
-    """Parse settings that a client sent while agent-ls runs; settings that only the user's own file may contain are
-    not changed.
+    """Parse settings that a client sent while agent-ls runs.
+
+    Returns the new settings, and a sentence for each ignored entry. Settings that only the user's own file may contain
+    keep their value in `before`.
     """
     kept, ignored = of_client(options)
     settings, problems = parse_settings(kept, before)
@@ -135,7 +137,10 @@ def client_settings(options: Mapping[str, Any], before: Settings) -> tuple[Setti
 
 
 def held_back(standing: Settings, wanted: Settings) -> tuple[Settings, Sequence[str]]:
-    """Return the settings that apply in an untrusted workspace, and a sentence for each one held back."""
+    """Return the settings that apply in an untrusted workspace, and a sentence for each one that is not applied.
+
+    A setting of `wanted` that allows more than the current settings (`standing`) keeps its current value.
+    """
     waiting = [
         name
         for name, is_looser in LOOSER.items()
