@@ -114,11 +114,16 @@ class SessionChoice:
 class SessionBuilder:
     """Creates sessions from the settings and services of this process.
 
-    `start` runs a short background task. `audience` returns a session that can still receive notices, or
-    None. `session_folders` returns additional folders of one session, `session_servers` its client's MCP servers.
-    `state` contains the user's own files, such as tool definitions. `folders` returns the folders that are open in the
-    workspace now. `notebooks` says whether the session's folder contains notebooks; None: search it. `now` returns the
-    current settings. `looking` confines read-only commands. `hide` adds values to redact.
+    - `state`: the folder with the user's own files, such as tool definitions.
+    - `start`: runs a short background task.
+    - `audience`: returns the session with this id if it can still receive notices, else None.
+    - `folders`: returns the workspace folders that are open now.
+    - `session_folders`, `session_servers`: return, by session id, the additional folders and the MCP servers that a
+      client configured for one session.
+    - `notebooks`: returns whether session folders contain notebooks; None: search the folder.
+    - `now`: returns the current settings.
+    - `looking`: finds a sandbox for read-only commands.
+    - `hide`: adds values to redact.
     """
 
     models: ModelService
@@ -143,6 +148,10 @@ class SessionBuilder:
     hide: Callable[[Sequence[str]], None]
 
     def local(self, folder: str, demand_right: Callable[[], None] = anybody) -> ExecutionEnvironment:
+        """Return the environment that accesses `folder`, which may be on another machine.
+
+        `demand_right` raises an error if writing is no longer allowed.
+        """
         if self.program.environment:
             return self.program.environment
         if site := self.sites.site(folder):
@@ -160,7 +169,7 @@ class SessionBuilder:
         )
 
     def files(self, local: ExecutionEnvironment, session_id: str) -> ExecutionEnvironment:
-        """Return the files as the session's user sees them: with the unsaved text of the editor or client."""
+        """Return `local`, with the unsaved text of files that are open in the editor or the session's client."""
         files = local
         if self.editor.client_files:
             files = self.editor.client_files(session_id, local)
@@ -201,7 +210,14 @@ class SessionBuilder:
         return {document.path: document.version for document in documents}
 
     async def cli_tools(self, folder: str, stored_place: object = None) -> CliTools:
-        """Load the user's tools for a session in this folder. A changed file applies to later sessions."""
+        """Load the user's tools for a session in this folder. A changed file applies to later sessions.
+
+        `stored_place` is the machine that the log of a resumed session names.
+
+        Raises:
+            BadChoiceError: the folder does not exist, or the settings name another machine than the log.
+            PlaceError: the machine cannot be used.
+        """
         await self.sites.prepare(folder)
         self.sites.check_same(folder, stored_place)
         site = self.sites.site(folder)
@@ -234,7 +250,7 @@ class SessionBuilder:
     async def _others(self, roots: SessionRoots, session_id: str) -> Mapping[str, ExecutionEnvironment]:
         """Return the environments for the other workspace folders. They are created when a turn starts."""
         await roots.settle()
-        # The contents of an environment of a program's own outside the folder are not known here.
+        # An embedding program's environment and another machine may not have these folders.
         if self.program.environment or self.sites.site(roots.key):
             return {}
         return {folder: self.files(self.local(folder), session_id) for folder in roots.others}
@@ -250,7 +266,7 @@ class SessionBuilder:
     ) -> LiveSession:
         """Create a session. Each step gets the finished results of the steps before it.
 
-        The session is created last, so its parts refer to it through a SessionLink.
+        The session is created last, so its parts access it through a SessionLink.
         """
         link = SessionLink()
         stored = SessionFiles(opened, header)
@@ -405,7 +421,7 @@ class SessionBuilder:
             confinement=ConfinementFacts(
                 has_sandbox=lambda: sandbox is None or sandbox.is_raised,
                 can_confine=sandbox.can_look_confined if sandbox else _cannot_confine,
-                # A program's own environment is confined or trusted as that program decides.
+                # The embedding program itself must confine the environment that it provides.
                 unconfined=lambda: "trust" if self.program.environment else self.now().unconfined_commands,
             ),
         )
@@ -413,7 +429,7 @@ class SessionBuilder:
 
     def _parts(self, location: SessionLocation, opened: OpenSession) -> RecordedParts:
         """Return the session's external interfaces. A recording of the session also receives all events."""
-        # The editor's language servers know the user's folder, and not the worktree.
+        # The editor's language servers know only the user's folder, not the worktree.
         language = None if location.worktree else self.editor.language
         parts = RecordedParts(
             location.local, location.files, self.models.client, self.editor.status, language
@@ -438,7 +454,7 @@ class SessionBuilder:
 
             leaving = Leaving(permissions.approver, location.folder)
             within = SandboxedEnvironment(within, permissions.sandbox, leaving)
-        # Neither a recording nor a client gets a path before it is checked.
+        # A recording and a client get the path of a file, so with them the path must be checked first.
         opens_here = bool(location.listed) and not (parts.tape or self.editor.client_files)
         on_read = touched.was_read if opens_here else None
         return BoundedEnvironment(within, location.bounds, opens_here=opens_here, on_read=on_read)
@@ -451,16 +467,16 @@ class SessionBuilder:
         bounded: ExecutionEnvironment,
         stored: SessionFiles,
     ) -> ReviewedEnvironment:
-        """Return the environment of the tools, whose changes are reviewed."""
+        """Return the environment that the tools use. Its changes are reported to the review."""
         commands = None
         if local := location.listed:
             # Commands see only the disk; a client can be asked only for single files.
             seen = local if self.editor.client_files else parts.files
             listing = location.roots.listing(local.list_files)
-            # A command in a worktree saves no document of the user's.
+            # A command in a worktree must not make the editor save the user's documents.
             host = None if location.worktree else self.editor.host
             commands = command_files(listing, seen, host, lambda: location.roots.others)
-        if location.worktree:  # changes are reviewed when they come to the user's folder
+        if location.worktree:  # changes are reviewed when they are brought to the user's folder
             return ReviewedEnvironment(bounded, self.review, stored, commands=commands)
         is_reviewed_first = permissions.approver.is_reviewed_first
         return ReviewedEnvironment(bounded, self.review, stored, is_reviewed_first, commands)
@@ -540,8 +556,8 @@ class SessionBuilder:
                 parts.files,
                 trusted=permissions.gate.settled,
                 others=partial(self._others, location.roots, location.session_id),
-                # A recording must contain all files that are read; a program's own environment is only known by
-                # reading it.
+                # None: always read the files. A recording must contain all reads, and in an embedding program's
+                # environment changes are only found by reading.
                 open_documents=self._versions if location.listed and not parts.tape else None,
                 bounds=site.bounds
                 if site

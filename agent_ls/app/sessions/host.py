@@ -43,10 +43,11 @@ class EditorServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramParts:
-    """Parts that an embedding program brings along.
+    """Parts that an embedding program provides.
 
     `adapters` are its own providers by name, and `profiles` describe how to use their models. `tools` and
-    `profile_options` apply to each profile. `environment` replaces this machine, `pages` the web.
+    `profile_options` apply to each profile. `environment` is used instead of this machine, `pages` instead of HTTP
+    requests.
     """
 
     adapters: Mapping[str, ProviderAdapter] = field(default_factory=dict)

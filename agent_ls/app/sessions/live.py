@@ -145,8 +145,7 @@ class LiveSession:
         self.worktree = features.worktree
         self.skills = features.skills
         self.on_servers: Callable[[], object] = lambda: None
-        """Called after a change of the state, tools, prompts or resources of its MCP servers; returns at
-        once."""
+        """Called after a change of an MCP server's state, tools, prompts or resources. Must not block."""
         self.title = stored.title
         self.session = session
         self._profiles = profiles
@@ -170,7 +169,7 @@ class LiveSession:
 
     @property
     def is_ours(self) -> bool:
-        """Return whether this process still owns the session: False after a forced take-over. Blocks: opens a file."""
+        """Whether this process still owns the session: False after a forced take-over. Blocks: opens a file."""
         return self.stored.opened.is_ours
 
     def emit(self, event: RecordedEvent) -> object:
@@ -182,7 +181,14 @@ class LiveSession:
     async def apply(
         self, writes: Sequence[FileWrite], attribution: Attribution, *, is_running: bool
     ) -> Sequence[FileState]:
-        """Write proposed hunks that the user kept (Audience.apply in app/review/state.py)."""
+        """Write proposed hunks that the user kept.
+
+        `is_running`: the call is still waiting, and may write only what was approved. Otherwise the call has ended, and
+        the write counts as the user's own action.
+
+        Raises:
+            EnvError: the commit failed.
+        """
         through = None if is_running else self.files
         states = await self.environment.apply(writes, attribution, through)
         for state in states:
@@ -190,7 +196,7 @@ class LiveSession:
         return states
 
     async def bring_changes(self, *, may_ask: bool = True) -> list[WorktreeFile]:
-        """Bring the changes of the session's worktree to the user's folder. `may_ask`: approvals can be answered.
+        """Bring the changes of the session's worktree to the user's folder. `may_ask`: the user can answer approvals.
 
         Raises:
             BadChoiceError: the session has no worktree. AppError: the changes cannot be brought.
@@ -242,9 +248,10 @@ class LiveSession:
         return prompt_commands(self.servers)
 
     async def mcp_prompt(self, name: str, typed: str) -> str:
-        """Return the text of a prompt.
+        """Return the text of a prompt. `typed` contains its arguments.
 
-        Raises: AppError: the prompt is unknown, or its server does not reply.
+        Raises:
+            AppError: the prompt is unknown, or its server does not reply.
         """
         return await prompt_text(self.servers, name, typed)
 
@@ -324,7 +331,7 @@ class LiveSession:
         self.emit(Title(title))
 
     def name_after(self, text: str) -> bool:
-        """Use the first message that contains words as the missing title. Returns whether a title was set."""
+        """Set the title from the text of a message, if the session has no title. Returns whether a title was set."""
         if self.title or not (title := title_of(text)):
             return False
         self.rename(title)
@@ -337,7 +344,7 @@ class LiveSession:
 
     @property
     def latest(self) -> Mapping[str, bytes]:
-        """The newest event of each kind where only the newest counts (store/recorder.py), encoded."""
+        """The newest encoded event of each kind in LATEST_KINDS (store/recorder.py)."""
         return self.stored.opened.recorder.latest
 
     def events_since(self, seq: int, last: int | None = None) -> Sequence[bytes]:
@@ -361,7 +368,7 @@ class LiveSession:
         review: ReviewSetting | None = None,
         limits: Mapping[str, float] | None = None,
     ) -> AppliesFrom:
-        """Change the given values. Return when the slowest of these changes takes effect.
+        """Change the given values. Returns from when on they apply: now, or from the next model call or turn.
 
         `limits` maps fields of UseLimits to values.
 
@@ -393,7 +400,7 @@ class LiveSession:
     def adopt(self, config: SessionConfig, *, approval_timeout_ms: int, has_other_tools: bool) -> None:
         """Apply changed settings, except values that were chosen for this session.
 
-        With `has_other_tools` the profile is created again for the next message.
+        `has_other_tools`: the settings change the tools, so the profile is created again for the next message.
         """
         limits = UseLimits(**{**asdict(config.limits), **self._limits})
         effort = self.session.config.reasoning_effort
@@ -420,7 +427,7 @@ class LiveSession:
         return self._profiles(provider, model)
 
     def remember(self) -> None:
-        """Write the chosen options into the log, so that a resume finds them."""
+        """Record the chosen options in the log, so that a resumed session has the same options."""
         self.stored.remember(
             {
                 "provider": self.session.profile.id,

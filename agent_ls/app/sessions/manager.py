@@ -1,6 +1,6 @@
 """Connect settings, models, store and review, and manage all sessions of this process. Used by every front end.
 
-One supervisor (`run`) owns a task group with one task per session. All other code runs work in this group.
+One supervisor (`run`) owns a task group with one task per session. Background tasks run in the same group.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class SessionManager:
                 try:
                     await anyio.sleep_forever()
                 finally:
-                    # First, because a client that opens a session that is ending must wait until it has ended.
+                    # Done first, so that another process that opens one of these sessions waits until it has ended.
                     for live in self._live.values():
                         live.stored.opened.lock.tell_ending()
         finally:
@@ -318,7 +318,7 @@ class SessionManager:
     async def _open_now(self, session_id: str, opener: Opener) -> LiveSession:
         if self._group is None:
             raise NotRunningError
-        # Otherwise a cancelled request would leave the session locked although nobody has it open.
+        # In its own task, because a cancelled request would leave the session locked but not open.
         return await in_own_task(self._run_beside, partial(self._open_in_turn, session_id, opener))
 
     async def _open_in_turn(self, session_id: str, opener: Opener) -> LiveSession:
@@ -341,7 +341,7 @@ class SessionManager:
         return None
 
     def files_changed(self, paths: Sequence[str]) -> None:
-        """Report files that other programs have changed, so that hunks in them move at once."""
+        """Report files that other programs have changed, so that the positions of their hunks are updated at once."""
         for path in paths:
             if self.review.knows(path):
                 self._run_beside(partial(self.review.look_at_disk, path))
@@ -358,7 +358,7 @@ class SessionManager:
         *,
         running: bool = False,
     ) -> tuple[Sequence[SessionSummary], str | None]:
-        """Return live and stored sessions as SessionListing.page does.
+        """Return a page of live and stored sessions, and the cursor of the next page (SessionListing.page).
 
         Raises: BadChoiceError: an invalid cursor.
         """
@@ -526,8 +526,8 @@ class SessionManager:
     async def delete_session(self, session_id: str, *, force: bool) -> None:
         """Delete a session with all its stored data. Files of the workspace stay as they are.
 
-        Raises: SessionHasHunksError: it has unreviewed changes, without `force`. UnknownSessionError,
-        SessionOwnedError, AppError.
+        Raises: SessionHasHunksError: the session has undecided hunks or changes only in its worktree, and `force` is
+        False. UnknownSessionError, SessionOwnedError, AppError.
         """
         if not force and await self.worktrees.has_unbrought(session_id):
             raise UnbroughtChangesError(session_id)
@@ -547,7 +547,7 @@ class SessionManager:
             if live := self._live.get(session_id):  # it was opened again in between
                 live.session.abort()
                 await live.ended.wait()
-            if (late := self._waiting(session_id)) and not force:  # its last turn has ended with a change
+            if (late := self._waiting(session_id)) and not force:  # its last turn has changed files
                 raise SessionHasHunksError(session_id, late)
             with store_errors(session_id):
                 await anyio.to_thread.run_sync(self._store.delete, session_id)

@@ -1,6 +1,6 @@
-"""Roll back: return files, conversation, or both, to their state before one of the session's inputs (agent/revert).
+"""Roll back: return files, the conversation, or both to their state before an input of the session (agent/revert).
 
-Old copies are never restored. Instead the agent's later changes are reversed, and changes by others stay.
+Files are not replaced by old copies. Instead the agent's later changes are reversed, and changes by others stay.
 If that is not possible for a file, the file is left unchanged and reported. A roll back is recorded as
 writes, so it can be rolled back itself.
 """
@@ -42,9 +42,9 @@ What: TypeAlias = Literal["restore", "keep", "preview"]
 class RolledFile:
     """A file of a roll back.
 
-    `planned` and `restored`: `diff` is the change as a unified diff. `conflict` and `unknown`: `reason` says
-    why the file is left unchanged, and `at` lists the ranges of the current text that are in conflict (empty:
-    the whole file).
+    In the states `planned` and `restored`, `diff` is the change as a unified diff. It replaces the content `base` by
+    `content`. In the states `conflict` and `unknown`, `reason` says why the file is left unchanged, and `at` lists the
+    ranges of the current text that are in conflict (empty: the whole file).
     """
 
     path: str

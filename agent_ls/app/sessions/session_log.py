@@ -30,7 +30,7 @@ COMMAND_MARK = "commandMark"
 """Key of the log setting that identifies the commands of the process that had the session open last."""
 
 PLACE = "place"
-"""Key of the log setting that names the machine a session works at, if it is not this one."""
+"""Key of the log setting that names the other machine or container on which the session works."""
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class SessionFiles:
         """When the log was last written, in ISO 8601."""
         try:
             changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
-        except OSError:  # the log was deleted while the session is open; the session goes on
+        except OSError:  # the log was deleted while the session is open; the session continues
             return self.header.created
         return changed.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -88,7 +88,7 @@ class SessionFiles:
         if changed:
             intents = await anyio.to_thread.run_sync(
                 lambda: [self._intent(change, attribution) for change in changed],
-                # a limiter of its own, as for commits: other reads that hang must not delay it
+                # a separate limiter, so that reads that hang in shared threads do not delay this
                 limiter=anyio.CapacityLimiter(1),
             )
             self.opened.recorder.intents(intents)
@@ -104,7 +104,7 @@ class SessionFiles:
 
         try:
             files = await anyio.to_thread.run_sync(store_files)
-        except OSError as error:  # a full disk must not stop the call: only its wait does not survive a crash
+        except OSError as error:  # a full disk must not stop the call: a proposal is only lost by a crash
             log.warning("the proposed changes of a call cannot be stored for a restart: %s", error)
             return
         self.opened.recorder.review(ProposalRecord(attribution.call_id, attribution.turn_id, files))

@@ -1,8 +1,8 @@
-"""Pure: a transcript as one HTML page that loads nothing and runs nothing.
+"""Pure: a transcript as one HTML page that loads no resources and runs no scripts.
 
 Text from the user, the model and tools is not trusted. All of it is escaped, none of it becomes an attribute or a
 link, and the page's Content Security Policy allows nothing except its own style sheet, by hash. The page has no
-script: what can be folded is a `details` element.
+script: collapsible parts are `details` elements.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _approval(body: AskedApproval) -> Iterator[str]:
 
 
 def _word(value: str) -> str:
-    """Return a value as a class name: logs are read from disk, so it may be anything."""
+    """Return a value as a CSS class name; "" if it is not a word, because a log on disk may contain any text."""
     return value if value.isascii() and value.isalpha() else ""
 
 
@@ -161,7 +161,7 @@ def _paragraph(said: str) -> str:
 
 
 def _diff(diff: str) -> str:
-    """Return a unified diff of one file with a class per line, without its header, which names the file."""
+    """Return a unified diff of one file as HTML with a class for each line. The header, a file name, is left out."""
     lines = diff.replace("\r\n", "\n").rstrip("\n").split("\n")
     head = 2 if len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ") else 0
     kinds = {"+": ' class="add"', "-": ' class="del"', "@": ' class="hunk"'}

@@ -54,7 +54,7 @@ POLL_S = 0.1
 OWNERLESS_POLLS = 10
 
 _Told: TypeAlias = tuple[int, Envelope | None, bytes]
-"""A log line: event number, event (None: of an unknown version) and bytes. Other records have the number 0."""
+"""A log line: event number, event (None: its version is unknown) and bytes. Other records have the number 0."""
 
 _CONFIG = b'{"config":'
 
@@ -63,7 +63,7 @@ class ReadAlong:
     """A session that another process owns, followed by reading its log.
 
     `since` is the number of the last event that the first subscribers already know. `latest` has the newest
-    encoded event of each kind where only the newest counts. Public attributes are read-only for callers;
+    encoded event of each kind in LATEST_KINDS. Public attributes are read-only for callers;
     `owner` is None while no process has the session open. `on_idle` is called when the last subscriber has
     left, `on_owner` when the owner has changed.
     """

@@ -33,11 +33,11 @@ log = logging.getLogger(__name__)
 
 PROGRAM_MAX_CHARS = 60
 WATCH_S = 0.25
-SAVE_S = 1.0  # of the two seconds that an owner has to answer
+SAVE_S = 1.0  # maximum time for saving; the process that takes over waits for it
 POLL_S = 0.05
 BRIEF_MS = 1000  # the server of an editor that was just closed may not have noticed yet
 ENDING_MS = 10_000  # ending commands takes SIGTERM, two seconds, SIGKILL; and the machine may be slow
-ANSWER_MS = 5000  # the owner looks four times a second; a slower one is not working at all
+ANSWER_MS = 5000  # the owner checks for requests each WATCH_S; one that takes longer does not respond
 
 Opener: TypeAlias = Callable[[str], OpenSession]
 """Opens the session with this id on disk, as SessionStore.open does. Blocks."""
@@ -79,7 +79,7 @@ AccessChange: TypeAlias = Acquired | Released | Reopened | OwnerChanged
 class SessionOwnership:
     """Followed sessions and take-overs.
 
-    `live` returns the sessions of this process; `start` runs a task next to them. `save` makes the editor save
+    `live` returns the sessions of this process; `start` runs a background task. `save` makes the editor save
     documents that only the agent changed, because a new owner sees files, not unsaved text. It must not raise.
     """
 
@@ -178,7 +178,7 @@ class SessionOwnership:
                 wanted = await anyio.to_thread.run_sync(_wanted, held)
                 for live in held:
                     if wanted.get(live.id):
-                        live.stored.opened.lock.tell_ending()  # tells the asking process that it was heard
+                        live.stored.opened.lock.tell_ending()  # tells the asking process that its request was received
                 if any(wanted.values()):
                     with anyio.move_on_after(SAVE_S):
                         await self._save()
@@ -214,7 +214,7 @@ class SessionOwnership:
                 self.demand(live)
 
     async def came(self, live: LiveSession) -> None:
-        """Report that the session is open here. Its subscribers go on with it, without a gap."""
+        """Report that the session is open here. Its follower first publishes the events that are missing, then ends."""
         session = self._read.pop(live.id, None)
         if session:
             self._tell(Acquired(live))
@@ -227,7 +227,7 @@ class SessionOwnership:
     # -- acquiring a session
 
     async def is_worth_waiting(self, session_id: str, begun_ms: int) -> bool:
-        """Return whether to try again: the owner is about to end, or has just ended. Waits a moment first."""
+        """Return whether to try again: the owner is about to end, or has just ended. Waits POLL_S before."""
         with store_errors(session_id):
             owner = await anyio.to_thread.run_sync(self._store.owner, session_id)
         if self._clock.monotonic_ms() - begun_ms > _patience_ms(owner, BRIEF_MS):
@@ -310,9 +310,9 @@ class SessionOwnership:
 
 
 def _patience_ms(owner: Owner | None, of_living_ms: int) -> int:
-    """Return how long to keep trying.
+    """Return how many milliseconds to keep trying: `of_living_ms` for an owner that is not about to end.
 
-    An owner that is missing now has released the session since the last try.
+    If there is no owner, it has released the session since the last try.
     """
     return of_living_ms if owner and not owner.is_ending else ENDING_MS
 
@@ -323,7 +323,7 @@ def _opened(opener: Opener, owner: Owner | None, session_id: str) -> OpenSession
 
 
 def _wanted(held: Sequence[LiveSession]) -> dict[str, Owner | None]:
-    """Return the sessions that others ask for, with who asks (None: they have already taken it). Blocks."""
+    """Return the processes that ask for sessions, by session id. None: the session was already taken. Blocks."""
     wanted: dict[str, Owner | None] = {}
     for live in held:
         if not live.is_ours:

@@ -1,4 +1,4 @@
-"""Pure: from the settings to the configuration of a session's loop."""
+"""Pure: convert the settings to the configuration of a session's loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agent_ls.loop.config import SessionConfig
 
 
 def session_config(settings: Settings, effort: str | None) -> SessionConfig:
-    """Return the session configuration that the settings describe."""
+    """Return the session configuration for these settings. `effort` None or "": the model's default."""
     return SessionConfig(
         max_turns=settings.max_turns,
         max_tool_rounds_per_input=settings.max_tool_rounds_per_input,

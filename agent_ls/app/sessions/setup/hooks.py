@@ -1,4 +1,4 @@
-"""Create the hooks of a session: where they run, and how they deny what waits for the user."""
+"""Create the hooks of a session: how they run commands, and how they deny pending approvals."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class SessionLink:
         return self.live.session.is_stopped
 
     def warn_about_servers(self, text: str) -> None:
-        """Show the user a warning about MCP servers."""
+        """Send the user a warning about MCP servers."""
         self.live.warn(text, "mcp")
 
     def servers_changed(self) -> None:
@@ -49,5 +49,5 @@ class SessionLink:
         self.live.servers_changed()
 
     def name_after(self, text: str) -> bool:
-        """Use a message as the session's title, if it has none. Returns whether it had none."""
+        """Set the title from the text of a message, if the session has no title. Returns whether a title was set."""
         return self.live.name_after(text)

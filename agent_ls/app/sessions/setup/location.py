@@ -1,4 +1,4 @@
-"""Find out where a session works: in a folder of this machine, of another one, or in a git worktree of its own."""
+"""Determine where a session works: in a folder of this machine, on another machine, or in a git worktree."""
 
 from __future__ import annotations
 
@@ -27,15 +27,12 @@ def create_location(
     link: SessionLink,
     worktree: Worktree | None,
 ) -> SessionLocation:
-    """Return where the session works, and which folders belong to it.
-
-    On another machine `folder` is the name there, and `local_folder` the name by which this machine knows it.
-    """
+    """Return where the session works, and which folders belong to it."""
     key = header.workspace_folder
     site = services.sites.site(key)
     if worktree:
         folder, local_folder, root = worktree.folder, worktree.folder, worktree.root
-    else:
+    else:  # on another machine, `local_folder` is the name under which this process knows the folder
         folder, local_folder, root = site.root if site else key, key, ""
     local = services.local(local_folder, stored.demand_ours)
     find_places = partial(places_of, settings=settings.paths, state=str(services.state), worktree=root)

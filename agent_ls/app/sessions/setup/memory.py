@@ -1,7 +1,7 @@
-"""ADAPTER PromptSource: notes of earlier sessions, the user's and (in a trusted folder) the project's, read once.
+"""ADAPTER PromptSource: adds the notes of the user and, in a trusted folder, of the project to the prompt.
 
-The text is stored with the session, so that the beginning of its requests stays the same while notes are added, and
-after a resume. The tool remember is offered in a project that has notes, and from the first /remember on.
+Notes are read once and stored with the session. So neither new notes nor a resume change the beginning of its requests.
+The tool remember is offered if there are notes, and from the session's first /remember on.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from agent_ls.text import decode
 from agent_ls.tools.remember import MEMORY_FILE as MEMORY_FILE, NAME, remember_tool
 
 BUDGET_CHARS = 8 * 1024
-"""Characters of the notes in a prompt. Of a longer file, its end is used: notes are added there."""
+"""Maximum length of the project's notes in a prompt. Of longer notes the end is used, because it is the newest."""
 
 USER_BUDGET_CHARS = 4 * 1024
-"""As `BUDGET_CHARS`, for the notes of the user for all projects."""
+"""Maximum length of the user's notes for all projects in a prompt."""
 
 MEMORY_TEXT, USER_TEXT, MEMORY_TOOL = "memoryText", "userMemoryText", "memoryTool"
-"""Entries of the session's stored configuration: the notes at its start, and whether it has the tool."""
+"""Keys in the session's stored configuration: notes of the project and of the user, whether it has the tool."""
 
 HEADING = (
     f"# Memory\n\nNotes that were kept in {MEMORY_FILE} in earlier sessions, and that the user may have edited. "
@@ -41,11 +41,11 @@ Config = Mapping[str, object]
 
 
 class PromptsWithMemory(ForwardingPrompts):
-    """`inner` builds the prompt. `files` are the user's files, with unsaved text and path rules.
+    """Adds notes to the prompt of `inner`. `files` are the user's files, with unsaved text and path rules.
 
     `stored` is the configuration in the session's log, `remember` adds to it. `trusted` returns whether the folder
-    is trusted: notes of another folder are not read. `user_file` is the absolute path of the user's own notes, "" for
-    none.
+    is trusted: notes of an untrusted folder are not read. `user_file` is the absolute path of the user's notes for all
+    projects, "" for none.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class PromptsWithMemory(ForwardingPrompts):
         self._remember = remember
 
     def on_input(self, text: str) -> None:
-        """Note the text of an input, which may contain the command /remember."""
+        """Offer the tool from now on if the text of an input contains the command /remember."""
         command = maybe_command("remember")
         if command and command.text in text:
             self._offer()
@@ -103,7 +103,7 @@ def _layer(heading: str, text: str | None) -> str:
 
 
 async def read_notes(files: ExecutionEnvironment, path: str, budget: int) -> str:
-    """Return the notes in a file within the budget, "" if there are none or they cannot be read."""
+    """Return the newest notes in a file, at most `budget` characters; "" if there are none or on a read error."""
     try:
         data = await files.read_bytes(path)
     except EnvError:

@@ -1,4 +1,4 @@
-"""Connect the mentions of a session with what they are read from."""
+"""Create the reader of a session's mentions, and connect it with files, web pages and language servers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def session_mentions(
     permissions: SessionPermissions,
     turn_id: Callable[[], str],
 ) -> SessionMentions:
-    """Create what reads the mentions of a message. Nothing of it is recorded: the message has their content."""
+    """Create the reader of mentions. Its reads are not recorded, because the message contains their content."""
     pages: WebFetcher | None = None
 
     def current_pages() -> WebFetcher | None:

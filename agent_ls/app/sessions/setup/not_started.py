@@ -1,8 +1,8 @@
-"""Programs that are configured and not started at another place: MCP servers and hooks.
+"""Find configured MCP servers and hooks that are not started, because a session works on another machine.
 
-They are written for the machine that they are configured on. A server or a hook of the project must not run on this
-machine in the name of a project that is elsewhere. A hook of the user would find another file, or none, under the path
-that it is given.
+These programs are written for the machine on which they are configured. A server or a hook of the project must not run
+on this machine, which does not have the project. A hook of the user would find another file, or no file, at the
+path that it gets.
 """
 
 from __future__ import annotations
@@ -36,9 +36,12 @@ def find_not_started(
     state: Path,
     client: Callable[[], Mapping[str, object]],
 ) -> Iterator[str]:
-    """Yield what is configured for a session at this place and not started there. Blocks.
+    """Yield a name for each kind of program that is configured for a session at `site` but not started. Blocks.
 
-    `client` returns the MCP servers that the session's client handed over. Raises EnvironmentLostError.
+    `client` returns the MCP servers that the session's client configured.
+
+    Raises:
+        EnvironmentLostError: the connection to the place is lost.
     """
     hooks, servers = settings().hooks, settings().mcp
     if hooks.enabled:
@@ -57,7 +60,7 @@ def _exists(site: FarSite, names: tuple[str, ...]) -> bool:
 
 
 def _has_hooks(site: FarSite, name: str) -> bool:
-    """Return whether a settings file of another agent has hooks, or may have some."""
+    """Return whether a settings file of another agent has hooks. True if the file cannot be parsed."""
     if not _exists(site, (name,)):
         return False
     (found,) = site.host.instruction_texts([(f"{site.facts.root}/{name}", site.facts.root)])
@@ -69,9 +72,9 @@ def _has_hooks(site: FarSite, name: str) -> bool:
 
 
 class PromptsWithNotice(ForwardingPrompts):
-    """Implements PromptSource: warns once, at the first input, of programs that are not started at a place.
+    """Implements PromptSource: warns once, at the first input, about programs that are not started at a place.
 
-    `find` blocks. `emit` is the session's.
+    `find` returns names of the programs, as in find_not_started; it blocks. `emit` emits an event of the session.
     """
 
     def __init__(

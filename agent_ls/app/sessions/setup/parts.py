@@ -1,4 +1,4 @@
-"""Values that the steps of creating a session pass on: where it works, what it may do, what is recorded."""
+"""Results of the steps that create a session: its location, its permissions, its external interfaces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent_ls.loop.seams import EditorContext, ModelClient
     from agent_ls.tools.web_fetch import WebFetcher
 
-NESTED_DOCUMENTS = "nestedDocuments"  # key in a session's log of the instruction files that results had
+NESTED_DOCUMENTS = "nestedDocuments"  # key in a log: instruction files that were added to results
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class SessionLocation:
     """Where a session works. `local` runs its commands; `files` has its files, with the user's unsaved text.
 
     `key` is the folder under which trust, rules and sessions are stored, `folder` the folder as the session names it.
-    `site` None: not on another machine. `is_here`: on this machine, and not in an environment of a program.
+    `site` None: not on another machine. `is_here`: on this machine, not in an embedding program's environment.
     `worktree` None: the session works in the user's folder itself.
     """
 
@@ -55,7 +55,7 @@ class SessionLocation:
 
     @property
     def worktree_root(self) -> str:
-        """The top of the session's git worktree, "" if it has none."""
+        """The root folder of the session's git worktree, "" if it has none."""
         return self.worktree.root if self.worktree else ""
 
     @property
@@ -66,7 +66,7 @@ class SessionLocation:
 
 @dataclass(frozen=True, slots=True)
 class SessionPermissions:
-    """Decides about the effects of a session. `sandbox` None: commands do not run on this machine."""
+    """The parts that permit or refuse the actions of a session. `sandbox` None: commands do not run on this machine."""
 
     approvals: PendingApprovals
     rules: SessionRules
@@ -77,7 +77,7 @@ class SessionPermissions:
 
 @dataclass(frozen=True, slots=True)
 class RecordedParts:
-    """Connections of a session to the world. `local` runs its commands, `files` has its files.
+    """The external interfaces of a session. `local` runs its commands, `files` has its files.
 
     `tape` None: nothing is recorded.
     """
@@ -124,7 +124,7 @@ def record_parts(parts: RecordedParts, tape: Tape) -> RecordedParts:
 def nested_documents(
     prompts: SessionPrompts, gate: TrustGate, config: Mapping[str, object], stored: SessionFiles
 ) -> SessionDocuments:
-    """Return the project's instructions for folders below the session's."""
+    """Return the source of the project's instructions for folders below the session's folder."""
     known = config.get(NESTED_DOCUMENTS)
     return SessionDocuments(
         prompts.project,
@@ -138,7 +138,8 @@ def nested_documents(
 def editor_context(parts: RecordedParts, location: SessionLocation) -> EditorContext:
     """Return the editor's status for the model.
 
-    The editor has files of the user's folder open, also if the session works in a worktree.
+    Paths are relative to the user's folder even if the session works in a worktree, because the editor has files of the
+    user's folder open.
     """
     folder = location.key if location.worktree else location.folder
     return SessionEditorContext(parts.editor_status, folder) if parts.editor_status else NoEditorContext()

@@ -1,7 +1,7 @@
 """ADAPTER PromptSource: the tool report_finding, offered in a session from its first /review on.
 
-At the start of each input it is added after the other tools if the session has had a review. Then the session keeps
-it, so that the beginning of its requests stays the same.
+The tool is added after the other tools at the start of the next input. The session keeps it, also after a resume, so
+that the beginning of its requests stays the same.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.report_finding import FindingSink, report_finding_tool
 
 REVIEW_MARK = "findingsTool"
-"""Entry of the session's stored configuration: the session has the tool."""
+"""Key in the session's stored configuration: whether the session has the tool."""
 
 
 class PromptsWithReview(ForwardingPrompts):
-    """`inner` builds the prompt. `is_wanted`: the session had the tool in an earlier process, which `remember`
-    stores.
+    """Adds the tool to the prompt of `inner`. `findings` receives what the model reports with the tool.
+
+    `is_wanted`: the session already had the tool in an earlier process. `remember` stores that the session has it.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class PromptsWithReview(ForwardingPrompts):
         self._remember = remember
 
     def on_input(self, text: str) -> None:
-        """Note the text of an input, which may contain the command."""
+        """Offer the tool from now on if the text of an input contains the command /review."""
         command = maybe_command("review")
         if command and command.text in text:
             self.offer()

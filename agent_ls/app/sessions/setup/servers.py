@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def create_servers(
     builder: SessionBuilder, location: SessionLocation, permissions: SessionPermissions, link: SessionLink
 ) -> ServersOfSession | None:
-    """Return the session's MCP servers; None in an environment that runs no program of this machine."""
+    """Return the session's MCP servers; None if the session does not work on this machine."""
     if not location.is_here:
         return None
     return ServersOfSession(

@@ -10,7 +10,7 @@ from agent_ls.app.tools.yaml_tools import kinds_of, own_kinds, own_kinds_by_nati
 from agent_ls.tools.registry import ToolRegistry
 
 SEPARATOR = "__"
-"""In the names of tools of MCP servers, which are known only once their server is connected."""
+"""Separates server and tool in names of MCP tools. They are not checked: a server's tools are known only later."""
 
 
 def find_unknown_limits(settings: Settings, registry: ToolRegistry) -> str:

@@ -32,7 +32,7 @@ ExportFormat: TypeAlias = Literal["markdown", "jsonl", "html"]
 
 
 class Archive:
-    """Stored data of sessions. `live` finds a session that is open in this process."""
+    """Stored data of sessions. `live` returns a session if it is open in this process."""
 
     def __init__(self, store: SessionStore, live: Callable[[str], LiveSession | None]) -> None:
         self._store = store

@@ -22,7 +22,11 @@ _Found: TypeAlias = tuple[StoredSummary, Owner | None, StoredProgress]
 
 
 class SessionListing:
-    """`live` finds a session of this process that goes on; `worktree` returns the worktree of a stored one."""
+    """Pages of the session list.
+
+    `live` returns a session of this process, unless another process is taking it over. `worktree` returns the path of a
+    stored session's worktree, or "".
+    """
 
     def __init__(
         self,
@@ -53,7 +57,7 @@ class SessionListing:
     def _read(
         self, workspace_folder: str | None, cursor: str | None, limit: int, query: str, *, running: bool
     ) -> tuple[Sequence[_Found], str | None]:
-        """Read one page. Reads only sessions up to its end. Blocks."""
+        """Read one page. Stops reading sessions at the end of the page. Blocks."""
         listed = sessions_after(self._store.layout.listed(workspace_folder), cursor)
         page: list[_Found] = []
         last = None

@@ -18,7 +18,7 @@ def sessions_after(listed: Sequence[ListedSession], cursor: str | None) -> Seque
     """Return the sessions after a cursor. `listed`: newest first. No cursor: all sessions.
 
     Raises:
-        BadChoiceError: a cursor that no page returned.
+        BadChoiceError: the cursor is invalid.
     """
     if cursor is None:
         return listed

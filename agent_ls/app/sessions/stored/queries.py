@@ -1,4 +1,4 @@
-"""Stored sessions for the command line. Opens, resumes and runs nothing. All functions block."""
+"""Stored sessions for the command line, which are read and deleted without opening them. All functions block."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from agent_ls.store.worktrees import has_unbrought
 
 @dataclass(frozen=True, slots=True)
 class StoredSessionInfo:
-    """A stored session on the command line. `size_bytes` includes blobs and its worktree, `owner` has it open ("": no
-    process).
+    """A stored session on the command line. `size_bytes` includes blobs and the worktree.
+
+    `owner` describes the process that has the session open, "" if there is none.
     """
 
     stored: StoredSummary
@@ -125,7 +126,7 @@ class StoredSessions:
         """Delete a session. Files of the project stay as they are.
 
         Raises:
-            SessionHasHunksError: some of its changes are undecided or only in its worktree, and `force` is False.
+            SessionHasHunksError: it has undecided hunks or changes only in its worktree, and `force` is False.
         """
         with store_errors(session_id):
             waiting = open_hunks(log_path(self._store.folder(session_id)))

@@ -1,4 +1,4 @@
-"""Folders on other machines and in containers that sessions of this process work in."""
+"""Folders on other machines and in containers, in which sessions of this process work."""
 
 from __future__ import annotations
 
@@ -38,10 +38,14 @@ class PlaceError(AppError):
 
 @dataclass(frozen=True, slots=True)
 class FarSite:
-    """A folder at a place that was reached. `key` is its whole name, under which trust, rules and sessions are kept.
+    """A folder on another machine or in a container, to which this process has connected.
 
-    `root` is the folder as the session names it. With `names` that is a folder of this machine, which shows the one
-    there, and the key too. `instructions` are the project's skills, commands and tools.
+    - `key`: the name under which trust, rules and sessions of the folder are stored.
+    - `facts`: the environment as the place reports it, such as the root folder there.
+    - `root`: the path of the folder as the session uses it.
+    - `instructions`: reads the project's skills, commands and tools.
+    - `names`: maps paths of this machine to paths of the place; None: the session uses the paths of the place. With a
+      map, `root` and `key` are the folder of this machine that mirrors the folder at the place.
     """
 
     key: str
@@ -55,7 +59,7 @@ class FarSite:
     names: PathMap | None = None
 
     def bounds(self, root: str) -> PathBounds:
-        """Return the path policy of a project there, which may begin above the folder. Blocks."""
+        """Return the path policy of a project at the place. Its `root` may be above the folder. Blocks."""
         to_far, to_near = (self.names.to_far, self.names.to_near) if self.names else (str, str)
         disk = FarDisk(self.host, (to_far(root),), to_far, to_near)
         places = replace(self.places, roots=(disk.real_path(root), root), is_ignored=disk.is_ignored)
@@ -63,10 +67,12 @@ class FarSite:
 
 
 class FarSites:
-    """With `has_editor`, folders of this machine are at the place of the settings too: `map` says where there.
+    """The far sites of this process, by folder name.
 
-    `now` returns the settings; `models` has the variables of client programs, without keys; `state` is the folder for
-    agent-ls's own files.
+    - `now`: returns the current settings.
+    - `models`: has the environment variables for client programs such as ssh, without API keys.
+    - `state`: the folder for agent-ls's own files.
+    - `has_editor`: the folders of an editor mirror folders at the place that the setting `place` names, if it is set.
     """
 
     def __init__(
@@ -84,7 +90,7 @@ class FarSites:
         return self._sites.get(folder)
 
     async def workspace(self, folder: str, *, must_exist: bool) -> str:
-        """Return the whole name of a new session's folder: an absolute path of this machine, or that of a place.
+        """Return the full name of a new session's folder: an absolute path of this machine, or the name of a place.
 
         Raises:
             BadChoiceError: the folder or place does not exist. PlaceError: the place cannot be used.
@@ -97,7 +103,9 @@ class FarSites:
         return await self.prepare(str(path)) if must_exist else str(path)
 
     def check_same(self, folder: str, stored: object) -> None:
-        """Check that a stored session goes on where it was: its files and commands are there.
+        """Check that a resumed session works on the same machine as before, which has its files and commands.
+
+        `stored` is the machine that its log names, "" for this machine.
 
         Raises:
             BadChoiceError: the settings name another place now.
@@ -111,10 +119,10 @@ class FarSites:
             )
 
     async def prepare(self, folder: str) -> str:
-        """Connect to the place that `folder` names. Returns its whole name; a folder of this machine as it is.
+        """Connect to the place of a folder. Returns the folder's full name; a folder of this machine is not changed.
 
         Raises:
-            BadChoiceError: it names no place. PlaceError: the place cannot be used.
+            BadChoiceError: the name is invalid, or the folder does not exist. PlaceError: the place cannot be used.
         """
         if folder in self._sites and self._sites[folder].host.current():
             return folder
@@ -159,7 +167,7 @@ class FarSites:
     def environment(
         self, site: FarSite, demand_right: Callable[[], None] = lambda: None
     ) -> ExecutionEnvironment:
-        """Return an environment of its own for a session; nothing is sent before it is used."""
+        """Return a new environment for one session. It sends nothing before it is used."""
         from agent_ls.environments.far.environment import FarEnvironment
 
         far = FarEnvironment(
@@ -168,7 +176,7 @@ class FarSites:
         return MappedEnvironment(far, site.root, site.names) if site.names else far
 
     def with_near_names(self, files: ExecutionEnvironment, folder: str) -> ExecutionEnvironment:
-        """Wrap an editor's files, so that a path that is named as it is there is the file that the editor shows."""
+        """Wrap an editor's files, so that a path of the place means the file of this machine that mirrors it."""
         site = self.site(folder)
         if site is None or site.names is None or all(near == far for near, far in site.names.pairs):
             return files
@@ -184,7 +192,7 @@ class FarSites:
             environment.notify = post
 
     async def close(self) -> None:
-        """End the far ends, and with them all that was started there."""
+        """Close all connections, which ends everything that was started at the places."""
         hosts, self._hosts = self._hosts, []
         self._sites.clear()
         with anyio.CancelScope(shield=True):
@@ -215,10 +223,10 @@ class FarSites:
 
 
 def find_place(name: str, settings: Settings) -> Place:
-    """Return the place with this name; what the settings say of the same machine is added.
+    """Return the place with this name. If the settings describe the same machine, their values are added.
 
     Raises:
-        BadChoiceError: it is not the name of a place.
+        BadChoiceError: the name is invalid.
     """
     try:
         place = parse_place(name)
@@ -231,9 +239,13 @@ def find_place(name: str, settings: Settings) -> Place:
 
 
 def _map_place(place: Place, folder: str) -> tuple[Place, PathMap]:
-    """Return the place with the folder there that `folder` shows, and the map of the paths.
+    """Return the place with the path that `folder` mirrors, and the map of paths.
 
-    The setting's map counts; without one `folder` shows the setting's path, or a folder of the same name.
+    The map is the setting `place.map`. If it is empty, `folder` mirrors the path in the settings, or without a path the
+    folder with the same path at the place.
+
+    Raises:
+        BadChoiceError: the map does not contain `folder`.
     """
     pairs = tuple((near.rstrip("/"), far.rstrip("/")) for near, far in place.map.items())
     names = PathMap(pairs or ((folder, place.path or folder),))

@@ -1,8 +1,8 @@
 """A session in a git worktree: bring its changes to the user's folder, as hunks that the user keeps or undoes.
 
-Changes come when the agent has finished an input, as far as the mode allows edits without a question, and whenever
-the user asks for them. A file that the user's folder has changed in the same place is left as it is. What came is
-recorded after it was written: after a crash in between, the merge finds that the user's text has it already.
+Changes are brought when the agent has finished an input, as far as the mode allows edits without a question, and
+whenever the user requests it. If the same lines were changed in the user's folder, the file is not changed. Brought
+changes are recorded after they were written. After a crash in between, the merge finds them in the user's file.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CODE = "worktree"
-"""Code of the warnings that report what came from a worktree."""
+"""Code of the warnings that report which changes of a worktree were brought."""
 
 TRIES = 3  # a file may change between read and write; then both are repeated
 NAMED_FILES = 10
@@ -53,12 +53,20 @@ NEEDS_APPROVAL = "needs your approval"
 KEEPS_CHANGING = "keeps changing in your folder; try again when that is done"
 
 How = Literal["unasked", "requested", "requested_without_questions"]
-"""Why changes are brought: the agent has finished, or the user asked for it; then approvals may be possible."""
+"""Why changes are brought.
+
+- "unasked": the agent has finished an input.
+- "requested": the user has requested it, and can answer approvals.
+- "requested_without_questions": the user has requested it, but cannot answer approvals.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class WorktreeFile:
-    """A changed file of a worktree. `path` is in the user's folder. `left`: nothing was changed; `reason` says why."""
+    """A changed file of a worktree. `path` is its path in the user's folder.
+
+    In the state `left`, the file in the user's folder was not changed, and `reason` says why.
+    """
 
     path: str
     state: Literal["brought", "proposed", "left"]
@@ -67,7 +75,10 @@ class WorktreeFile:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The writes that bring one change, or the reason why there are none. Without both, the user's file has it."""
+    """The writes that bring one change, or the reason why it is not brought.
+
+    If both are empty, the user's file already contains the change.
+    """
 
     change: WorktreeChange
     writes: tuple[FileWrite, ...] = ()
@@ -75,7 +86,7 @@ class _Plan:
 
 
 class SessionWorktree:
-    """The git worktree of a session. `link` reaches the session, which is created later."""
+    """The git worktree of a session. `link` gives access to the session, which is created later."""
 
     def __init__(
         self,
@@ -98,7 +109,7 @@ class SessionWorktree:
         self._turn_id = ""
 
     def introduce(self) -> None:
-        """Tell the model about a new worktree."""
+        """Send the model a notice about its new worktree."""
         left_out = self.worktree.left_out
         words = (
             f"You work in a git worktree of your own, {self.worktree.folder}. The user's folder is {self._folder}; do "
@@ -113,16 +124,16 @@ class SessionWorktree:
         self._link.live.notice(words)
 
     def hooks(self, hooks: Hooks) -> Hooks:
-        """Return the hooks of the session, with what the worktree does at both ends of a turn."""
+        """Return `hooks`, which then also call `begin_turn` and `end_turn`."""
         return WorktreeHooks(hooks, self.begin_turn, self.end_turn)
 
     async def begin_turn(self) -> None:
-        """Note that the worktree may get changes, so that its session is not deleted unasked."""
+        """Record that the worktree may get changes, so that its session is only deleted with force."""
         self._turn_id = self._link.turn_id()
         await self.worktree.mark_unbrought(is_unbrought=True)
 
     async def end_turn(self) -> None:
-        """Bring what may come without a question, and report the rest. Does not raise."""
+        """Bring the changes that need no approval, and report the others. Does not raise."""
         try:
             await self.bring("unasked")
         except (AppError, EnvError, OSError, OwnershipLostError) as error:
@@ -143,7 +154,7 @@ class SessionWorktree:
             changes = await self.worktree.changes()
             is_proposing = self._permissions.approver.review == "before"
             done, left = await self._write(changes, who, how, is_proposing=is_proposing)
-            with anyio.CancelScope(shield=True):  # else what came would come again
+            with anyio.CancelScope(shield=True):  # otherwise these changes would be brought again
                 await self.worktree.settle([plan.change for plan in left])
                 await self.worktree.mark_unbrought(is_unbrought=bool(left))
             came: Literal["brought", "proposed"] = "proposed" if is_proposing else "brought"
@@ -157,7 +168,7 @@ class SessionWorktree:
     async def _write(
         self, changes: Sequence[WorktreeChange], who: Attribution, how: How, *, is_proposing: bool
     ) -> tuple[list[_Plan], list[_Plan]]:
-        """Write or propose what can be brought. Returns the plans that are done, and those that are left."""
+        """Write or propose the changes that can be brought. Returns the completed plans, and those with a reason."""
         bounds = PathBounds(await anyio.to_thread.run_sync(self._places))
         refused: dict[str, str] = {}
         tries = 0
@@ -191,7 +202,7 @@ class SessionWorktree:
         return places_of(self._folder, settings=self._settings().paths, state=self._state)
 
     async def _plan(self, change: WorktreeChange) -> _Plan:
-        """Merge a change into the user's text."""
+        """Plan one change: merge it into the text of the user's file, without writing."""
         tree = self.worktree
         if not (tree.is_in_folder(change.path) and tree.is_in_folder(change.old_path)):
             return _Plan(change, reason="is outside of your folder")
@@ -208,7 +219,7 @@ class SessionWorktree:
         merged = merge(base, own, user)
         if isinstance(merged, NotMerged):
             if change.is_move and user is None and own == await maybe_bytes(files, path):
-                return _Plan(change)  # it came before
+                return _Plan(change)  # it was brought before
             return _Plan(change, reason=merged.reason)
         if not change.is_move:
             mode_from = tree.own_path(change.path) if change.is_executable and user is None else ""
@@ -223,7 +234,10 @@ class SessionWorktree:
     async def _approved(
         self, plans: Sequence[_Plan], bounds: PathBounds, who: Attribution, how: How
     ) -> list[_Plan]:
-        """Return the plans, those without approval with a reason instead of their writes."""
+        """Return the plans. A plan that is not approved has a reason instead of its writes.
+
+        The user is only asked if `how` is "requested".
+        """
         approver = self._approver(bounds, how)
         allowed: list[FileWrite] = []
         found: list[_Plan] = []
@@ -237,7 +251,7 @@ class SessionWorktree:
             found.append(plan)
         if waiting and how == "requested":
             writes = [write for plan in waiting for write in plan.writes]
-            # Without a call: such a request is denied when the one who asked for the changes goes away.
+            # Without a call id, so that the approval is denied if the request for the changes is cancelled.
             question = replace(self._question(writes, who), call_id="")
             if isinstance(await approver.decide(question), Allowed):
                 approved = {plan.change.path: plan for plan in waiting}
@@ -249,9 +263,9 @@ class SessionWorktree:
         return found
 
     def _approver(self, bounds: PathBounds, how: How) -> PolicyApprover:
-        """Return what judges edits of the user's folder.
+        """Return the approver for edits of the user's folder.
 
-        When the user has asked for the changes, edits of ordinary files need no further approval.
+        If the user has requested the changes, edits of ordinary files need no further approval.
         """
         permissions = self._permissions
         is_requested = how != "unasked" and permissions.approver.mode != "plan"
@@ -279,7 +293,7 @@ class SessionWorktree:
         return relative_to_folder(path, os.path.realpath(self._folder)) or path
 
     def _report(self, files: Sequence[WorktreeFile]) -> None:
-        """Tell the user and the model what came and what did not."""
+        """Report to the user and the model which changes were brought and which were not."""
         came = [self._name(it.path) for it in files if it.state != "left"]
         waiting = [self._name(it.path) for it in files if it.reason == NEEDS_APPROVAL]
         left = [it for it in files if it.state == "left" and it.reason != NEEDS_APPROVAL]
@@ -308,7 +322,10 @@ def _listed(names: Sequence[str], separator: str = ", ") -> str:
 
 
 class WorktreeHooks:
-    """Implements the interface Hooks: the user's hooks, and what the worktree does at both ends of a turn."""
+    """Implements the interface Hooks: runs the user's hooks, and the worktree's work at the start and end of a turn.
+
+    `begin` is awaited before a prompt, `end` when no hook lets the turn continue.
+    """
 
     def __init__(
         self, hooks: Hooks, begin: Callable[[], Awaitable[None]], end: Callable[[], Awaitable[None]]

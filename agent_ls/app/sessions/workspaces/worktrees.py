@@ -1,4 +1,4 @@
-"""The git worktrees of all sessions: whether a folder can have one, making and opening them."""
+"""The git worktrees of all sessions: check whether a folder can have one, create and open them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Worktrees:
-    """`layout` says where worktrees are. `models` has the variables for git, without keys."""
+    """Creates and opens worktrees. `layout` has their paths, `models` the environment of git, without API keys."""
 
     def __init__(
         self, layout: Layout, models: ModelService, trust: WorkspaceTrust, builder: SessionBuilder
@@ -42,24 +42,24 @@ class Worktrees:
         self._roots = tuple(dict.fromkeys((str(layout.worktrees), os.path.realpath(layout.worktrees))))
 
     def is_in_none(self, path: str) -> bool:
-        """Return whether a path is in no session's worktree."""
+        """Return whether a path is outside of the worktrees of all sessions."""
         return not path.startswith(tuple(root + os.sep for root in self._roots))
 
     def name(self, header: Header) -> str:
-        """Return the top of a stored session's worktree for lists; "" if it has none."""
+        """Return the root folder of a stored session's worktree, as lists display it; "" if it has none."""
         return str(worktree_path(self._place(header), header.workspace_folder)) if header.has_worktree else ""
 
     async def has_unbrought(self, session_id: str) -> bool:
         """Return whether the session's worktree may have changes that the user's folder does not have."""
-        with suppress(StoreError):  # not an id
+        with suppress(StoreError):  # the session id is invalid
             return await anyio.to_thread.run_sync(has_unbrought, self._layout.worktree(session_id))
         return False
 
     async def check(self, folder: str, start: Start | None) -> None:
-        """Check that a folder may have a worktree. None: it needs none.
+        """Check that a worktree can be created for a folder. Does nothing if `start` is None.
 
         Raises:
-            BadChoiceError: it is on another machine, or the user does not trust it.
+            BadChoiceError: the folder is on another machine, or the user does not trust it.
         """
         if start is None:
             return
@@ -75,7 +75,7 @@ class Worktrees:
             )
 
     def check_fork(self, header: Header) -> None:
-        """Check that a session can be forked. Raises BadChoiceError: its worktree exists once."""
+        """Check that a session can be forked. Raises BadChoiceError if it has a worktree, which cannot be copied."""
         if header.has_worktree:
             raise BadChoiceError(
                 "a session in a worktree cannot be forked, because its files exist once",
@@ -83,7 +83,7 @@ class Worktrees:
             )
 
     async def make(self, header: Header, start: Start, discarded: Callable[[], Awaitable[None]]) -> Worktree:
-        """Make the worktree of a new session. `discarded` deletes the session if that fails.
+        """Create the worktree of a new session. `discarded` is called to delete the session if an error occurs.
 
         Raises:
             BadChoiceError: the folder has no repository with a commit. AppError: git failed. OSError.
@@ -112,7 +112,7 @@ class Worktrees:
         """Return the worktree of a stored session.
 
         Raises:
-            BadChoiceError: it is gone.
+            BadChoiceError: the worktree no longer exists.
         """
         from agent_ls.app.worktrees.worktree import open_worktree  # few sessions have one
 
