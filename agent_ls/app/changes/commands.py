@@ -61,7 +61,7 @@ class CommandFiles:
 def command_files(
     listed: ListFiles, files: ExecutionEnvironment, host: EditorHost | None, scope: Callable[[], object]
 ) -> CommandFiles:
-    """Return the dependencies.
+    """Return the dependencies for recording the changes of a session's commands.
 
     `listed` lists the files in the working directory and in the folders from `scope`.
     """
@@ -89,7 +89,8 @@ class Before:
 class Filed:
     """The recorded changes of a command.
 
-    `merged` and `refused` are paths of unsaved documents. `unknown` are changed files without a stored old text.
+    `merged` are paths of unsaved documents into which changes were merged, `refused` those that conflict with a
+    change and were not changed. `unknown` are changed files without a stored old text.
     Messages name paths relative to `folder`.
     """
 

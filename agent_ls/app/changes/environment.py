@@ -130,7 +130,10 @@ class ReviewedEnvironment(ForwardingEnvironment):
         attribution: Attribution,
         through: ExecutionEnvironment | None = None,
     ) -> Sequence[FileState]:
-        """Commit the proposed hunks that the user kept. The caller (the review) records the hunks."""
+        """Commit the proposed hunks that the user kept. The caller (the review) records the hunks.
+
+        `through`: the environment that writes; None: the wrapped environment.
+        """
         meant = [self._meant(write) for write in writes]
         await self._journal.announce(meant, attribution)
         with self._review.writing([state.path for state in meant]):

@@ -48,7 +48,7 @@ def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stam
 
 
 def stamp_of_read(read: DiskRead) -> Stamp | None:
-    """Return the stamp that a file had directly before it was read. The file is not open in an editor.
+    """Return the stamp that a file had directly before it was read from disk. It must not be open in an editor.
 
     None: the file changed so recently (STEP_NS) that another change might not alter its times.
     """

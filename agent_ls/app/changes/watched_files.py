@@ -57,6 +57,7 @@ class _Touched:
 
     `digest` None: the model was informed of a change, so the next check stores the digest of the new content.
     `stamp` is from the last check, or from the last read by the model. None: the next check reads the file.
+    `is_told`: the model got a notice about the current change, and has not read the file since.
     """
 
     digest: str | None

@@ -1,4 +1,4 @@
-"""ADAPTER PromptSource: adds the notes of the user and, in a trusted folder, of the project to the prompt.
+"""Implements PromptSource: adds the notes of the user and, in a trusted folder, of the project to the prompt.
 
 Notes are read once and stored with the session. So neither new notes nor a resume change the beginning of its requests.
 The tool remember is offered if there are notes, and from the session's first /remember on.

@@ -1,4 +1,4 @@
-"""ADAPTER PromptSource: the tool report_finding, offered in a session from its first /review on.
+"""Implements PromptSource: offers the tool report_finding in a session from its first /review on.
 
 The tool is added after the other tools at the start of the next input. The session keeps it, also after a resume, so
 that the beginning of its requests stays the same.
