@@ -1,4 +1,4 @@
-"""Implements EditorContext: information about the editor for the model of one session, sent only once each."""
+"""Implements EditorContext: the state of the editor for the model of one session, sent only after a change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EditorStatus(Protocol):
 
 
 class SessionEditorContext:
-    """The editor's status for one session. Paths below `folder`, the session's folder, are displayed relative to it."""
+    """The editor's status for one session. Paths below the session's folder, `folder`, are displayed relative to it."""
 
     def __init__(self, editor_status: EditorStatus, folder: str) -> None:
         self._editor_status = editor_status

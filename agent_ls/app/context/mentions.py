@@ -19,7 +19,7 @@ from agent_ls.environments.local import LocalEnvironment
 from agent_ls.loop.seams import Clock
 
 MAX_FILES = 300_000
-FRESH_MS = 3_000  # while the user types; a new file is offered soon
+FRESH_MS = 3_000  # a list of files is used this long before the folder is listed again
 LISTING_SHARE = 10
 """A folder is listed again only after this multiple of its last listing time, because large folders take long."""
 MORE = 20

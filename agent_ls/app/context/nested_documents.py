@@ -59,7 +59,7 @@ class SessionDocuments:
         found: dict[str, ProjectDocument] = {}
         for path in paths:
             names = {rules.join(rules.dirname(path), name) for name in (UNIVERSAL_DOCUMENT, *family)}
-            if path in names:  # the call itself has shown this file
+            if path in names:  # the call itself has read or changed this file
                 given.add(rules.relpath(path, root).replace("\\", "/"))
             for folder in (
                 folders_between(root, rules.dirname(path), rules.sep) if _is_below(path, root) else ()

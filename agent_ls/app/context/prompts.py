@@ -1,4 +1,4 @@
-"""Implements the interface PromptSource: the layers of the system prompt, with facts of the session's start."""
+"""Implements the interface PromptSource: builds the system prompt in layers, with facts from the session's start."""
 
 from __future__ import annotations
 
