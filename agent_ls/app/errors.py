@@ -78,7 +78,7 @@ class UnbroughtChangesError(SessionHasHunksError):
         AppError.__init__(
             self,
             f"the worktree of session {session_id} may have changes that your folder does not have",
-            "bring them first, or delete the session with force: they are lost then",
+            "bring these changes into your folder first; if you delete the session with force, they are lost",
         )
 
 

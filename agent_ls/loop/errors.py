@@ -36,7 +36,7 @@ class UnknownTerminalError(SessionError):
 
 
 class NoInputError(SessionError):
-    hint = "commands can be typed into where they run in terminals (agentLs.terminal)"
+    hint = "you can type into a command only if it runs in a terminal (setting agentLs.terminal)"
 
     def __init__(self, terminal_id: str) -> None:
         super().__init__(f"Command {terminal_id!r} takes no input: it runs without a terminal.")

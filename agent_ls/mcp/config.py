@@ -199,7 +199,9 @@ def _entry(raw: Mapping[str, Any]) -> ServerEntry:
             "speaks HTTP with SSE, which the protocol has replaced: ask for its streamable HTTP url"
         )
     if raw.get("envFile"):
-        raise ConfigError("names a file of variables, which is not read: list them in env, as ${NAME}")
+        raise ConfigError(
+            "has a file of variables that agent-ls does not read: list each variable in env, as ${NAME}"
+        )
     known = {key: value for key, value in raw.items() if key not in _FOREIGN}
     if isinstance(given := raw.get("sandbox"), Mapping) and not given.keys() <= _OUR_SANDBOX:
         raise ConfigError("has a sandbox of another agent: give it enabled, network and writable")

@@ -51,7 +51,9 @@ class Panel:
         headers, url = request.headers, urlsplit(request.path)
         hosts = headers.get_all("Host")
         if len(hosts) != 1 or not is_loopback_host(hosts[0]):
-            return _response(HTTPStatus.MISDIRECTED_REQUEST, message_page("This name is not the panel's."))
+            return _response(
+                HTTPStatus.MISDIRECTED_REQUEST, message_page("The panel cannot be opened by this host name.")
+            )
         if url.path == OPEN_PATH:
             return self._opened(parse_qs(url.query).get("token", [""])[0])
         if not any(map(self.access.has_cookie, headers.get_all("Cookie"))):

@@ -61,7 +61,7 @@ def parse(text: str) -> Patch:
     """Parse the patch twice: strictly, and leniently by the recovery rules R1 to R9.
 
     Raises:
-        PatchError: PARSE or TRUNCATED, if neither succeeds.
+        PatchError: PARSE or TRUNCATED, if both fail.
     """
     if _SURROGATE.search(text):
         raise PatchError.of("PARSE", "Invalid patch: it holds lone surrogates, which no file can hold")

@@ -125,7 +125,7 @@ def read_recording(path: Path) -> Recording:
             raise BadRecordingError(f"{path} was made by a newer version", "update agent-ls")
     except OSError as error:
         raise BadRecordingError(
-            f"{path}: {error.strerror}", "name a file of `agent-ls exec --record`"
+            f"{path}: {error.strerror}", "give a file that `agent-ls exec --record` wrote"
         ) from None
     except (ValueError, KeyError, TypeError):
         raise BadRecordingError(

@@ -34,7 +34,7 @@ class GrepArguments(Arguments):
     )
     glob_filter: str = Field(
         default="",
-        description="Only files that match, for example `*.py`; `!*.min.js` leaves files out: `*.js !*.min.js`.",
+        description="Only files that match these globs, for example `*.py`. `!` excludes: `*.js !*.min.js`.",
     )
     case_insensitive: bool = Field(default=False, description="Ignore case.")
     literal: bool = Field(default=False, description="Take the pattern as plain text, not as an expression.")

@@ -34,7 +34,7 @@ _UNDECODABLE = re.compile("[\ud800-\udfff]")
 class ReadFileArguments(Arguments):
     file_path: str = Field(description="Path of the file, absolute or relative to the working directory.")
     offset: int = Field(default=1, ge=1, description="Line number to start from; the first line is 1.")
-    limit: int = Field(default=DEFAULT_LIMIT_LINES, ge=1, description="The most lines to return.")
+    limit: int = Field(default=DEFAULT_LIMIT_LINES, ge=1, description="The maximum number of lines.")
     end_line: int = Field(default=0, ge=0, description="The last line to return, if limit allows it.")
 
     @model_validator(mode="after")

@@ -30,7 +30,10 @@ class ReadManyFilesArguments(Arguments):
         description="Patterns of files that the patterns are not to find, for example `*_test.go` or `docs/**`.",
     )
     limit: int = Field(
-        default=FILE_LIMIT_LINES, ge=1, le=FILE_LIMIT_LINES, description="The most lines of each file."
+        default=FILE_LIMIT_LINES,
+        ge=1,
+        le=FILE_LIMIT_LINES,
+        description="The maximum number of lines of each file.",
     )
 
 

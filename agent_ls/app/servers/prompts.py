@@ -22,7 +22,8 @@ class PromptServers(Protocol):
     """SEAM: the MCP servers of one session, created when they are first needed."""
 
     def are_configured(self) -> bool:
-        """Return whether any server may be configured. Blocks: checks whether some files exist."""
+        """Return whether servers might be configured; False: certainly none. Blocks: checks whether
+        some files exist."""
         ...
 
     async def get(self) -> SessionServers: ...

@@ -375,7 +375,7 @@ async def finished(call: FarCall) -> tuple[Any, bytes]:
 def _in_any_thread(
     wake: Callable[[Future[tuple[Any, bytes]]], None], done: anyio.Event, loop_thread: int
 ) -> Callable[[Future[tuple[Any, bytes]]], None]:
-    """Return a callback for a future that sets `done` in any thread.
+    """Return a callback for a future. It sets `done`, and may be called in any thread.
 
     A future that is already finished calls the callback at once, in the thread of the event loop.
     """

@@ -42,7 +42,7 @@ PRESENTATION = FamilyPresentation(
                     Parameter("line_numbers", "-n"),
                     Parameter("case_insensitive", "-i"),
                     "multiline",
-                    Parameter("max_results", "head_limit", "The most lines, files or counts to return."),
+                    Parameter("max_results", "head_limit", "The maximum number of lines, files or counts."),
                     "offset",
                 ),
             ),

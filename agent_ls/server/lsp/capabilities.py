@@ -63,7 +63,7 @@ _PRINTS_LABELS = frozenset({"Neovim"})
 
 @dataclass(frozen=True, slots=True)
 class ClientAbilities:
-    """Capabilities of the client. All fields of rich clients are False for plugin-free ones.
+    """Capabilities of the client. Those that only our plugins announce are False for other editors.
 
     - `process_id`: the editor's process, None if not sent. The server ends within seconds after the editor.
     - `text_document_content`: can display documents whose text a server provides.

@@ -1,8 +1,8 @@
 """Decode Gemini's stream. Each chunk is a response with parts to append; a complete answer is one chunk.
 
 There is no terminal event. The stream is complete if it ends after a chunk with a finish reason; older models send
-a finish reason in every chunk. Consecutive texts are joined to one part. If a text has a signature, the part's
-`origin` stores the texts separately.
+a finish reason in every chunk. Consecutive texts are joined to one part. If one of these texts has a
+signature, the `origin` of the joined part also stores the texts separately.
 """
 
 from __future__ import annotations
