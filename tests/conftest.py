@@ -57,17 +57,29 @@ REMOVED_VARIABLES = {*KEY_VARIABLES, *BASE_VARIABLES, *(name.lower() for name in
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark every property as a sweep, so that the whole run of CI tries more examples.
 
-    AGENT_LS_SWEEPS_SHARE=1/3 leaves out two of three sweeps; 0/3 and 2/3 run the others.
+    Tests marked `sweep(only_whole=True)` run only in the whole sweeps. AGENT_LS_SWEEPS_SHARE=1/3 leaves out two of
+    three sweeps; 0/3 and 2/3 run the others.
     """
     for item in items:
         if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
             item.add_marker("sweep")
+    if not is_whole:
+        _deselect(config, items, {item for item in items if _is_only_whole(item)})
     part, _, parts = os.environ.get("AGENT_LS_SWEEPS_SHARE", "").partition("/")
     if parts:
         sweeps = [item for item in items if item.get_closest_marker("sweep")]
-        others = {item for index, item in enumerate(sweeps) if index % int(parts) != int(part)}
-        config.hook.pytest_deselected(items=list(others))
-        items[:] = [item for item in items if item not in others]
+        _deselect(
+            config, items, {item for index, item in enumerate(sweeps) if index % int(parts) != int(part)}
+        )
+
+
+def _is_only_whole(item: pytest.Item) -> bool:
+    return any(mark.kwargs.get("only_whole") for mark in item.iter_markers("sweep"))
+
+
+def _deselect(config: pytest.Config, items: list[pytest.Item], others: set[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=list(others))
+    items[:] = [item for item in items if item not in others]
 
 
 @pytest.hookimpl(wrapper=True)

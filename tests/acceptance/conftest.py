@@ -1,8 +1,12 @@
-"""Each test here runs with each provider's wire, in a project of its own."""
+"""Each test here has a project of its own. The whole sweeps run it with the wire of each provider, other runs with one.
+
+Which one depends on the test's name, so that each wire is used by half of the tests.
+"""
 
 from __future__ import annotations
 
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -33,6 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(item.path).parent == Path(__file__).parent:
             item.add_marker(pytest.mark.neovim)
             item.add_marker(needs_neovim)
+            if isinstance(item, pytest.Function) and item.callspec.params["wire"] != usual_wire(item):
+                item.add_marker(pytest.mark.sweep(only_whole=True))
+
+
+def usual_wire(item: pytest.Function) -> Wire:
+    return WIRES[zlib.crc32(item.originalname.encode()) % len(WIRES)]
 
 
 @pytest.fixture(params=WIRES, ids=lambda wire: wire.provider)

@@ -71,7 +71,7 @@ def cluster(folder: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, lis
 
 
 @pytest.mark.req("R4")
-@pytest.mark.sweep
+@pytest.mark.sweep(only_whole=True)
 @pytest.mark.timeout(7200 if IS_WHOLE else 300)
 async def test_a_stopped_run_and_a_killed_worker_repeat_no_result_and_lose_no_task(tmp_path: Path) -> None:
     commit = repository(tmp_path / "project")

@@ -69,7 +69,11 @@ def follow_lines(file: Any, prefix: str, steps: Steps) -> threading.Thread:
 @pytest.mark.req("X12", "R4")
 @pytest.mark.sweep
 @pytest.mark.timeout(7200 if IS_WHOLE else 600)
-@pytest.mark.parametrize("is_far", [False, True], ids=["here", "at a place"])
+@pytest.mark.parametrize(
+    "is_far",
+    [False, pytest.param(True, marks=pytest.mark.sweep(only_whole=True))],
+    ids=["here", "at a place"],
+)
 async def test_runner_killed_at_any_step_repeats_no_result_and_loses_no_task(
     tmp_path: Path, is_far: bool
 ) -> None:

@@ -128,6 +128,7 @@ def test_attempts_that_lose_the_connection_in_a_command_or_in_the_check_are_repe
     assert not work_folders(tmp_path)
 
 
+@pytest.mark.sweep(only_whole=True)
 def test_a_place_that_stays_lost_stops_the_run_and_the_same_command_continues(tmp_path: Path) -> None:
     program, moved = tmp_path / "python-there", tmp_path / "moved"
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(BARE_PYTHON)} "$@"\n')

@@ -67,6 +67,7 @@ def test_sdist_holds_each_tracked_file_and_nothing_else(unpacked: Path, expected
     assert set(tracked.stdout.split("\0")) - {""} <= found
 
 
+@pytest.mark.sweep(only_whole=True)
 def test_tests_run_in_the_unpacked_sdist(unpacked: Path) -> None:
     """The tests of the documents and the editors are collected, and those of hunks run."""
     words = ("tests/docs", "tests/editors", "tests/patch/test_hunks.py", "-k", "test_hunks")
@@ -166,6 +167,7 @@ def test_repository_address_reaches_links_and_metadata(tmp_path: Path) -> None:
     assert f"{URL}/raw/v{release.current_version()}/docs/images/neovim-demo.svg" in links
 
 
+@pytest.mark.sweep(only_whole=True)
 def test_same_sources_give_the_same_bytes(sdist: Path, wheel: Path, tmp_path: Path) -> None:
     source = staged(tmp_path)
     assert build(source, "sdist").read_bytes() == sdist.read_bytes()
