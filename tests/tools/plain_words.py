@@ -169,7 +169,7 @@ def _openings(name: str) -> Iterator[Finding]:
 
 
 def prose_lines(name: str, text: str) -> Iterator[tuple[int, str]]:
-    """Docstrings, comments and paragraphs, line by line."""
+    """Docstrings, comments and paragraphs, line by line. Those of a Python file may be left out if they are clean."""
     match PurePosixPath(name).suffix:
         case ".md":
             yield from enumerate(prose_with_lines(text).split("\n"), 1)
@@ -189,9 +189,10 @@ def prose_with_lines(page: str) -> str:
 
 
 def _python_prose(name: str, text: str) -> Iterator[tuple[int, str]]:
-    for node in nodes(name):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            yield from enumerate(str(node.value.value).split("\n"), node.lineno)
+    if any(_found(_WORD, _NO_WORD, text)) or OUTSIDE.search(text):  # parsing takes most of the time
+        for node in nodes(name):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                yield from enumerate(str(node.value.value).split("\n"), node.lineno)
     candidates = "\n".join(_COMMENT.findall(text))
     if any(_found(_WORD, _NO_WORD, candidates)) or OUTSIDE.search(candidates):
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
