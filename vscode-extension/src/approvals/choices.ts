@@ -9,7 +9,7 @@ export type Choice = { readonly label: string; readonly detail: string } & (
 
 const LINE_CHARS = 120; // characters that a notification shows completely
 
-function byRule(rule: RuleOffer): Choice {
+function ruleChoice(rule: RuleOffer): Choice {
   const detail = [`Holds for ${HOLDS[rule.scope]}`, ...examples(rule)].join(". ");
   return { kind: "send", label: rule.label, detail, answer: { decision: "allow", scope: rule.scope, ruleId: rule.id } };
 }
@@ -33,8 +33,8 @@ const TRUST: Choice[] = [
 ];
 
 /**
- * Returns all answers: allow once, by each rule that the server offers, with another command, deny, deny with a
- * reason.
+ * Returns the possible answers: allow once, allow by each rule that the server offers, run another command, deny, deny
+ * with a reason, show in the chat. For a request to trust a folder: the answers of TRUST.
  */
 export function choicesFor(request: ApprovalRequested): Choice[] {
   const effect = effectOf(request);
@@ -42,7 +42,7 @@ export function choicesFor(request: ApprovalRequested): Choice[] {
   if (effect.folder !== undefined) return TRUST;
   return [
     { kind: "send", label: "Allow Once", detail: "", answer: { decision: "allow", scope: "once" } },
-    ...request.rules.map(byRule),
+    ...request.rules.map(ruleChoice),
     ...(isCommand ? [{ kind: "edit" as const, label: "Run Another Command Instead…", detail: "You change it; the model gets your command" }] : []),
     { kind: "send", label: "Deny", detail: "", answer: { decision: "deny" } },
     { kind: "reason", label: "Deny with a Reason…", detail: "The model gets your reason" },
@@ -50,7 +50,7 @@ export function choicesFor(request: ApprovalRequested): Choice[] {
   ];
 }
 
-/** The request in one line, and whether that line is complete. */
+/** The request in one line. `isWhole`: the line shows everything that would be allowed. */
 export function question(request: ApprovalRequested): { readonly text: string; readonly isWhole: boolean } {
   const { tool, summary } = request;
   const effect = effectOf(request);

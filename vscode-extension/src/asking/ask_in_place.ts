@@ -15,13 +15,13 @@ const CONTROLLER = "agentLs.ask";
 const AGENT: vscode.CommentAuthorInformation = { name: "agent-ls" };
 const USER: vscode.CommentAuthorInformation = { name: "You" };
 
-/** Lines that can be asked about now. */
+/** The lines at which the input may open now. */
 interface AskableRange {
   readonly uri: vscode.Uri;
   readonly range: vscode.Range;
 }
 
-/** An ask that was sent. `from`: the number of items in the transcript before it. */
+/** A question that was sent. `from`: index of its first item in the transcript. */
 interface Sent {
   readonly thread: vscode.CommentThread;
   readonly sessionId: string;
@@ -41,12 +41,12 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   private readonly completion: AskCompletion;
   private readonly subscriptions: { dispose(): void }[];
   private place: AskableRange | undefined;
-  /** The lines of the input, as VS Code's command counts them. */
+  /** The lines of the input, counted from 1 as VS Code's command expects. */
   private target: object | undefined;
   private offered: () => void = () => undefined;
   private sent: Sent | undefined;
 
-  /** `hold`: while it is called with true, no other comments of this extension can be begun. */
+  /** `hold(true)` prevents new review comments on the same lines until `hold(false)`. */
   constructor(
     private readonly sessions: Sessions,
     private readonly catalog: Catalog,
@@ -92,20 +92,20 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     }
   }
 
-  /** Makes lines commentable. Returns when the editor has learned it. */
+  /** Makes lines commentable. Resolves when VS Code knows about them. */
   private async offer(place: AskableRange): Promise<void> {
     const offered = new Promise<void>((resolve) => { this.offered = resolve; });
     this.place = place;
     this.hold(true);
     this.controller.commentingRangeProvider = this;
     await offered;
-    // Messages to the workbench arrive in order. The lines are sent before the second of these, so the workbench knows
-    // them when it is answered.
+    // Messages to the workbench arrive in order, and the lines are sent before the second of these commands. So the
+    // workbench knows the lines when that command has been answered.
     await vscode.commands.executeCommand("setContext", "agentLs.asking", true);
     await vscode.commands.executeCommand("setContext", "agentLs.asking", false);
   }
 
-  /** Closes the input. Its thread is VS Code's own until it is sent, but the command that opened it also closes it. */
+  /** Closes the input by the command that opened it, because VS Code owns the thread until the text is sent. */
   private async cancel(): Promise<void> {
     await vscode.commands.executeCommand("workbench.action.addComment", { range: this.target, fileComment: false });
   }
@@ -124,13 +124,16 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     const isSent = await this.sessions.submit(input, this.sessions.snapshot.state === "PROCESSING" ? "queue" : "send");
     const sessionId = this.sessions.currentId;
     if (!isSent || sessionId === undefined) {
-      answered(thread, "The message was not sent. The chat says why.");
+      showAnswer(thread, "The message was not sent. The chat says why.");
       return;
     }
     this.sent = { thread, sessionId, from };
   }
 
-  /** Shows the end of the turn of an ask: its answer, or nothing if it changed files, where the changes are displayed. */
+  /**
+   * Shows the answer when the turn of the question ends. Removes the thread if the turn changed files, because the
+   * changes are displayed there; also if the server has ended or another session is displayed.
+   */
   private follow({ sessionId, event, switched, forgotten }: Change): void {
     const { sent, sessions } = this;
     if (!sent) return;
@@ -140,10 +143,10 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
 
   private end({ thread, from }: Sent): void {
     const items = this.sessions.snapshot.items.filter(({ index }) => index >= from);
-    if (!items.some(({ kind }) => kind === "user")) return; // a turn before it, if it was queued
+    if (!items.some(({ kind }) => kind === "user")) return; // the end of an earlier turn: the question is still queued
     this.sent = undefined;
     if (items.some(({ kind }) => kind === "file")) thread.dispose();
-    else answered(thread, outcome(items));
+    else showAnswer(thread, outcome(items));
   }
 
   private close(thread: vscode.CommentThread): void {
@@ -152,7 +155,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   }
 }
 
-/** The words in which a turn without changes ended. */
+/** The text to show for a turn without changes: its error, else its answer. */
 function outcome(items: readonly Item[]): string {
   const problem = items.findLast((item) => item.kind === "notice" && item.level === "error");
   if (problem?.kind === "notice") return problem.text;
@@ -160,7 +163,7 @@ function outcome(items: readonly Item[]): string {
   return answer?.kind === "text" && answer.part.text !== "" ? answer.part.text : "Nothing was changed.";
 }
 
-function answered(thread: vscode.CommentThread, words: string): void {
+function showAnswer(thread: vscode.CommentThread, words: string): void {
   thread.contextValue = "done";
   thread.label = `${nameOf(thread)} · agent-ls answered`;
   thread.comments = [...thread.comments, comment(AGENT, words)];
@@ -170,7 +173,7 @@ function comment(author: vscode.CommentAuthorInformation, text: string): vscode.
   return { author, body: new vscode.MarkdownString(text), mode: vscode.CommentMode.Preview };
 }
 
-/** The name of the lines of a thread. */
+/** The file and lines of a thread, for its heading. */
 function nameOf({ uri, range }: vscode.CommentThread): string {
   const file = vscode.workspace.asRelativePath(uri);
   return range ? placeName(file, range.start.line, range.end.line + 1) : file;

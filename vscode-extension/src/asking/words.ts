@@ -16,7 +16,7 @@ export function triggerAt(before: string): { readonly trigger: "@" | "/"; readon
   return mention ? { trigger: "@", query: mention[1] ?? "" } : undefined;
 }
 
-/** The parts of a message about `selection`. A mention that was deleted from the text does not go along. */
+/** The parts of a message about `selection`. Omits mentions that the user has deleted from the text. */
 export function askInput(text: string, selection: InputPart, mentions: readonly Mention[], commands: readonly CommandInfo[]): InputPart[] {
   const slash = text.trim().startsWith("/") ? parseSlash(text.trim(), commands) : { kind: "text" as const };
   const named = mentions.filter(({ written }) => text.includes(written)).map(({ part }) => part);
@@ -24,7 +24,7 @@ export function askInput(text: string, selection: InputPart, mentions: readonly 
   return [selection, ...named, { type: "text", text: text.trim() }];
 }
 
-/** The name of lines in a title. */
+/** Formats lines for a title: `a.ts:3`, `a.ts:3-5`. `startLine` counts from 0; `endLine` is exclusive. */
 export function placeName(file: string, startLine: number, endLine: number): string {
   return endLine - startLine <= 1 ? `${file}:${startLine + 1}` : `${file}:${startLine + 1}-${endLine}`;
 }
