@@ -1,4 +1,4 @@
-// What the webview gets from VS Code, in a browser: state that survives a reload, and messages. Imported before the page.
+// Replaces VS Code's webview API in a browser: state that survives a reload, and messages. Import it before the page.
 import type { Posted, ToView } from "../webview/messages";
 
 const STATE_KEY = "agent-ls.page";
@@ -29,7 +29,7 @@ const api = {
 
 Object.assign(globalThis, { acquireVsCodeApi: () => api });
 
-/** Sends the page's messages to `receiver`, those sent before included. */
+/** Sends the page's messages to `receiver`, including those posted before this call. */
 export function onPosted(receiver: (message: Posted) => void): void {
   receive = receiver;
   for (const message of early.splice(0)) receiver(message);

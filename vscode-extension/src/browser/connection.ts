@@ -21,7 +21,7 @@ const LOST = { message: "The panel is not connected.", data: { hint: "It connect
 
 export class PanelConnection implements Connection {
   onEvent: (event: AgentEvent) => void = () => undefined;
-  /** Called when the connection is there, and when it was lost. */
+  /** Called when the connection has been opened, and when it was lost. */
   onState: (isConnected: boolean) => void = () => undefined;
   private socket: WebSocket | undefined;
   private lastId = 0;
@@ -50,16 +50,16 @@ export class PanelConnection implements Connection {
 
   async request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]> {
     const result = (await this.call(method, params)) as Requests[M]["result"];
-    // The stored draft is that of the owner's prompt, which is another one.
+    // The stored draft belongs to the prompt of the session's owner, not to the prompt of this page.
     if (method === "agent/subscribe") delete (result as { draft?: SubscribeResult["draft"] }).draft;
     return result;
   }
 
   notify(): void {
-    // Drafts, the only notification of a session, stay in this page.
+    // Sends nothing: a session's only notification is its draft, and drafts stay in this page.
   }
 
-  /** Sends any request, those of the panel itself included. */
+  /** Sends a request with any method, including the panel's own (`panel/…`). */
   call(method: string, params: object): Promise<unknown> {
     const { socket } = this;
     if (socket?.readyState !== WebSocket.OPEN) return Promise.reject(new PanelError(LOST));
@@ -79,7 +79,7 @@ export class PanelConnection implements Connection {
   }
 }
 
-/** An error that problemOf understands. */
+/** An error with a hint, as problemOf expects it. */
 class PanelError extends Error {
   readonly data: { readonly hint: string };
 

@@ -1,4 +1,4 @@
-// The chat page in a browser, connected to `agent-ls panel`. Plays the part that the extension has in VS Code.
+// The chat page in a browser, connected to `agent-ls panel`. Does for the page what the extension does in VS Code.
 import { onPosted, postToPage } from "./api";
 import "../webview/main";
 import { Catalog } from "../chat/catalog";
@@ -66,7 +66,7 @@ const page = new ChatPage(sessions, new Inbox(sessions, catalog, host, { relativ
   onReady: () => undefined,
 });
 
-/** Opens a listed session. A stored one becomes this panel's, because a session in use has an owner. */
+/** Opens a listed session. A stored one has no owner, so this panel takes it over. */
 async function open(info: Listed): Promise<void> {
   list.toggle(false);
   if (isRunning(info)) await sessions.open(info.id);
@@ -84,13 +84,13 @@ async function refresh(): Promise<void> {
     list.show(found.sessions, sessions.currentId, Date.now());
     await followOwner(found.sessions);
   } catch {
-    // The connection is lost, which the page displays; it is listed again after it is back.
+    // The connection was lost, which the page displays. The next refresh after a reconnect lists the sessions.
   } finally {
     listing = false;
   }
 }
 
-/** Opens the displayed session again if a program has it open again, after nobody had. */
+/** Subscribes to the displayed session again if it had no owner and a program has opened it since. */
 async function followOwner(listed: readonly Listed[]): Promise<void> {
   const { session } = sessions.snapshot;
   const now = listed.find(({ id }) => id === sessions.currentId);
@@ -99,7 +99,7 @@ async function followOwner(listed: readonly Listed[]): Promise<void> {
 
 function onEvent(event: AgentEvent): void {
   const { access, owner } = event.kind === "access" ? (event.data as AccessData) : {};
-  // The new owner may let this page decide, too.
+  // Subscribe again, because the new owner may allow this page to decide as well.
   if (access === "readOnly" && owner && event.sessionId === sessions.currentId) inBackground(sessions.open(event.sessionId));
   else sessions.onEvent(event);
 }

@@ -1,4 +1,4 @@
-// Completions for `@` in the browser: those of the server that has the session. An editor adds those of its window.
+// Completions for `@` in the browser. They come from the server only: there is no editor window to add its own.
 import { mentionIcon, mentionsOf } from "../chat/mention_offers";
 import type { Sessions } from "../sessions/session";
 import type { Attachment, Offer } from "../webview/messages";

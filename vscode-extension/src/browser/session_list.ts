@@ -1,10 +1,10 @@
-// The list of sessions next to the chat: those of running programs first, with what they do.
+// The list of sessions next to the chat: first those open in a program, with their activity.
 import { ownerWords } from "../sessions/owners";
 import type { SessionInfo } from "../connection/protocol";
 import { ago, titleOf } from "../sessions/rows";
 import { h, icon, textButton } from "../webview/dom";
 
-/** A listed session. `owner` is set if a program has it open, also if it can be used here. */
+/** A listed session. `owner` is set if another program has it open, even if this page may decide in it. */
 export type Listed = SessionInfo;
 
 export function isRunning({ live, owner }: Listed): boolean {
