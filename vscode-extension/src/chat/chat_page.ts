@@ -19,14 +19,14 @@ export interface PageSeams {
   keepDraft(draft: DraftInfo | undefined): void;
   /** Runs work that nobody awaits; failures are logged. */
   inBackground(work: Promise<unknown>): void;
-  /** The page can receive messages, and displays the session. */
+  /** Called when the page can receive messages and displays the session. */
   onReady(): void;
 }
 
 export class ChatPage {
   hasKeyboard = false;
   private isReady = false;
-  /** The page is still drawing the last message. Changes until then are sent in one message. */
+  /** The page has not drawn the last message yet. Changes until then are joined into one message. */
   private isDrawing = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private waiting: ToView[] = [];
@@ -53,10 +53,10 @@ export class ChatPage {
   receive(message: Posted): void {
     const { sessions } = this;
     if (message.type === "ready") this.ready();
-    else if (message.type === "drawn") this.drawn();
+    else if (message.type === "drawn") this.onDrawn();
     else if (message.type === "keyboard") this.hasKeyboard = message.isHere;
     else if (message.type === "draft") this.drafts.take(message);
-    else if (isLate(message, sessions.currentId)) this.late(message);
+    else if (isLate(message, sessions.currentId)) this.rejectLate(message);
     else if (message.type === "later") this.seams.post(this.feed.later(sessions.snapshot, message.after));
     else if (message.type === "end") this.reset();
     else this.seams.inBackground(message.type === "earlier" ? this.earlier(message.before) : this.handOn(message));
@@ -99,8 +99,8 @@ export class ChatPage {
     }, FRAME_MS);
   }
 
-  /** Handles an action for a session that is no longer displayed: only its draft must not be lost. */
-  private late(message: Posted): void {
+  /** Drops an action for a session that is no longer displayed. The text of a message returns to the prompt. */
+  private rejectLate(message: Posted): void {
     if (message.type !== "submit") return;
     this.seams.post({ type: "unsent", text: message.text, attachments: message.attachments });
     this.sessions.say("warn", "The message was not sent: it was written in another session.", "It is in the prompt. Send it again to say it here.");
@@ -113,7 +113,7 @@ export class ChatPage {
     for (const message of this.waiting.splice(0)) this.seams.post(message);
   }
 
-  private drawn(): void {
+  private onDrawn(): void {
     this.isDrawing = false;
     this.schedule();
   }

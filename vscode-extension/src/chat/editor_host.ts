@@ -1,4 +1,4 @@
-// The editor around the chat page: what messages of the page need of it.
+// Performs the actions of the chat page that need VS Code.
 import * as vscode from "vscode";
 import type { ReviewActions } from "../review/actions";
 import type { Sessions } from "../sessions/session";

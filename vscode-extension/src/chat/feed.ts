@@ -1,5 +1,5 @@
-// Decides what to send to the webview: everything if it is new, then the changes, and of a growing text only the new
-// part. Pure.
+// Decides what to send to the webview: a new view gets the newest page, later only changes, and of a growing text only
+// its new part. Pure.
 import type { Item, Snapshot, TextItem } from "../snapshot/items";
 import { drain } from "../snapshot/snapshot";
 import type { ToView } from "../webview/messages";

@@ -19,7 +19,7 @@ export async function openMemory(connection: Connection): Promise<void> {
   const folder = folders.find((each) => each === own) ?? folders[0];
   if (!folder) return;
   const files = await connection.request("agent/memory", { workspaceFolder: folder.uri.toString() });
-  // The project's file is opened last, and so is the one that is displayed.
+  // The project's file is opened last, so that it is in front.
   const isUserShown = await show(files.user, { preview: false });
   const isProjectShown = await show(files.project, { preview: false });
   if (isUserShown || isProjectShown) return;

@@ -32,7 +32,7 @@ function linesOf(document: vscode.TextDocument, startLine: number, endLine: numb
   return { label, part: { type: "selection", uri: document.uri.toString(), startLine, endLine, text } };
 }
 
-function fixed(offer: Found["offer"], part: InputPart): Found {
+function offerPart(offer: Found["offer"], part: InputPart): Found {
   return { offer, bring: () => Promise.resolve({ label: offer.label, part }) };
 }
 
@@ -47,10 +47,10 @@ function ofEditor(): Found[] {
   const here = uri ? vscode.languages.getDiagnostics(uri).length : 0;
   if (uri && here > 0) {
     const name = vscode.workspace.asRelativePath(uri);
-    found.push(fixed({ icon: "warning", label: "problems-here", detail: `${here} in ${name}` }, { type: "diagnostics", uri: uri.toString() }));
+    found.push(offerPart({ icon: "warning", label: "problems-here", detail: `${here} in ${name}` }, { type: "diagnostics", uri: uri.toString() }));
   }
   const all = vscode.languages.getDiagnostics().reduce((sum, [, each]) => sum + each.length, 0);
-  if (all > 0) found.push(fixed({ icon: "warning", label: "problems", detail: `${all} in all files` }, { type: "diagnostics" }));
+  if (all > 0) found.push(offerPart({ icon: "warning", label: "problems", detail: `${all} in all files` }, { type: "diagnostics" }));
   return found;
 }
 
@@ -58,7 +58,7 @@ function openFiles(): Found[] {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
   const uris = tabs.flatMap(({ input }) => (input instanceof vscode.TabInputText && input.uri.scheme === "file" ? [input.uri] : []));
   const unique = [...new Map(uris.map((uri) => [uri.toString(), uri])).values()];
-  return unique.map((uri) => fixed({ icon: "file", label: vscode.workspace.asRelativePath(uri), detail: "open" }, { type: "file", uri: uri.toString() }));
+  return unique.map((uri) => offerPart({ icon: "file", label: vscode.workspace.asRelativePath(uri), detail: "open" }, { type: "file", uri: uri.toString() }));
 }
 
 async function symbols(query: string): Promise<Found[]> {
@@ -80,7 +80,7 @@ async function filesByName(query: string): Promise<Found[]> {
   const name = query.replace(/[^\w./-]/g, "");
   if (name === "") return [];
   const uris = await vscode.workspace.findFiles(`**/*${name}*`, undefined, LIMIT);
-  return uris.map((uri) => fixed({ icon: "file", label: vscode.workspace.asRelativePath(uri), detail: "" }, { type: "file", uri: uri.toString() }));
+  return uris.map((uri) => offerPart({ icon: "file", label: vscode.workspace.asRelativePath(uri), detail: "" }, { type: "file", uri: uri.toString() }));
 }
 
 export class Offers {
@@ -107,7 +107,7 @@ export class Offers {
     const wanted = query.toLowerCase();
     const fits = ({ offer }: Found) => offer.label.toLowerCase().includes(wanted);
     const [fromServer, named] = await Promise.all([this.fromServer(query), symbols(query.replace(/^symbol:/, "")).catch(() => [])]);
-    // The server asks the same language servers, once a session is open.
+    // With an open session, the server's offers already have the symbols of the same language servers.
     const others = fromServer.some(({ offer }) => offer.label.startsWith("symbol:")) ? [] : named;
     const seen = new Set<string>();
     const chosen = [...ofEditor().filter(fits), ...openFiles().filter(fits).slice(0, MAX_OPEN), ...this.terminal().filter(fits), ...fromServer, ...others];
@@ -135,7 +135,7 @@ export class Offers {
       ...(sessionId !== undefined && { sessionId }), ...(workspaceFolder !== undefined && { workspaceFolder }),
     });
     if (!answer) return filesByName(query);
-    return mentionsOf(answer.items).map(({ kind, label, detail, part }) => fixed({ icon: mentionIcon(kind), label, detail: detail ?? "" }, part));
+    return mentionsOf(answer.items).map(({ kind, label, detail, part }) => offerPart({ icon: mentionIcon(kind), label, detail: detail ?? "" }, part));
   }
 
   private async commands(query: string): Promise<Offer[]> {

@@ -43,7 +43,7 @@ function chipOf(part: InputPart, { relative }: SaidContext): Chip | undefined {
   return { icon, label: first === last ? `${path}:${first}` : `${path}:${first}-${last}`, target: `${part.uri}#L${first}-L${last}` };
 }
 
-/** The display of a message that this window sent, from its parts and its text for the model. */
+/** The display of a message that this window sent: its parts are known. */
 export function saidParts(parts: readonly InputPart[], modelText: string, context: SaidContext): Said {
   const words = parts.flatMap((part) => {
     if (part.type === "text") return [part.text];
@@ -58,12 +58,12 @@ export function saidParts(parts: readonly InputPart[], modelText: string, contex
 const FILE = /^(File|Folder): (\S.*)$/;
 const SELECTED = /^Selected in (.+), lines (\d+) to (\d+):\n(`{3,})\n([\s\S]*?)\n\4$/;
 
-/** The files and lines at the beginning of a logged message, of which only the text for the model is known, and its rest. */
-function attached(modelText: string): { readonly parts: readonly InputPart[]; readonly rest: string } {
+/** Splits a logged message into its leading attachments (files and lines) and the remaining text. */
+function splitAttachments(modelText: string): { readonly parts: readonly InputPart[]; readonly rest: string } {
   const parts: InputPart[] = [];
   let rest = modelText;
   for (;;) {
-    const block = leading(rest);
+    const block = firstBlock(rest);
     const file = FILE.exec(block), selected = SELECTED.exec(block);
     if (file) parts.push({ type: file[1] === "File" ? "file" : "folder", uri: uriOf(file[2] ?? "") });
     else if (selected) parts.push({ type: "selection", uri: uriOf(selected[1] ?? ""), startLine: Number(selected[2]) - 1, endLine: Number(selected[3]), text: selected[5] ?? "" });
@@ -72,23 +72,23 @@ function attached(modelText: string): { readonly parts: readonly InputPart[]; re
   }
 }
 
-/** The display of a logged message. */
+/** The display of a logged message: only its text for the model is known. */
 export function saidText(modelText: string, context: SaidContext): Said {
-  const { parts, rest } = attached(modelText);
+  const { parts, rest } = splitAttachments(modelText);
   const chips = parts.flatMap((part) => chipOf(part, context) ?? []);
   const lines = rest.split("\n");
   if (lines.length <= FOLDED_LINES) return { text: rest, chips, pictures: [], more: "" };
   return { text: `${lines.slice(0, 3).join("\n")}\n…`, chips, pictures: [], more: rest };
 }
 
-/** A logged message for the prompt, as the user wrote it. */
+/** Converts a logged message back to text and attachments for the prompt. */
 export function promptOf(modelText: string, context: SaidContext): { readonly text: string; readonly attachments: readonly Attachment[] } {
-  const { parts, rest } = attached(modelText);
+  const { parts, rest } = splitAttachments(modelText);
   return { text: rest, attachments: parts.map((part) => ({ label: chipOf(part, context)?.label ?? "", part })) };
 }
 
-/** The first paragraph, with the whole code block if one begins in it. */
-function leading(text: string): string {
+/** Returns the first paragraph, including the whole code block that its first line introduces. */
+function firstBlock(text: string): string {
   const fence = /^[^\n]*:\n(`{3,})\n/.exec(text);
   if (!fence) return text.split("\n\n")[0] ?? "";
   const end = text.indexOf(`\n${fence[1] ?? ""}`, fence[0].length - 1);

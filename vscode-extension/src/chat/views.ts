@@ -54,7 +54,7 @@ function outcome(item: ToolItem, waiting: boolean): string {
 
 const NEAR = 40; // items between a call and its changes, when calls run in parallel
 
-/** Whether the call's changes have items that show everything its row would. */
+/** Whether the items of the call's changes already show everything that the row of the call would. */
 function isRedundant({ index, id, status, terminalId }: ToolItem, s: Snapshot): boolean {
   if (status === "failed" || terminalId !== undefined) return false;
   const from = index - s.first + 1;
@@ -63,8 +63,8 @@ function isRedundant({ index, id, status, terminalId }: ToolItem, s: Snapshot): 
 
 const REACHES: Readonly<Record<string, string>> = { once: "allowed once", turn: "allowed for this turn", session: "allowed for this session" };
 
-/** How the call was allowed; "" if it was not asked about or is still pending. */
-function allowed(callId: string, s: Snapshot): string {
+/** How the call was allowed; "" if no approval was requested, or it is still pending. */
+function describeAllowed(callId: string, s: Snapshot): string {
   const item = [...s.requests.values()].findLast(({ request, status }) => request.callId === callId && status === "allow");
   return item ? (REACHES[item.scope ?? "once"] ?? "allowed by a rule") : "";
 }
@@ -78,7 +78,7 @@ function tool(item: ToolItem, s: Snapshot): ToolView {
     ...cutOutput(item),
     arguments: item.arguments.text.slice(0, HALF_OUTPUT_CHARS),
     outcome: outcome(item, terminal?.waiting === true),
-    allowed: allowed(id, s),
+    allowed: describeAllowed(id, s),
     look: status === "done" && item.agentId === undefined ? lookOf(name) : "",
     isRedundant: isRedundant(item, s),
     hasTerminal: terminalId !== undefined,
@@ -103,7 +103,7 @@ function file(item: FileItem, s: Snapshot, context: ViewContext): FileView {
   };
 }
 
-function where(item: ApprovalItem, context: ViewContext): string {
+function describeLocation(item: ApprovalItem, context: ViewContext): string {
   const effect = effectOf(item.request);
   if (effect.command === undefined && effect.text === undefined) return "";
   if (effect.inputOf !== undefined) return `typed into the background process ${effect.inputOf}`;
@@ -115,7 +115,7 @@ function where(item: ApprovalItem, context: ViewContext): string {
 }
 
 /** The model's description of the call. */
-function about(callId: string, s: Snapshot): string {
+function findDescription(callId: string, s: Snapshot): string {
   const given = s.calls.get(callId)?.arguments.text ?? "";
   const found = /"description"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(given)?.[1];
   try {
@@ -135,14 +135,14 @@ function approval(item: ApprovalItem, s: Snapshot, context: ViewContext): Approv
     command: effect.command ?? "",
     trust: effect.folder ?? "",
     text: effect.text ?? "",
-    where: where(item, context),
+    where: describeLocation(item, context),
     files: (effect.files ?? []).map(({ path, action, diff }) => ({ path: context.relative(path), action, diff })),
     paths: effect.url === undefined ? (effect.paths ?? []).map(context.relative) : [effect.url],
     rules: request.rules,
     reason: item.reason ?? "",
     scope: item.scope ?? "once",
     instead: item.command ?? "",
-    about: about(request.callId, s),
+    about: findDescription(request.callId, s),
     isRedundant: status === "allow" && effect.folder === undefined && (item.reason ?? "") === "" && s.calls.has(request.callId),
   };
 }
