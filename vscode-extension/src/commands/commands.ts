@@ -32,7 +32,7 @@ interface Parts {
   readonly actions: AgentActions;
   readonly keys: Keys;
   readonly plans: Plans;
-  /** Tables of parts that nothing else here needs. */
+  /** Command tables of parts that no other command needs. */
   readonly more: readonly Readonly<Record<string, Run>>[];
 }
 
@@ -98,7 +98,7 @@ async function runningSession({ ctx, panel }: Parts): Promise<void> {
   if (await chooseRunning(ctx.sessions)) await panel.focus();
 }
 
-/** Brings the changes of the session's git worktree to the folder. The chat shows what came and what did not. */
+/** Applies the changes of the session's git worktree to the folder. The chat reports the outcome. */
 async function bringChanges({ ctx }: Parts): Promise<void> {
   const files = await ctx.sessions.bringChanges();
   if (files?.length === 0) void vscode.window.setStatusBarMessage("agent-ls: the folder has all changes of the worktree", 4000);

@@ -31,7 +31,7 @@ class AgentFeature implements StaticFeature {
   }
 }
 
-/** An error that problemOf understands. */
+/** An error with hint and kind, as problemOf expects it. */
 class ProblemError extends Error {
   readonly data: { readonly hint?: string; readonly kind?: string };
 
@@ -48,7 +48,7 @@ export class Client implements Connection, vscode.Disposable {
   onMoved: (file: FileHunks) => void = () => undefined;
   /** Called when the server has ended, with a problem if the end was unexpected. */
   onExit: (problem?: Problem) => void = () => undefined;
-  /** Called before the first request, to send what the server needs first. */
+  /** Called after the start and before the first request, to send what the server needs first, such as API keys. */
   prepare: (send: Send) => Promise<void> = () => Promise.resolve();
   /** Called with the step of the start that is in progress; undefined at its end. */
   onProgress: (words: string | undefined) => void = () => undefined;
@@ -117,7 +117,7 @@ export class Client implements Connection, vscode.Disposable {
       await client.stop();
     } finally {
       this.stopping = false;
-      this.ended();
+      this.onEnd();
     }
   }
 
@@ -178,15 +178,15 @@ export class Client implements Connection, vscode.Disposable {
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
-          // The sessions decide about a restart, because they know whether there is something to continue.
-          if (!this.stopping) this.ended({ message: "The server ended unexpectedly.", hint: "See agent-ls: Show Log." });
+          // onExit decides about a restart, because that depends on whether a session is open.
+          if (!this.stopping) this.onEnd({ message: "The server ended unexpectedly.", hint: "See agent-ls: Show Log." });
           return { action: CloseAction.DoNotRestart, handled: true };
         },
       },
     });
   }
 
-  private ended(problem?: Problem): void {
+  private onEnd(problem?: Problem): void {
     const wasRunning = this.running !== undefined;
     this.running = this.starting = undefined;
     if (wasRunning) this.onExit(problem);

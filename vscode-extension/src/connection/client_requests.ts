@@ -11,8 +11,8 @@ import type { HostTerminals } from "../terminals/host";
 const is = (document: { readonly uri: vscode.Uri }, uri: string) => document.uri.toString() === vscode.Uri.parse(uri).toString();
 
 /**
- * Whether a document still has the named version, or a notebook the named cells: only then are its unsaved changes
- * the ones that the server knows. A notebook's own version has already changed when the server receives it.
+ * Whether the server knows all unsaved changes of a document: only then may it be saved. Compares the version of a text
+ * document, but the cells of a notebook, whose own version has already changed when the server receives it.
  */
 function isAsNamed(document: vscode.TextDocument | vscode.NotebookDocument, { version, cells = [] }: NamedDocument): boolean {
   if (!("notebookType" in document)) return version === document.version;

@@ -55,14 +55,14 @@ export type AccessData = UnrecordedData["access"];
 
 type KeyOfAny<T> = T extends unknown ? keyof T : never;
 
-/** The effect of an approval, with the fields of all kinds of effect; the present ones show its kind. */
+/** The effect of an approval: the fields of all kinds of effect, each optional. Those present tell its kind. */
 export type Effect = { readonly [K in KeyOfAny<wire.Effect>]?: wire.Effect extends infer E ? (E extends Partial<Record<K, infer V>> ? V : never) : never };
 
 export function effectOf({ effect }: wire.ApprovalRequested): Effect {
   return effect;
 }
 
-/** What a new session is created with. */
+/** Parameters for a new session. */
 export type NewSessionChoice = Configuration & Pick<wire.NewSession, "worktree">;
 export type Configuration = Pick<wire.Configure, "provider" | "model" | "effort" | "mode" | "review">;
 export type ApproveAnswer = Omit<wire.Approve, "sessionId" | "requestId" | "clientKey">;
