@@ -58,10 +58,10 @@ export function tailOf(text: string, limit: number): string {
   return tail.slice(tail.indexOf("\n") + 1);
 }
 
-// Sequences of a terminal: OSC (titles, shell integration), CSI (colours, cursor), single characters.
+// Escape sequences of a terminal: OSC (titles, shell integration), CSI (colours, cursor), single characters.
 const ESCAPES = /\u001b(?:\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\[[0-9;?<=>]*[ -/]*[@-~]|[()][0-9A-Za-z]|[=>@-Z\\^_a-z])/g;
 
-/** What a terminal displays of its output: without sequences, and of a rewritten line its last state. */
+/** Terminal output as plain text: without escape sequences, and of an overwritten line only its last state. */
 export function plainOutput(text: string): string {
   const lines = text.replace(ESCAPES, "").replaceAll("\r\n", "\n").split("\n");
   return lines.map((line) => line.replace(/\r+$/, "").split("\r").at(-1) ?? "").join("\n").trim();

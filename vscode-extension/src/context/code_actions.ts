@@ -19,13 +19,13 @@ interface Place {
   readonly range: vscode.Range;
 }
 
-function here(): Place | undefined {
+function activePlace(): Place | undefined {
   const editor = vscode.window.activeTextEditor;
   return editor?.document.uri.scheme === "file" ? { uri: editor.document.uri, range: editor.selection } : undefined;
 }
 
 function placeOf(uri: unknown, range: unknown): Place | undefined {
-  return uri instanceof vscode.Uri && range instanceof vscode.Range ? { uri, range } : here();
+  return uri instanceof vscode.Uri && range instanceof vscode.Range ? { uri, range } : activePlace();
 }
 
 async function selectionOf({ uri, range }: Place): Promise<InputPart> {
@@ -59,8 +59,8 @@ export class AgentActions implements vscode.CodeActionProvider, vscode.Disposabl
     this.commands = {
       fixHere: (uri, range) => this.ask("fix", placeOf(uri, range)),
       explainHere: (uri, range) => this.ask("explain", placeOf(uri, range)),
-      testsHere: () => this.ask("tests", here()),
-      documentHere: () => this.ask("document", here()),
+      testsHere: () => this.ask("tests", activePlace()),
+      documentHere: () => this.ask("document", activePlace()),
       fixFile: () => this.fixFile(),
     };
   }
@@ -94,7 +94,7 @@ export class AgentActions implements vscode.CodeActionProvider, vscode.Disposabl
   }
 
   private async fixFile(): Promise<void> {
-    const place = here();
+    const place = activePlace();
     if (!place) return;
     const uri = place.uri.toString();
     await this.send([{ type: "file", uri }, { type: "diagnostics", uri }, ...commandInput("fix", [])]);

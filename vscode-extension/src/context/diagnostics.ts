@@ -62,8 +62,8 @@ export class DiagnosticsReporter implements vscode.Disposable {
 
   constructor(private readonly client: Client) {
     this.subscriptions = [
-      vscode.languages.onDidChangeDiagnostics(({ uris }) => { for (const uri of uris) this.published(uri); }),
-      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => { if (contentChanges.length > 0) this.changed(document.uri); }),
+      vscode.languages.onDidChangeDiagnostics(({ uris }) => { for (const uri of uris) this.onPublished(uri); }),
+      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => { if (contentChanges.length > 0) this.onChanged(document.uri); }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => { this.settle(uri); }),
     ];
   }
@@ -85,13 +85,13 @@ export class DiagnosticsReporter implements vscode.Disposable {
     }
     if (!isOpen(uri)) {
       await vscode.workspace.openTextDocument(uri);
-      this.changed(uri);
+      this.onChanged(uri);
     }
-    if (this.watched.has(uri.toString())) await this.settled(uri.toString());
+    if (this.watched.has(uri.toString())) await this.waitSettled(uri.toString());
     return [reportOf(uri, !this.watched.has(uri.toString()))];
   }
 
-  private settled(key: string): Promise<void> {
+  private waitSettled(key: string): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, MAX_WAIT_MS);
       this.waiting.set(key, [...(this.waiting.get(key) ?? []), () => { clearTimeout(timer); resolve(); }]);
@@ -106,7 +106,7 @@ export class DiagnosticsReporter implements vscode.Disposable {
     }
   }
 
-  private published(uri: vscode.Uri): void {
+  private onPublished(uri: vscode.Uri): void {
     const file = this.of(uri);
     if (!file) return;
     file.moments = { ...file.moments, publishedMs: performance.now() };
@@ -115,7 +115,7 @@ export class DiagnosticsReporter implements vscode.Disposable {
     this.settle(uri);
   }
 
-  private changed(uri: vscode.Uri): void {
+  private onChanged(uri: vscode.Uri): void {
     const file = this.of(uri);
     if (!file) return;
     file.moments = { ...file.moments, changedMs: performance.now() };

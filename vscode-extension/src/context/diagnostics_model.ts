@@ -1,7 +1,7 @@
 // Decides when to send a file's diagnostics, and whether they are final for its text. Pure; times are parameters.
 
 export const PUBLISH_QUIET_MS = 350; // tools publish in bursts: parse errors first, type errors later
-// no tool has reported on a new text: its old problems still hold, or no tool checks it
+// after this time without a report about a new text: its known problems still hold, or no tool checks the file
 export const SILENCE_MS = 1_000;
 
 /** Times of a file's events, in milliseconds of any one clock. */

@@ -14,16 +14,16 @@ async function documentOf(uri: string): Promise<vscode.TextDocument> {
   return vscode.workspace.openTextDocument(vscode.Uri.parse(uri, true));
 }
 
-async function at({ uri, line, character }: Asked<"definition">): Promise<readonly [vscode.Uri, vscode.Position]> {
+async function locate({ uri, line, character }: Asked<"definition">): Promise<readonly [vscode.Uri, vscode.Position]> {
   return [(await documentOf(uri)).uri, new vscode.Position(line, character)];
 }
 
 async function definition(query: Asked<"definition">): Promise<CodeLocations> {
-  return locations(await vscode.commands.executeCommand<Found>("vscode.executeDefinitionProvider", ...await at(query)));
+  return locations(await vscode.commands.executeCommand<Found>("vscode.executeDefinitionProvider", ...await locate(query)));
 }
 
 async function references(query: Asked<"references">): Promise<CodeLocations> {
-  return locations(await vscode.commands.executeCommand<Found>("vscode.executeReferenceProvider", ...await at(query)));
+  return locations(await vscode.commands.executeCommand<Found>("vscode.executeReferenceProvider", ...await locate(query)));
 }
 
 async function outline(query: Asked<"symbols">): Promise<CodeSymbols> {
@@ -39,12 +39,12 @@ function versions(): Map<string, number> {
 }
 
 async function rename(query: Asked<"rename">): Promise<RenameEdits> {
-  const place = await at(query);
+  const place = await locate(query);
   const before = versions();
   const edit = await vscode.commands.executeCommand<vscode.WorkspaceEdit | undefined>(
     "vscode.executeDocumentRenameProvider", ...place, query.newName,
   );
-  // Documents opened by the query have the text that was asked about.
+  // A document that was opened during the request has no version from before it, so its current one is used.
   const now = versions();
   return renameEdits(edit, (uri) => before.get(uri) ?? now.get(uri));
 }

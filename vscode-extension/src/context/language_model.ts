@@ -65,8 +65,11 @@ export function locations(found: Found): CodeLocations {
   return { locations: all.slice(0, MAX_PLACES), truncated: all.length > MAX_PLACES };
 }
 
-/** A symbol's location is its name, its end the end of its body. VS Code counts kinds from 0, the protocol from 1. */
-function* flat(uri: string, found: readonly (DocumentSymbol | SymbolInformation)[], container?: string, depth = 0): Generator<CodeSymbol> {
+/**
+ * Flattens symbols and their children. A range begins at the symbol's name and ends with its body. VS Code counts kinds
+ * from 0, the protocol from 1.
+ */
+function* flatten(uri: string, found: readonly (DocumentSymbol | SymbolInformation)[], container?: string, depth = 0): Generator<CodeSymbol> {
   for (const one of found) {
     const { name, kind } = one;
     if ("location" in one) {
@@ -79,13 +82,13 @@ function* flat(uri: string, found: readonly (DocumentSymbol | SymbolInformation)
     }
     const { start } = one.selectionRange;
     yield { name, kind: kind + 1, uri, ...rangeOf({ start, end: one.range.end }), depth, ...(container !== undefined && { container }) };
-    yield* flat(uri, one.children ?? [], name, depth + 1);
+    yield* flatten(uri, one.children ?? [], name, depth + 1);
   }
 }
 
 export function symbols(found: FoundSymbols, uri = ""): CodeSymbols {
   const all: CodeSymbol[] = [];
-  for (const one of flat(uri, found ?? [])) {
+  for (const one of flatten(uri, found ?? [])) {
     if (all.length === MAX_PLACES) return { symbols: all, truncated: true };
     all.push(one);
   }

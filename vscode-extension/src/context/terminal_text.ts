@@ -23,15 +23,15 @@ export class TerminalTexts implements vscode.Disposable {
   /** The last command of the active terminal; undefined if its shell reports none. */
   async lastCommand(): Promise<TerminalCommand | undefined> {
     const command = vscode.window.activeTerminal && this.last.get(vscode.window.activeTerminal);
-    // The stream of a short command may have begun too late.
+    // The output stream of a short command may have started too late and be empty, so the output is copied.
     if (command?.exitCode === undefined || plainOutput(command.output) !== "") return command;
-    const output = await this.copied("workbench.action.terminal.copyLastCommandOutput");
+    const output = await this.copy("workbench.action.terminal.copyLastCommandOutput");
     return { ...command, output: tailOf(output, KEPT_CHARS) };
   }
 
   /** The selected text of the active terminal, "" for none. */
   selection(): Promise<string> {
-    return this.copied("workbench.action.terminal.copySelection");
+    return this.copy("workbench.action.terminal.copySelection");
   }
 
   /** The whole text of the active terminal, "" for none. */
@@ -44,12 +44,12 @@ export class TerminalTexts implements vscode.Disposable {
     }
   }
 
-  /** The text that a command of the editor copies, "" for none. The clipboard is as before afterwards. */
-  private async copied(command: string): Promise<string> {
+  /** Runs a command that copies text, and returns the text; "" for none. Restores the clipboard. */
+  private async copy(command: string): Promise<string> {
     const { clipboard } = vscode.env;
     const before = await clipboard.readText();
-    // Emptied first: if the command copies nothing, the user's text must not be taken for it. An empty text may mean that
-    // the clipboard holds a picture, which stays.
+    // Clear the user's text first, so that it is not returned if the command copies nothing. If there is no text, the
+    // clipboard may hold an image, which is not cleared.
     if (before !== "") await clipboard.writeText("");
     try {
       await vscode.commands.executeCommand(command);
