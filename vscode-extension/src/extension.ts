@@ -49,7 +49,7 @@ function folder(): string | undefined {
   return chosen?.uri.toString();
 }
 
-/** Commands of the server; undefined results from a server that does not support the request. */
+/** Requests about the server's commands. They fail softly: undefined or false if the server does not support them. */
 function commandsOf(client: Client): CommandWire {
   const isDone = (request: Promise<unknown>) => request.then(() => true, () => false);
   return {

@@ -43,7 +43,7 @@ export class CommitMessages {
       }
     });
     if (message === undefined) return;
-    // What the user typed in the meantime is replaced only if they say so.
+    // Text that the user has typed since the request is replaced only after they confirm it.
     const isUnchanged = inputBox.value === draft;
     if (isUnchanged || (await vscode.window.showInformationMessage("The commit message is ready, but you have changed yours.", { detail: message }, REPLACE)) === REPLACE) inputBox.value = message;
   }

@@ -46,9 +46,9 @@ export class NativeChat implements vscode.Disposable {
     const last = history.findLast((turn) => turn instanceof vscode.ChatResponseTurn && turn.participant === PARTICIPANT);
     const kept = last instanceof vscode.ChatResponseTurn ? (last.result.metadata as AnswerMetadata | undefined) : undefined;
     const sessionId = await openSession(this.sessions, kept?.sessionId);
-    if (sessionId === undefined) return failed(this.sessions);
+    if (sessionId === undefined) return failureResult(this.sessions);
     const end = await runTurn(this.sessions, inputOf(request), streamView(stream), token);
-    if (!end) return { ...failed(this.sessions), metadata: { sessionId } };
+    if (!end) return { ...failureResult(this.sessions), metadata: { sessionId } };
     if (end.files.length > 0) stream.button({ command: "agentLs.nextHunk", title: "Review Changes" });
     return { metadata: { sessionId } satisfies AnswerMetadata };
   }
@@ -125,6 +125,6 @@ function problemWords(sessions: Sessions): string {
   return notice?.kind === "notice" ? notice.text : "The agent could not be asked. Its chat says why.";
 }
 
-function failed(sessions: Sessions): vscode.ChatResult {
+function failureResult(sessions: Sessions): vscode.ChatResult {
   return { errorDetails: { message: problemWords(sessions) } };
 }

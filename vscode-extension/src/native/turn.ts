@@ -20,7 +20,7 @@ export interface TurnEnd {
   readonly files: readonly FileItem[];
 }
 
-/** Aborts when the user stops. */
+/** A cancellation token: the user has stopped the answer. */
 export interface Stop {
   readonly isCancellationRequested: boolean;
   onCancellationRequested(listener: () => void): { dispose(): void };
