@@ -41,12 +41,12 @@ export class ReviewActions {
     private readonly sessions: Sessions,
   ) {}
 
-  /** The hunk of a command: given by id or by its line in the tree, else the one at the cursor. */
+  /** The hunk that a command refers to: by its id or its tree node, else the one at the cursor. */
   hunk(argument?: unknown): Hunk | undefined {
     const id = isNode(argument) ? hunksOf(argument)[0]?.id : argument;
     if (typeof id === "string") {
       const [named] = this.store.byIds([id]);
-      if (!named) tell("this change was decided already"); // its code lens is updated a moment later
+      if (!named) tell("this change was decided already"); // its code lens was not updated yet
       return named;
     }
     const found = this.atCursor();
@@ -75,7 +75,7 @@ export class ReviewActions {
     if (whole.length + parts.length === 0) tell("no change of the agent is among these lines");
     if (whole.length > 0) await this.judge(whole.map(({ id }) => id), verdict);
     for (const { hunk, lines } of parts) {
-      // The file has the lines that the proposal would replace, not its own.
+      // The file does not contain the proposed lines, so lines of them cannot be selected here.
       if (hunk.state === "proposed" && side === undefined) tell("compare it to choose lines of what is proposed");
       else await this.judge([hunk.id], verdict, { lines });
     }
@@ -118,7 +118,7 @@ export class ReviewActions {
     return editor && uri !== undefined ? { uri, line: editor.selection.active.line } : undefined;
   }
 
-  /** Puts the cursor on a hunk; if called in the file itself, also shows the earlier text. */
+  /** Puts the cursor on a hunk. Unless called from the tree, also opens the hover with the other text. */
   async showHunk(argument: unknown): Promise<void> {
     const hunk = this.hunk(argument);
     if (!hunk) return;
@@ -137,7 +137,7 @@ export class ReviewActions {
     }
   }
 
-  /** Reports the owner: these hunks have no buttons here, but keys and commands can be used. */
+  /** Reports the session's owner. These hunks have no buttons here, but keys and commands can still reach them. */
   private tellOwner(): void {
     const takeOver = "Take Over";
     const words = `Nothing is decided here: this session is owned by ${ownerWords(this.sessions.snapshot.session.owner)}.`;

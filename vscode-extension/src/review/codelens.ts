@@ -18,6 +18,7 @@ interface LensContext {
   readonly isCompared: boolean;
   /** Whether another editor owns the session. */
   readonly isOthers: boolean;
+  /** Whether there is no other hunk to go to. */
   readonly isAlone: boolean;
 }
 
@@ -62,7 +63,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     if (!showsCodeLens()) return [];
     const isCompared = sideOf(document.uri) !== undefined;
-    return this.numbered(document).flatMap((each) => lenses(each, document.lineCount, { isCompared, isAlone: all(this.store.hunks).length < 2, isOthers: this.store.areOthers([each.hunk]) }));
+    return this.numberHunks(document).flatMap((each) => lenses(each, document.lineCount, { isCompared, isAlone: all(this.store.hunks).length < 2, isOthers: this.store.areOthers([each.hunk]) }));
   }
 
   dispose(): void {
@@ -70,8 +71,8 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
     this.changed.dispose();
   }
 
-  /** The hunks of a document, with their lines in it. */
-  private numbered(document: vscode.TextDocument): Numbered[] {
+  /** The hunks of a document, each with its line and its label (number and kind). */
+  private numberHunks(document: vscode.TextDocument): Numbered[] {
     const file = fileOfSide(document.uri);
     const inOrder = file === undefined ? this.store.of(document) : ofFile(this.store.hunks, file);
     const placed = file === undefined ? inOrder.map((hunk) => ({ hunk, first: hunk.first })) : inProposed(inOrder);

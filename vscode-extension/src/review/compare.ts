@@ -7,7 +7,7 @@ import { sideUri } from "./sides";
 import type { ReviewStore } from "./store";
 import { fileOfSide } from "./texts";
 
-/** An undefined side belongs to a file that does not exist; then only the other side is shown. */
+/** A side is undefined if the file does not exist there: before its creation or after its deletion. */
 interface Sides {
   readonly left: vscode.Uri | undefined;
   readonly right: vscode.Uri | undefined;
@@ -23,8 +23,8 @@ function sidesOf(uri: string, hunks: readonly Hunk[]): Sides {
   return { left, right, what: isProposed ? "proposed" : "agent's changes" };
 }
 
-/** The file that a tab compares with its accepted or proposed text, or displays as proposed. */
-function comparedIn({ input }: vscode.Tab): string | undefined {
+/** The URI of the file whose accepted or proposed text a tab displays, alone or in a comparison. */
+function fileOfTab({ input }: vscode.Tab): string | undefined {
   if (input instanceof vscode.TabInputText) return fileOfSide(input.uri);
   return input instanceof vscode.TabInputTextDiff ? fileOfSide(input.original) ?? fileOfSide(input.modified) : undefined;
 }
@@ -36,8 +36,8 @@ export class Comparison implements vscode.Disposable {
     this.subscription = store.onDidChange((uris) => { this.closeDecided(uris); });
   }
 
-  /** Compares one file, at the given hunk. Without a file: that of the active editor. */
-  async file(uri = this.inFront(), hunk?: Hunk): Promise<void> {
+  /** Compares a file (default: that of the active editor) and scrolls to the hunk. A missing side is not shown. */
+  async file(uri = this.activeFile(), hunk?: Hunk): Promise<void> {
     const hunks = uri === undefined ? [] : ofFile(this.store.hunks, uri);
     if (uri === undefined || hunks.length === 0) {
       void vscode.window.setStatusBarMessage("agent-ls: no change of the agent waits in this file", 4000);
@@ -68,15 +68,15 @@ export class Comparison implements vscode.Disposable {
     this.subscription.dispose();
   }
 
-  /** Closes comparisons without open hunks, whose sides are equal. Unsaved documents stay open. */
+  /** Closes comparisons of files without open hunks, because their sides are equal. Unsaved documents stay open. */
   private closeDecided(uris: readonly string[]): void {
     const decided = uris.filter((uri) => ofFile(this.store.hunks, uri).length === 0);
     const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-    const idle = tabs.filter((tab) => !tab.isDirty && decided.includes(comparedIn(tab) ?? ""));
+    const idle = tabs.filter((tab) => !tab.isDirty && decided.includes(fileOfTab(tab) ?? ""));
     if (idle.length > 0) void vscode.window.tabGroups.close(idle, true);
   }
 
-  private inFront(): string | undefined {
+  private activeFile(): string | undefined {
     const editor = vscode.window.activeTextEditor;
     return editor && this.store.fileOf(editor.document);
   }

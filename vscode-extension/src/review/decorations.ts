@@ -106,7 +106,7 @@ export class Decorations implements vscode.Disposable {
 
   constructor(private readonly store: ReviewStore) {
     const all = () => { this.drawAll(); };
-    // Another editor has saved its changes.
+    // VS Code has reloaded a file that the session's owner, another editor, has saved.
     const reloaded = (document: vscode.TextDocument) => {
       if (store.areOthers(ofFile(store.hunks, store.uriOf(document) ?? ""))) all();
     };

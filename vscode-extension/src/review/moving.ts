@@ -47,12 +47,12 @@ export function movedRange([first, last]: Range, change: LineChange): Range {
   if (change.last <= first && !(isEmpty && change.first === first)) return [first + by, last + by];
   if (change.first >= last) return [first, last];
   if (change.first >= first && change.last <= last) return [first, last + by];
-  // Across a border: if the number of lines stays the same, the range does too.
+  // The change overlaps an end of the range: if the number of lines stays the same, so does the range.
   if (by === 0) return [first, last];
   const before = Math.max(0, Math.min(change.last, first) - change.first);
   const until = Math.max(0, Math.min(change.last, last) - change.first);
   if (change.added === 0) return [first - before, last - until];
-  // The server decides the new range: until then no line is marked that was not marked before.
+  // The server will decide the new range. Until then, mark no line that was not marked before.
   const top = change.first + change.added;
   return [Math.min(first, top), Math.min(last, Math.max(top, last + by))];
 }

@@ -11,7 +11,7 @@ export interface Aside {
 
 const MAX_CHARS = 100;
 
-function short(line: string): string {
+function shorten(line: string): string {
   const text = line.trim().replace(/\s+/g, " ");
   return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS - 1)}…` : text;
 }
@@ -21,13 +21,13 @@ function oneLine(lines: readonly string[]): string {
   const first = lines.find((line) => /\S/.test(line));
   const others = lines.length - 1;
   if (first === undefined) return count(lines.length, "blank line");
-  return others > 0 ? `${short(first)}  (+${count(others, "line")})` : short(first);
+  return others > 0 ? `${shorten(first)}  (+${count(others, "line")})` : shorten(first);
 }
 
 /** Pairs the two texts line by line; surplus lines are shown at the last line. */
-function paired(first: number, lines: number, others: readonly string[], sign: string): Aside[] {
+function pairLines(first: number, lines: number, others: readonly string[], sign: string): Aside[] {
   const pairs = Math.min(lines, others.length) - (others.length > lines ? 1 : 0);
-  const asides = others.slice(0, pairs).map((text, i) => ({ line: first + i, text: `${sign} ${short(text)}` }));
+  const asides = others.slice(0, pairs).map((text, i) => ({ line: first + i, text: `${sign} ${shorten(text)}` }));
   const rest = others.slice(pairs);
   if (rest.length > 0) asides.push({ line: first + pairs, text: `${sign} ${oneLine(rest)}` });
   return asides.filter(({ text }) => text.trim() !== sign);
@@ -39,6 +39,6 @@ export function asides({ state, what, first, last, oldLines, newLines }: Hunk): 
   const isProposal = state === "proposed";
   const others = isProposal ? newLines : oldLines;
   if (others.length === 0) return isProposal && first < last ? [{ line: first, text: "→ goes" }] : [];
-  if (first < last) return paired(first, last - first, others, isProposal ? "→" : "−");
+  if (first < last) return pairLines(first, last - first, others, isProposal ? "→" : "−");
   return [{ line: first, text: isProposal ? `↑ would be added here: ${oneLine(others)}` : `↑ removed here: ${oneLine(others)}` }];
 }

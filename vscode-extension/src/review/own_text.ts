@@ -37,7 +37,7 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
     await vscode.window.showTextDocument(uri, { preview: false });
   }
 
-  /** Accepts with the text of the active editor, as saving does, even if it was not changed. */
+  /** Accepts the proposal with the text of the active editor, as saving it does. Also accepts an unchanged text. */
   async accept(): Promise<void> {
     const document = vscode.window.activeTextEditor?.document;
     if (document?.uri.scheme !== SCHEME) return;
@@ -104,7 +104,7 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
     if (!answer || answer.refused.length > 0) return false;
     const tabs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
     const own = tabs.filter(({ input }) => input instanceof vscode.TabInputText && input.uri.toString() === uri.toString());
-    // After the save has ended, because a document that is being saved still counts as unsaved.
+    // Close the tab after the save: until then VS Code counts the document as unsaved and would ask.
     setTimeout(() => void vscode.window.tabGroups.close(own, true), 0);
     return true;
   }

@@ -39,7 +39,7 @@ export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Dis
     this.subscriptions = [
       ...SCHEMES.map((scheme) => vscode.workspace.registerTextDocumentContentProvider(scheme, this)),
       store.onDidChange((uris) => { this.refresh(uris); }),
-      vscode.workspace.onDidChangeTextDocument(({ document }) => { this.typed(document); }),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => { this.onTyped(document); }),
     ];
   }
 
@@ -60,7 +60,7 @@ export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Dis
     this.changed.dispose();
   }
 
-  private typed(document: vscode.TextDocument): void {
+  private onTyped(document: vscode.TextDocument): void {
     const file = this.store.uriOf(document);
     if (file === undefined || this.openFor([file]).length === 0) return;
     clearTimeout(this.timer);

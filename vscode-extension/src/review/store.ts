@@ -22,7 +22,7 @@ export class ReviewStore implements vscode.Disposable {
   constructor(private readonly sessions: Sessions) {
     this.subscriptions = [
       sessions.listen((change) => { this.take(change); }),
-      vscode.workspace.onDidChangeTextDocument((change) => { this.typed(change); }),
+      vscode.workspace.onDidChangeTextDocument((change) => { this.onTyped(change); }),
     ];
   }
 
@@ -36,7 +36,7 @@ export class ReviewStore implements vscode.Disposable {
     return files(this.current).find((uri) => uri === own || vscode.Uri.parse(uri).toString() === own);
   }
 
-  /** The URI of the file for a document of a comparison, too. */
+  /** The URI of a document's file; for a document of a comparison, that of the compared file. */
   fileOf(document: vscode.TextDocument): string | undefined {
     const side = fileOfSide(document.uri);
     return side === undefined ? this.uriOf(document) : files(this.current).find((uri) => uri === side);
@@ -45,7 +45,7 @@ export class ReviewStore implements vscode.Disposable {
   of(document: vscode.TextDocument): Hunk[] {
     const uri = this.uriOf(document);
     const hunks = uri === undefined ? [] : ofFile(this.current, uri);
-    // Unsaved changes of another editor are not in this text: its hunks are left out unless their lines match.
+    // Another editor may not have saved its changes, so omit hunks whose lines are not in this text.
     return this.areOthers(hunks) ? hunks.filter((hunk) => isIn(hunk, document)) : hunks;
   }
 
@@ -54,8 +54,7 @@ export class ReviewStore implements vscode.Disposable {
   }
 
   /**
-   * Whether the hunks belong to the displayed session and another editor owns it, so that they are not decided
-   * here.
+   * Whether the hunks cannot be decided here: they belong to the displayed session, and another editor owns it.
    */
   areOthers(hunks: readonly Hunk[]): boolean {
     const { snapshot, currentId } = this.sessions;
@@ -71,12 +70,12 @@ export class ReviewStore implements vscode.Disposable {
   placed(file: FileHunks): void {
     const uri = vscode.Uri.parse(file.uri).toString();
     const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri);
-    // The positions are for an older text; the server sends them again after the last change.
+    // These positions are for another version of the text: ignore them, the server sends new ones after each change.
     if (open && file.version !== undefined && open.version !== file.version) return;
     if (placeHunks(this.current, file)) this.changed.fire([file.uri]);
   }
 
-  private typed({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+  private onTyped({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
     const uri = this.uriOf(document);
     if (uri === undefined || contentChanges.length === 0) return;
     const lengthOf = (line: number) => (line < document.lineCount ? document.lineAt(line).text.length : 0);
@@ -95,7 +94,7 @@ export class ReviewStore implements vscode.Disposable {
       return before;
     }
     if (change.files && change.sessionId !== undefined) return replaceSession(this.current, change.sessionId, change.files);
-    // The owner may have changed, so that other hunks can be decided here.
+    // Redraw all, because a change of owner or session changes which hunks can be decided here.
     if (change.event?.kind === "access" || change.switched === true) return files(this.current);
     return change.event ? applyEvent(this.current, change.event) : [];
   }

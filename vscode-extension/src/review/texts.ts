@@ -34,7 +34,7 @@ export function fileOfSide(uri: UriParts): string | undefined {
   return sideOf(uri) === undefined ? undefined : uri.query;
 }
 
-function replaced(text: string, hunks: readonly Hunk[], linesOf: (hunk: Hunk) => readonly string[]): string {
+function replaceHunks(text: string, hunks: readonly Hunk[], linesOf: (hunk: Hunk) => readonly string[]): string {
   const end = text.includes("\r\n") ? "\r\n" : "\n";
   const lines = text.split(/\r?\n/);
   const fromBelow = [...hunks].sort((a, b) => b.first - a.first || b.last - a.last);
@@ -45,13 +45,13 @@ function replaced(text: string, hunks: readonly Hunk[], linesOf: (hunk: Hunk) =>
 /** The accepted text: the current text without the agent's open changes. Stale hunks have no position and stay. */
 export function baseText(current: string, hunks: readonly Hunk[]): string {
   const inText = hunks.filter(({ state }) => state === "pending" || state === "edited");
-  return replaced(current, inText, (hunk) => hunk.oldLines);
+  return replaceHunks(current, inText, (hunk) => hunk.oldLines);
 }
 
 /** The current text with all proposals applied. */
 export function proposedText(current: string, hunks: readonly Hunk[]): string {
   const proposals = hunks.filter(({ state }) => state === "proposed");
-  return replaced(current, proposals, (hunk) => hunk.newLines);
+  return replaceHunks(current, proposals, (hunk) => hunk.newLines);
 }
 
 export interface HunkRange {

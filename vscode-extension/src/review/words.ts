@@ -16,7 +16,7 @@ export function nature(hunk: Hunk): string {
   return [WHAT[hunk.what], STATE[hunk.state] ?? "", size([hunk])].filter(Boolean).join(" · ");
 }
 
-/** The first non-empty line that was written, else that was removed. */
+/** A line that identifies the hunk: the first added line with a word, else the first removed one. */
 export function gist(hunk: Hunk): string {
   const tells = (line: string) => /\w/.test(line);
   const line = hunk.newLines.find(tells) ?? hunk.newLines[0] ?? "";
