@@ -11,7 +11,7 @@ import type { Python } from "./python";
 const READY = ".ready";
 const PARTIAL = ".partial";
 const HOUR_MS = 3_600_000;
-/** Another window may still use an environment and import modules from it later. */
+/** Old environments are kept for a week, because a server in another window may still import modules from them. */
 const UNUSED_MS = 7 * 24 * HOUR_MS;
 
 export interface Steps {
@@ -26,7 +26,7 @@ export function interpreter(environment: string): string {
   return process.platform === "win32" ? join(environment, "Scripts", "python.exe") : join(environment, "bin", "python");
 }
 
-/** The environment of this bundle below `storage`, if it is complete. Notes its use. */
+/** Finds the complete environment of this bundle in `storage`, and records that it is in use (see clearAway). */
 export async function installed(bundle: Bundle, storage: string): Promise<string | undefined> {
   const environment = join(storage, bundle.stamp);
   // A system upgrade that removes the interpreter leaves a dangling link.
@@ -36,7 +36,7 @@ export async function installed(bundle: Bundle, storage: string): Promise<string
   return environment;
 }
 
-/** Creates the environment under a temporary name, so that one with the final name is complete. */
+/** Creates the environment under a temporary name and renames it at the end, so that the final name means complete. */
 export async function install(bundle: Bundle, python: Python, storage: string, steps: Steps): Promise<string | Problem> {
   const environment = join(storage, bundle.stamp);
   const partial = `${environment}.${randomBytes(4).toString("hex")}${PARTIAL}`;

@@ -6,7 +6,7 @@ export interface InstalledServer {
   readonly version: string;
 }
 
-/** The agent-ls on PATH that tells its version; undefined if there is none. */
+/** Finds agent-ls on PATH. Undefined if there is none, or it does not report its version. */
 export async function findInstalled(path?: string): Promise<InstalledServer | undefined> {
   const program = onPath("agent-ls", path);
   if (program === undefined) return undefined;

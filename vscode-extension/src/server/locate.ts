@@ -17,7 +17,7 @@ export interface Command {
 
 const SERVE = ["serve", "--stdio"] as const;
 const FOLDER = "${workspaceFolder}";
-/** Where the user's choice is kept: the path of an installed server, or "" for the bundled one. */
+/** Storage key of the user's choice: the path of an installed server, or "" for the bundled one. */
 const OWN_SERVER = "agentLs.ownServer";
 const USE = "Use It";
 const SET_UP = "Set Up Another";
@@ -65,7 +65,7 @@ export class ServerLocator {
     return { program: interpreter(environment), args: ["-I", "-m", "agent_ls", ...SERVE] };
   }
 
-  /** The server that the user installed, if they want it: asked once, before the bundled one is set up. */
+  /** The server that the user has installed, if they choose it. Asks once, before the bundled one is set up. */
   private usersOwn(bundle: Bundle): Promise<string | undefined> {
     this.choosing ??= this.chooseOwn(bundle).finally(() => { this.choosing = undefined; });
     return this.choosing;

@@ -23,7 +23,7 @@ export async function findPython(wanted: string): Promise<Python | Problem> {
     if (isNewEnough(version)) return { program, version };
     old.push(`${program} is ${version}`);
   }
-  return { message: missing(wanted, old), hint: HINT };
+  return { message: describeMissing(wanted, old), hint: HINT };
 }
 
 export function isNewEnough(version: string): boolean {
@@ -36,7 +36,7 @@ async function versionOf(program: string): Promise<string | undefined> {
   return code === 0 ? /^\d+\.\d+\S*/m.exec(output)?.[0] : undefined;
 }
 
-function missing(wanted: string, old: readonly string[]): string {
+function describeMissing(wanted: string, old: readonly string[]): string {
   const needed = `agent-ls needs Python ${NEEDED.join(".")} or newer`;
   if (old.length > 0) return `${needed}: ${old.join(", ")}.`;
   return wanted === "" ? `${needed}, and found none on PATH.` : `${needed}: ${wanted} of the setting agentLs.python does not run.`;

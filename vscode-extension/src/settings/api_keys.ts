@@ -35,7 +35,7 @@ export class Keys implements vscode.Disposable {
   ) {
     // Fires in every window, also for keys stored in another one.
     this.subscription = extension.secrets.onDidChange(({ key }) => {
-      if (key.startsWith(PREFIX)) inBackground(log, this.changed(key.slice(PREFIX.length)));
+      if (key.startsWith(PREFIX)) inBackground(log, this.onSecretChanged(key.slice(PREFIX.length)));
     });
   }
 
@@ -82,7 +82,7 @@ export class Keys implements vscode.Disposable {
   async explain(providerId: string): Promise<void> {
     if (this.hasExplained) return;
     this.hasExplained = true;
-    const provider = (await this.asked())?.find(({ id }) => id === providerId);
+    const provider = (await this.askProviders())?.find(({ id }) => id === providerId);
     if (provider?.hasKey !== false || !provider.keyVariable) {
       this.hasExplained = false;
       return;
@@ -111,7 +111,7 @@ export class Keys implements vscode.Disposable {
     await this.extension.globalState.update(LIST, ids);
   }
 
-  private async changed(provider: string): Promise<void> {
+  private async onSecretChanged(provider: string): Promise<void> {
     const secret = (await this.extension.secrets.get(PREFIX + provider)) ?? null;
     await this.client.whileRunning((send) => this.give(send, provider, secret));
   }
@@ -126,10 +126,10 @@ export class Keys implements vscode.Disposable {
 
   /** The server's providers, if it is running. */
   private async providers(): Promise<readonly Provider[]> {
-    return (await this.asked())?.filter(({ id }) => id !== NEEDS_NONE) ?? KNOWN;
+    return (await this.askProviders())?.filter(({ id }) => id !== NEEDS_NONE) ?? KNOWN;
   }
 
-  private async asked(): Promise<readonly Provider[] | undefined> {
+  private async askProviders(): Promise<readonly Provider[] | undefined> {
     try {
       return await this.client.whileRunning(async (send) => (await send("agent/models", {})).providers);
     } catch (error) {

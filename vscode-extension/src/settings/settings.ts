@@ -6,8 +6,8 @@ import type { Configuration, Mode, ReviewMode } from "../connection/protocol";
 export const SECTION = "agentLs";
 
 /**
- * Settings of the server (docs/configuration.md). It gets those that the user has set at the start, and all when
- * it asks.
+ * Settings of the server (docs/configuration.md). At its start it gets those that the user has set; when it asks
+ * (workspace/configuration), it gets all values.
  */
 export const SERVER_SETTINGS = [
   "provider", "model", "models", "effort", "mode", "review", "userInstructions", "maxTurns", "maxToolRoundsPerInput", "defaultCommandTimeoutMs",
@@ -46,8 +46,7 @@ export function serverSettings(): Record<string, unknown> {
 }
 
 /**
- * All current values, with defaults, so that a setting that the user removed does not keep its value from the
- * start.
+ * All current values including defaults: a setting that the user has removed must not keep the value sent at the start.
  */
 export function settingsNow(): Record<string, unknown> {
   const all = section();
