@@ -10,7 +10,7 @@ const KEY = "agentLs.session";
 
 interface Memory {
   readonly id: string;
-  /** It is running, waits for an answer, or has changes to review. */
+  /** Whether the session runs, waits for an answer, or has changes to review. */
   readonly isUnfinished: boolean;
 }
 
@@ -55,7 +55,7 @@ export class Remembered implements vscode.Disposable {
 
   private remember(): void {
     const { sessions, client, extension, log } = this.ctx;
-    // The state after the end of the server is not the state of the session.
+    // After the server's end the snapshot says idle, although the session may be unfinished.
     if (sessions.currentId === undefined || !client.isRunning) return;
     const doing = activity(sessions.snapshot);
     const memory: Memory = { id: sessions.currentId, isUnfinished: doing === "working" || doing === "waiting" || this.store.hunks.size > 0 };

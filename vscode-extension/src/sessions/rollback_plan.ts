@@ -1,4 +1,4 @@
-// The question before a roll back, and what each answer asks of the server. Pure.
+// The question before a roll back, and the request parameters for each answer. Pure.
 import type { Requests, RevertFile, RevertResult } from "../connection/protocol";
 import { count } from "../review/words";
 
@@ -20,7 +20,7 @@ export interface Question {
   readonly answers: readonly Answer[];
 }
 
-/** `name`: the name of a file for people. */
+/** `name` formats a path for display. */
 export function questionOf(plan: RevertResult, name: (path: string) => string): Question {
   const { turns, restoredTurns, files } = plan;
   const conversation = turns.length > 0
@@ -36,7 +36,7 @@ export function questionOf(plan: RevertResult, name: (path: string) => string): 
   };
 }
 
-/** What an answer asks of the server. */
+/** The request parameters for an answer. */
 export function revertOf(answer: Answer): Pick<Revert, "files" | "conversation" | "force"> {
   return {
     files: answer === "conversation" ? "keep" : "restore",

@@ -23,7 +23,7 @@ function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? "" : "s"}`;
 }
 
-/** The detail says what is wrong, else what is run or reached. */
+/** The detail is the server's error, else its command or address. */
 export function serverRow(server: McpServerInfo): { readonly label: string; readonly description: string; readonly detail: string } {
   const offers = [[server.tools.length, "tool"], [server.prompts.length, "prompt"], [server.resources, "resource"]] as const;
   const counts = offers.filter(([n]) => n > 0).map(([n, noun]) => count(n, noun));

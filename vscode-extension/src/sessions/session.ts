@@ -13,10 +13,10 @@ interface Live {
   snapshot: Snapshot;
   subscribing: boolean;
   early: AgentEvent[]; // events before the answer to agent/subscribe
-  gaps: number; // consecutive subscriptions after which there was a gap again
+  gaps: number; // gaps in a row; reset by an event that could be applied
 }
 
-// events of an opened session; of a longer one the newest items are sent, the others on request
+// per subscription; a session with more events is sent as a snapshot of its newest items, the others on request
 const MAX_EVENTS = 2_000;
 const MAX_GAPS = 3; // no endless subscriptions if a gap never closes
 const APPLIES = { now: "now", nextCall: "the next model call", nextTurn: "the next message" } as const;
@@ -28,7 +28,7 @@ export class Sessions extends SessionVerbs {
   private readonly nowhere = newSnapshot();
   private current: string | undefined;
   private making: { readonly wanted: string; readonly done: Promise<boolean> } | undefined;
-  /** Messages sent from here that have not come back as events, by client key. */
+  /** Parts of messages sent from here whose event has not arrived yet, by client key. */
   private readonly sent = new Map<string, readonly InputPart[]>();
   /** Settings chosen before there is a session, for the next one. */
   private chosen: Configuration = {};
@@ -104,7 +104,7 @@ export class Sessions extends SessionVerbs {
     const before = this.current;
     const { sending } = this.snapshot;
     this.current = id;
-    // A message that was waiting for a session to be created is being sent to this one.
+    // The message that created this session is still being sent: display it here.
     if (sending && before === undefined) this.snapshot.sending = sending;
     if (before === undefined) delete this.nowhere.sending;
     this.tell({ sessionId: id, switched: true });
@@ -121,8 +121,8 @@ export class Sessions extends SessionVerbs {
   }
 
   /**
-   * Creates and displays a session. If the same one is being created already, waits for that one, which may have a
-   * message.
+   * Creates and displays a session. If one with the same settings is being created, waits for that one instead, because
+   * a message may already be on its way to it.
    */
   async create(configuration: NewSessionChoice = {}, folder = this.around.folder()): Promise<boolean> {
     const wanted = JSON.stringify([configuration, folder]);
@@ -239,7 +239,7 @@ export class Sessions extends SessionVerbs {
     return sessionId === undefined ? undefined : this.ask(method, params({ sessionId, clientKey: this.around.newKey() }));
   }
 
-  /** Returns the session for requests: creates it if there is none, subscribes again after a restart of the server. */
+  /** Returns the id of a usable session: creates one if there is none, opens it again if it or the server has ended. */
   private async ready(): Promise<string | undefined> {
     // Messages sent while a session is being created are for that one.
     await this.making?.done;
