@@ -106,7 +106,7 @@ export const folds: Folds = {
   },
   user_input(s, data, seq) {
     forgetTroubles(s);
-    touch(s, s.items.at(-1)); // its end may have offered to continue
+    touch(s, s.items.at(-1)); // redraw: the end of the turn before may have offered to continue
     delete s.sending;
     add(s, (index) => ({ kind: "user", id: itemId(seq), index, text: data.text }));
   },
@@ -157,7 +157,7 @@ export const folds: Folds = {
   cache_lost: () => undefined,
   /** Ignored: the diagnostics are in the output of the call. */
   diagnostics: () => undefined,
-  save_requested: () => undefined, // the editors show whether they are saved
+  save_requested: () => undefined, // editors mark unsaved files themselves
   warning: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq), actionsOf("", false, data.action)); },
   error: (s, data, seq) => { notice(s, "error", data.message, data.hint, itemId(seq), actionsOf(data.errorKind, data.retryable, data.action)); },
   retry(s, data, seq) {

@@ -53,7 +53,7 @@ function fileItem(s: Snapshot, raw: Stored<"file">, entry: Entry, move: StoredMo
     s.moves.set(uri, { path: move.gone.path, uri: move.gone.uri });
   }
   for (const hunk of hunks) {
-    // The open hunks of a subscription have the current states; hunks not among them are closed.
+    // `s.hunks` has the current open hunks. A stored hunk that is open but not among them is no longer open.
     const known = s.hunks.get(hunk.id) ?? hunkOf(hunk);
     s.hunks.set(hunk.id, isOpen(hunk.state) && !s.hunks.has(hunk.id) ? { ...known, state: "gone" } : known);
     s.hunkItem.set(hunk.id, item);
@@ -61,13 +61,13 @@ function fileItem(s: Snapshot, raw: Stored<"file">, entry: Entry, move: StoredMo
   return item;
 }
 
-/** The actions of a stored failure, if the server stores them. */
+/** The actions for a stored failure, by the action that the server stored with it. */
 function storedActions(raw: Stored<"notice">): { readonly actions?: readonly Action[] } {
   const actions = actionsOf("", false, raw.action);
   return actions.length > 0 ? { actions } : {};
 }
 
-/** Removes the actions of failures before the user's last message. */
+/** Removes the actions of failures before the user's last message, and collects the later ones in `troubles`. */
 function keepTroubles(s: Snapshot): void {
   const last = s.items.findLastIndex(({ kind }) => kind === "user");
   s.items.forEach((item, i) => {

@@ -10,7 +10,7 @@ function linesOf(s: Snapshot, { hunkIds }: Pick<FileItem, "hunkIds">, side: (hun
 const NONE = { oldLines: [], newLines: [] } as unknown as Hunk;
 const RECENT = 50; // items to search; the two ends of a move are close together
 
-/** Joins a file with the other end of its move. Returns true if it needs no item of its own. */
+/** If the file is one end of a move, adds it to the item of the other end and returns true: it needs no own item. */
 export function joinMove(s: Snapshot, file: Pick<FileItem, "path" | "uri" | "action" | "hunkIds" | "callId">): boolean {
   if (file.action === "modify") return false;
   const other = s.items.slice(-RECENT).find((item): item is FileItem => item.kind === "file" && item.movedFrom === undefined && item.callId === file.callId && isOtherEnd(s, item, file));

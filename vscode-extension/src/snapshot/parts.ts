@@ -85,7 +85,7 @@ interface Piece {
 
 /** Appends text to a part. */
 export function extend(s: Snapshot, kind: PartKind, piece: Piece): void {
-  // For outputs, `name` is the stream that it came from, not the tool.
+  // In output deltas, `name` is the stream (stdout or stderr), not the tool.
   const name = kind === "tool_call_args" ? piece.name : undefined;
   const part = partOf[kind](s, piece.partId, name);
   part.text += piece.text;

@@ -43,7 +43,7 @@ export function newSnapshot(): Snapshot {
   };
 }
 
-function belonging({ turnId = "", agentId = "" }: AgentEvent): Snapshot["now"] {
+function turnAndAgent({ turnId = "", agentId = "" }: AgentEvent): Snapshot["now"] {
   return { ...(turnId !== "" && { turnId }), ...(agentId !== "" && { agentId }) };
 }
 
@@ -55,7 +55,7 @@ function applyDelta(s: Snapshot, event: AgentEvent): Outcome {
   const length = known?.length ?? 0;
   if ((event.after ?? 0) > s.lastSeq || offset > length) return "gap";
   if (known && (!known.open || offset < length)) return "dropped";
-  s.now = belonging(event);
+  s.now = turnAndAgent(event);
   const { text, name } = event.data as { text: string; name?: string };
   extend(s, kind, { partId, text, ...(name !== undefined && { name }) });
   return "applied";
@@ -72,7 +72,7 @@ export function apply(s: Snapshot, event: AgentEvent): Outcome {
   if (event.seq > s.lastSeq + 1) return "gap";
   s.lastSeq = event.seq;
   if (!Object.hasOwn(folds, event.kind)) return "skipped";
-  s.now = belonging(event);
+  s.now = turnAndAgent(event);
   foldEvent(s, event.kind as EventKind, event);
   return "applied";
 }
