@@ -42,29 +42,29 @@ export class Notifier implements vscode.Disposable {
   private take({ event, switched }: Change): void {
     if (event?.kind === "user_input") hideErrors(this.sessions.snapshot); // errors of earlier messages
     // Also if the chat is visible, because the terminal that needs the answer may be hidden.
-    if (event?.kind === "terminal_waiting" && this.tells(false)) void this.waits(event.data as EventData["terminal_waiting"]);
-    if (!this.tells(this.isChatVisible()) || this.sessions.snapshot.session.access === "readOnly") return;
+    if (event?.kind === "terminal_waiting" && this.mayNotify(false)) void this.reportWaiting(event.data as EventData["terminal_waiting"]);
+    if (!this.mayNotify(this.isChatVisible()) || this.sessions.snapshot.session.access === "readOnly") return;
     // Requests that were pending when the window was reloaded are reported as well.
     if (switched === true) for (const item of this.sessions.snapshot.requests.values()) if (item.status === "pending") void this.ask(item.request);
     if (event?.kind === "approval_requested") void this.ask(event.data as EventData["approval_requested"]);
-    else if (event?.kind === "question_asked") void this.asksYou(event.data as EventData["question_asked"]);
-    else if (event?.kind === "processing_end") void this.done(event.data as EventData["processing_end"]);
-    else if (event?.kind === "error") void this.problem(event.data as EventData["error"]);
-    else if (event?.kind === "hunk_state") void this.proposed(event.data as EventData["hunk_state"]);
+    else if (event?.kind === "question_asked") void this.reportQuestion(event.data as EventData["question_asked"]);
+    else if (event?.kind === "processing_end") void this.reportEnd(event.data as EventData["processing_end"]);
+    else if (event?.kind === "error") void this.reportProblem(event.data as EventData["error"]);
+    else if (event?.kind === "hunk_state") void this.reportProposals(event.data as EventData["hunk_state"]);
   }
 
-  private tells(isChatVisible: boolean): boolean {
+  private mayNotify(isChatVisible: boolean): boolean {
     return shouldNotify(notify(), { hasFocus: vscode.window.state.focused, isChatVisible });
   }
 
-  private async asksYou({ questionId, question: text }: EventData["question_asked"]): Promise<void> {
+  private async reportQuestion({ questionId, question: text }: EventData["question_asked"]): Promise<void> {
     if (this.notified.has(questionId)) return;
     this.notified.add(questionId);
     const answer = await vscode.window.showInformationMessage(`agent-ls asks: ${text.split("\n")[0] ?? ""}`, SHOW);
     if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
   }
 
-  private async waits({ callId, terminalId, waiting }: EventData["terminal_waiting"]): Promise<void> {
+  private async reportWaiting({ callId, terminalId, waiting }: EventData["terminal_waiting"]): Promise<void> {
     if (!waiting || this.notified.has(terminalId)) return; // a program that asks repeatedly is reported once
     this.notified.add(terminalId);
     const title = this.sessions.snapshot.terminals.get(terminalId)?.title.split("\n")[0] ?? "A command";
@@ -86,7 +86,7 @@ export class Notifier implements vscode.Disposable {
   }
 
   /** Reports a turn that waits for a decision about its proposals. */
-  private async proposed({ hunks }: EventData["hunk_state"]): Promise<void> {
+  private async reportProposals({ hunks }: EventData["hunk_state"]): Promise<void> {
     const [first] = hunks.filter(({ state }) => state === "proposed");
     if (!first || this.notified.has(first.callId)) return;
     this.notified.add(first.callId);
@@ -95,7 +95,7 @@ export class Notifier implements vscode.Disposable {
     if (answer === REVIEW) await vscode.commands.executeCommand("agentLs.compareHunk", first.id);
   }
 
-  private async done({ reason }: EventData["processing_end"]): Promise<void> {
+  private async reportEnd({ reason }: EventData["processing_end"]): Promise<void> {
     if (reason !== "completed") return;
     const title = this.sessions.snapshot.session.title ?? "";
     const waiting = all(this.store.hunks).length;
@@ -105,7 +105,7 @@ export class Notifier implements vscode.Disposable {
     else if (answer === REVIEW) await vscode.commands.executeCommand("agentLs.nextHunk");
   }
 
-  private async problem({ message, hint }: EventData["error"]): Promise<void> {
+  private async reportProblem({ message, hint }: EventData["error"]): Promise<void> {
     const answer = await showError(`agent-ls: ${message}${hint === "" ? "" : ` (${hint})`}`, SHOW);
     if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
   }

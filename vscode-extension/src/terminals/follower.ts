@@ -47,7 +47,7 @@ export class Follower {
     return !this.hasEnded;
   }
 
-  /** Writes new output. Calls during that time cause one more pass. */
+  /** Writes new output. Calls while it is reading cause one more pass at the end. */
   async look(): Promise<void> {
     if (this.isLooking) {
       this.mustLookAgain = true;
@@ -88,8 +88,8 @@ export class Follower {
   private writeTranscript(): void {
     const transcript = this.source.transcript();
     if (!transcript) return;
-    // Output read from the server is not repeated. Neither is streamed output by a shorter end, which lacks the
-    // middle.
+    // Write nothing if the output was already read from the server, or if the final output is shorter than the streamed
+    // one: a long output is stored without its middle.
     const isRepeated = this.offset > 0 || (transcript.end !== undefined && transcript.text.length < this.writtenChars);
     if (!isRepeated) this.sink.write(transcript.text.slice(this.writtenChars));
     this.writtenChars = Math.max(this.writtenChars, transcript.text.length);

@@ -30,13 +30,13 @@ export interface CommandWire {
   resize(sessionId: string, terminalId: string, columns: number, rows: number): void;
 }
 
-function ending({ result }: ToolItem): string | undefined {
+function describeEnd({ result }: ToolItem): string | undefined {
   if (!result) return undefined;
   const how = typeof result.exitCode === "number" ? `exit ${result.exitCode}` : result.summary;
   return `${how}, ${(result.durationMs / 1000).toFixed(1)} s`;
 }
 
-/** The terminal's name; its icon marks it as the agent's. */
+/** A short terminal name: the beginning of the command. The terminal's icon shows that it is the agent's. */
 function nameOf(command: string): string {
   const line = command.split("\n")[0] ?? "";
   return line.length > NAME_CHARS ? `${line.slice(0, NAME_CHARS - 1)}…` : line;
@@ -54,9 +54,9 @@ export class Terminals implements vscode.Disposable {
   ) {
     this.subscriptions = [
       sessions.listen((change) => { this.take(change); }),
-      vscode.window.onDidCloseTerminal((closed) => { this.closed(closed); }),
+      vscode.window.onDidCloseTerminal((closed) => { this.onClosed(closed); }),
     ];
-    hosts.onRuns = (callId) => { this.moved(callId); };
+    hosts.onRuns = (callId) => { this.replaceView(callId); };
   }
 
   /** Shows the output of a call without moving the focus. */
@@ -70,7 +70,7 @@ export class Terminals implements vscode.Disposable {
 
   /** Lets the user choose a command of this session, to view or to end it. */
   async choose(): Promise<void> {
-    const running = new Set((await this.listed()).filter((info) => typeof info.exitCode !== "number").map((info) => info.terminalId));
+    const running = new Set((await this.listTerminals()).filter((info) => typeof info.exitCode !== "number").map((info) => info.terminalId));
     const all = [...this.sessions.snapshot.terminals.values()].reverse();
     const items = all.map((terminal) => ({
       label: terminal.title,
@@ -103,7 +103,7 @@ export class Terminals implements vscode.Disposable {
     for (const { terminal } of this.terminals.values()) terminal.dispose();
   }
 
-  private async listed(): Promise<readonly TerminalInfo[]> {
+  private async listTerminals(): Promise<readonly TerminalInfo[]> {
     const answer = await this.sessions.ofCurrent("agent/terminals", ({ sessionId }) => ({ sessionId }));
     return answer?.terminals ?? [];
   }
@@ -148,7 +148,7 @@ export class Terminals implements vscode.Disposable {
         const terminal = this.terminalOf(item);
         // The call of a background command ends when the command has started.
         const isOver = item.background === true ? terminal?.running === false : item.result !== undefined;
-        const end = item.background === true ? `exit ${terminal?.exitCode ?? "unknown"}` : ending(item);
+        const end = item.background === true ? `exit ${terminal?.exitCode ?? "unknown"}` : describeEnd(item);
         return { text: item.part.text, ...(isOver && end !== undefined && { end }) };
       },
     };
@@ -158,7 +158,7 @@ export class Terminals implements vscode.Disposable {
     if (item?.terminalId !== undefined) void this.kill(item.terminalId);
   }
 
-  private closed(terminal: vscode.Terminal): void {
+  private onClosed(terminal: vscode.Terminal): void {
     const [callId, shown] = [...this.terminals].find(([, each]) => each.terminal === terminal) ?? [];
     if (callId === undefined || !shown) return;
     // If the user closes the terminal, stop the command; if the window closes it, the command continues.
@@ -167,8 +167,8 @@ export class Terminals implements vscode.Disposable {
     if (terminal.exitStatus?.reason !== vscode.TerminalExitReason.Shutdown) this.remember();
   }
 
-  /** Replaces a view that was opened before the command had its terminal. */
-  private moved(callId: string): void {
+  /** Replaces an output view by the command's own terminal, which has started after the view was opened. */
+  private replaceView(callId: string): void {
     const shown = this.terminals.get(callId);
     if (!shown) return;
     this.hosts.show(callId);

@@ -66,10 +66,10 @@ export class OutputView implements vscode.Pseudoterminal {
 
   handleInput(data: string): void {
     if (!this.isRunning) return;
-    void this.control.type(data).then((isTaken) => { if (!isTaken) this.notTaken(data); });
+    void this.control.type(data).then((isTaken) => { if (!isTaken) this.handleRejectedInput(data); });
   }
 
-  private notTaken(data: string): void {
+  private handleRejectedInput(data: string): void {
     if (data === CTRL_C) this.kill();
     else if (!this.wasReported) {
       this.wasReported = true;
@@ -77,7 +77,7 @@ export class OutputView implements vscode.Pseudoterminal {
     }
   }
 
-  /** Ends the command, not the turn. Does so once. */
+  /** Ends the command, not the turn. Further calls do nothing. */
   kill(): void {
     if (!this.isRunning || this.wasStopped) return;
     this.wasStopped = true;
@@ -85,7 +85,7 @@ export class OutputView implements vscode.Pseudoterminal {
     this.control.stop();
   }
 
-  /** Reads again, because there may be more output. */
+  /** Reads again soon, because there may be more output. */
   changed(): void {
     this.soon ??= setTimeout(() => {
       this.soon = undefined;
