@@ -98,7 +98,7 @@ function trustAnswers({ id: requestId }: ApprovalView, send: Send): HTMLElement 
     textButton("Do Not Trust It", once(() => { send({ type: "deny", requestId, reason: "" }); }), { class: "secondary" }));
 }
 
-/** Input for the reason of a denial, for the model. Created when needed. */
+/** Hidden input for the reason of a denial, which the model gets. Enter denies. */
 function reasonField(deny: (reason: string) => void): { readonly row: HTMLElement; readonly field: HTMLInputElement } {
   const field = h("input", { type: "text", class: "reason", "aria-label": "Reason for the model", placeholder: "Reason, for the model" });
   const row = h("div", { class: "answers deny", hidden: true }, field);

@@ -29,8 +29,8 @@ export function header(session: SessionView, toQuestion: () => void, send: Send)
   );
 }
 
-/** A button for all changes. Its second word is hidden if there is no room. */
-function all(verb: string, act: () => void, action: string): HTMLElement {
+/** A button that acts on all changes, such as “Keep All”. Its word “All” is hidden if there is no room. */
+function allButton(verb: string, act: () => void, action: string): HTMLElement {
   return h("button", { type: "button", class: "link", "aria-label": `${verb} All`, title: `${verb} All`, "data-action": action, onClick: act }, verb, h("span", { class: "all" }, " All"));
 }
 
@@ -44,12 +44,12 @@ export function reviewBar({ hunks }: SessionView, send: Send): HTMLElement | nul
     h("span", { class: "what" }, h("span", {}, plural(hunks.count, "change")), h("span", { class: "dim" }, ` in ${plural(hunks.files, "file")}`)),
     iconButton("arrow-up", "Previous change", command(send, "previousHunk"), { "data-action": "previous" }),
     iconButton("arrow-down", "Next change", command(send, "nextHunk"), { "data-action": "next" }),
-    all(keep, command(send, "keepAll"), "keep"),
-    all(undo, command(send, "undoAll"), "undo"),
+    allButton(keep, command(send, "keepAll"), "keep"),
+    allButton(undo, command(send, "undoAll"), "undo"),
   );
 }
 
-/** Offers to edit and accept the plan that the last answer is. */
+/** The bar to edit and accept the plan (the last answer); null if there is none to accept. */
 export function acceptBar({ canAcceptPlan }: SessionView, send: Send): HTMLElement | null {
   if (!canAcceptPlan) return null;
   return h(

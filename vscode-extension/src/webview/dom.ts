@@ -34,8 +34,8 @@ export function byData(root: Element, name: string, value: string): HTMLElement 
 }
 
 /**
- * Text of a request for approval: characters that would hide text or change its direction are replaced by visible
- * signs.
+ * Makes the text of an approval request fully visible: replaces characters that would hide text or change its direction
+ * by visible signs.
  */
 export function exact(text: string): string {
   return text.replace(/[\x00-\x08\x0b-\x1f]/g, (char) => String.fromCharCode(0x2400 + char.charCodeAt(0)))

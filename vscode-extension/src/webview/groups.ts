@@ -19,7 +19,7 @@ function kindOf(element: Element): Kind | undefined {
   return look === "read" || look === "search" ? look : undefined;
 }
 
-/** Consecutive rows, with the reasoning items between them. */
+/** Yields each run of enough consecutive read-only calls, including the finished reasoning between them. */
 function* runs(content: Element): Generator<HTMLElement[]> {
   let run: HTMLElement[] = [];
   for (const element of [...content.children, undefined]) {

@@ -42,7 +42,7 @@ let shownBars = "";
 let keeping: ReturnType<typeof setTimeout> | undefined;
 let toldAttachments = 0;
 let wasTyped = false;
-/** A session is being created, and the prompt was empty before: its text is for the new session. */
+/** A session is being created and the prompt was empty before, so text typed now is for the new session. */
 let isForNext = false;
 /** Time when the page last got the focus with an empty prompt. */
 let emptyAtMs = -JUST_MS;
@@ -65,7 +65,7 @@ function isEmpty({ text, attachments }: DraftView): boolean {
 }
 
 /** Sends the draft at once, because a reload may follow the last key. */
-function tellDraft(isLast: boolean): void {
+function sendDraft(isLast: boolean): void {
   const { text, attachments } = composer.draft;
   const isSame = toldAttachments === composer.attachmentsRevision;
   toldAttachments = composer.attachmentsRevision;
@@ -75,7 +75,7 @@ function tellDraft(isLast: boolean): void {
 
 function keepDraft(): void {
   wasTyped = true;
-  tellDraft(false);
+  sendDraft(false);
   keep();
 }
 
@@ -127,38 +127,38 @@ function prompt(text: string): void {
 }
 
 /** Merges the stored draft of an opened session with the page's prompt, which may be newer. */
-function merged(theirs: DraftView, now: string): DraftView {
+function mergeDrafts(theirs: DraftView, now: string): DraftView {
   const own = composer.draft;
   const isOfIt = kept?.sessionId === now;
   if (isOfIt && (wasTyped || own.text.startsWith(theirs.text))) {
-    // The page has only the new images.
+    // After a reload the page has only newly pasted images, so add the stored ones.
     return { text: own.text, attachments: [...theirs.attachments.filter(({ part }) => part.type === "image"), ...own.attachments] };
   }
   if (!wasTyped) return theirs;
   return { text: [theirs.text, own.text].filter((text) => text !== "").join("\n"), attachments: [...theirs.attachments, ...own.attachments] };
 }
 
-/** Shows the page's own draft if it is of the same session, else the other session's draft. */
+/** Shows the draft of a newly displayed session, or keeps the prompt if its text is meant for that session. */
 function showDraft(draft: DraftView | null, before: string | undefined, now: string): void {
   if (before === now) return;
   const isFirst = before === undefined || before === "";
   const isCarried = (isFirst || isForNext) && !draft && !isEmpty(composer.draft);
   isForNext = false;
   if (!isCarried) {
-    const shown = isFirst && draft ? merged(draft, now) : (draft ?? NO_DRAFT);
+    const shown = isFirst && draft ? mergeDrafts(draft, now) : (draft ?? NO_DRAFT);
     composer.restore(shown);
-    if (draft && shown.text !== draft.text) tellDraft(false);
+    if (draft && shown.text !== draft.text) sendDraft(false);
     return;
   }
   if (before === undefined) return;
   // The text moved to the new session, so clear the draft of the old one.
   const left: Posted = { type: "draft", text: "", attachments: [], isLast: true, of: before };
   host.postMessage(left);
-  tellDraft(false);
+  sendDraft(false);
 }
 
 /** Reports that this message is displayed, so that the next one can be sent. */
-function drawn(): void {
+function reportDrawn(): void {
   requestAnimationFrame(() => { send({ type: "drawn" }); });
 }
 
@@ -171,7 +171,7 @@ function reset({ session: now, items, first, more, draft }: Extract<ToView, { ty
   const anchor = before === now.id ? transcript.anchor : before === undefined && kept?.sessionId === now.id ? kept.anchor : undefined;
   transcript.reset(items, first, more, () => {
     if (anchor) transcript.restore(anchor);
-    drawn();
+    reportDrawn();
   });
 }
 
@@ -184,7 +184,7 @@ function receive(message: ToView): void {
       if (message.session) showSession(message.session);
       transcript.update(message.items, message.appends);
       announcer.update(message.items, message.appends);
-      drawn();
+      reportDrawn();
       break;
     case "earlier":
       transcript.earlier(message.items, message.first, message.more);
@@ -217,7 +217,7 @@ function receive(message: ToView): void {
       showHome(message.home);
       break;
     case "unsent":
-      // Text typed since then is kept after it.
+      // Keep text typed since then, after the returned message.
       composer.restore({ text: [message.text, composer.draft.text].filter((text) => text !== "").join("\n"), attachments: [...message.attachments, ...composer.draft.attachments] });
       keepDraft();
       break;
@@ -235,10 +235,10 @@ window.addEventListener("focus", () => {
   send({ type: "keyboard", isHere: true });
 });
 window.addEventListener("blur", () => { send({ type: "keyboard", isHere: false }); });
-for (const goes of ["pagehide", "beforeunload"]) window.addEventListener(goes, () => { tellDraft(true); keep(); });
+for (const goes of ["pagehide", "beforeunload"]) window.addEventListener(goes, () => { sendDraft(true); keep(); });
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState !== "hidden") return;
-  tellDraft(true);
+  sendDraft(true);
   keep();
 });
 send({ type: "ready" });

@@ -18,7 +18,7 @@ export function isFileName(text: string): boolean {
   return /[/:#]/.test(text) || SOURCES.test(text);
 }
 
-function linked(make: (type: string, tag: string, nesting: -1 | 0 | 1) => Token, text: string, inside: Token): Token[] {
+function linkTokens(make: (type: string, tag: string, nesting: -1 | 0 | 1) => Token, text: string, inside: Token): Token[] {
   const open = make("link_open", "a", 1);
   open.attrSet("href", text);
   return [open, inside, make("link_close", "a", -1)];
@@ -31,7 +31,7 @@ function splitText(make: (type: string, tag: string, nesting: -1 | 0 | 1) => Tok
   const text = (content: string): Token => Object.assign(make("text", "", 0), { content });
   for (const { 0: name, index } of token.content.matchAll(IN_TEXT)) {
     if (index > at) parts.push(text(token.content.slice(at, index)));
-    parts.push(...linked(make, name, text(name)));
+    parts.push(...linkTokens(make, name, text(name)));
     at = index + name.length;
   }
   if (parts.length === 0) return [token];
@@ -50,7 +50,7 @@ export function addFileLinks(md: MarkdownIt): void {
         if (token.type === "link_open") depth += 1;
         if (token.type === "link_close") depth -= 1;
         if (depth > 0) return [token];
-        if (token.type === "code_inline" && isFileName(token.content)) return linked(make, token.content, token);
+        if (token.type === "code_inline" && isFileName(token.content)) return linkTokens(make, token.content, token);
         return token.type === "text" ? splitText(make, token) : [token];
       }) ?? null;
     }

@@ -36,7 +36,7 @@ export interface SessionView {
   readonly plan: PlanChanged | null;
   /** Whether the last answer is a plan that the user can accept. */
   readonly canAcceptPlan: boolean;
-  /** Open hunks. `proposed`: those among them for whose decision the turn waits. */
+  /** Numbers of open hunks. `proposed`: how many of them are proposals, for which the turn waits. */
   readonly hunks: { readonly files: number; readonly count: number; readonly proposed: number };
 }
 
@@ -55,7 +55,7 @@ export interface ToolView extends Pick<ToolItem, "kind" | "id" | "index" | "name
   readonly output: string;
   readonly cutChars: number;
   readonly outcome: string;
-  /** How the call was allowed; "" if it was not asked about. */
+  /** How the call was allowed; "" if no approval was requested. */
   readonly allowed: string;
   /** Link target of its file, and the lines as text; "" if it has no file, or is about the whole file. */
   readonly target: string;
@@ -153,7 +153,7 @@ export interface RevertedView {
   readonly files: readonly { readonly path: string; readonly state: string }[];
 }
 
-/** Members of all items: the subagent below whose item it is, and whether it was rolled back. */
+/** Members of all items. `agentId`: the subagent that it belongs to; `isOut`: it was rolled back. */
 interface Belonging {
   readonly agentId?: string;
   readonly isOut?: boolean;

@@ -75,7 +75,7 @@ function counts({ added, removed }: { readonly added: number; readonly removed: 
 }
 
 /** The label of a file: its path, or both paths if it was moved. */
-function named({ uri, path, movedFrom = "" }: { readonly uri: string; readonly path: string; readonly movedFrom?: string }, context: RenderContext): (HTMLElement | string)[] {
+function fileLabel({ uri, path, movedFrom = "" }: { readonly uri: string; readonly path: string; readonly movedFrom?: string }, context: RenderContext): (HTMLElement | string)[] {
   if (movedFrom === "") return [pathButton(uri, path, context)];
   return [h("span", { class: "path dim", title: movedFrom }, movedFrom), h("span", { class: "dim" }, " → "), pathButton(uri, path, context)];
 }
@@ -92,7 +92,7 @@ function file(item: FileView, context: RenderContext): HTMLElement {
     { class: "head" },
     icon(item.movedFrom === "" ? FILE_ICONS[item.action] : "diff-renamed"),
     h("span", { class: "verb" }, item.movedFrom !== "" ? "Renamed" : item.isProposed ? "Proposed" : FILE_VERBS[item.action]),
-    ...named(item, context),
+    ...fileLabel(item, context),
     item.movedFrom === "" ? counts(item) : null,
     h("span", { class: "grow" }),
     lines === 0 && h("span", { class: "outcome dim" }, states),
@@ -109,7 +109,7 @@ function endOfTurn(item: EndView, context: RenderContext): HTMLElement {
   const words = item.text === "" ? null : h("div", { class: "dim stopped" }, icon("circle-slash"), item.text, " ", goOn);
   if (files.length === 0 || item.isRedundant) return h("article", { class: "turn", "aria-label": "End of the turn", hidden: words === null }, words);
   const rows = files.map((each) =>
-    h("li", {}, icon(each.movedFrom === undefined ? FILE_ICONS[each.action] : "diff-renamed"), ...named(each, context), each.movedFrom === undefined ? counts(each) : null));
+    h("li", {}, icon(each.movedFrom === undefined ? FILE_ICONS[each.action] : "diff-renamed"), ...fileLabel(each, context), each.movedFrom === undefined ? counts(each) : null));
   const sums = { added: files.reduce((sum, { added }) => sum + added, 0), removed: files.reduce((sum, { removed }) => sum + removed, 0) };
   const judge = (verdict: "keep" | "undo") => () => { context.send({ type: "review", hunkIds: openIds, verdict }); };
   const head = h(

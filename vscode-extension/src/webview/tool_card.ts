@@ -91,7 +91,7 @@ export class ToolCard {
   private drawQuick(): void {
     const { id, killable } = this.item;
     const { send, isReadOnly } = this.context;
-    if (this.quick.dataset["of"] === (killable ?? "")) return; // a button that has the focus keeps it
+    if (this.quick.dataset["of"] === (killable ?? "")) return; // unchanged: a focused button must keep the focus
     this.quick.dataset["of"] = killable ?? "";
     this.quick.hidden = killable === null;
     this.quick.replaceChildren(...(killable === null ? [] : [
@@ -127,11 +127,11 @@ export class ToolCard {
     const { id, killable, hasTerminal, target } = this.item;
     const { send } = this.context;
     const state = `${hasTerminal} ${String(killable)} ${target}`;
-    if (this.actions.dataset["state"] === state) return; // a button that has the focus keeps it
+    if (this.actions.dataset["state"] === state) return; // unchanged: a focused button must keep the focus
     this.actions.dataset["state"] = state;
     const buttons = [
       ...(target === "" ? [] : [textButton("Open File", () => { send({ type: "openFile", target }); }, { class: "link" })]),
-      // while it runs, these are next to the row
+      // while the command runs, its buttons are next to the row
       ...(hasTerminal && killable === null ? [textButton("Show in Terminal", () => { send({ type: "terminal", callId: id }); }, { class: "link" })] : []),
     ];
     this.actions.hidden = buttons.length === 0;

@@ -79,7 +79,7 @@ export class Transcript {
     this.goToEnd();
   }
 
-  /** Whether the menu of a card is open; then the scroll position must not change. */
+  /** Whether the menu of a card is open. The scroll position must not change then. */
   private get hasOpenMenu(): boolean {
     return this.list.querySelector(".answer-menu:not([hidden])") !== null;
   }
@@ -185,7 +185,7 @@ export class Transcript {
   private onScroll(): void {
     const { scrollHeight, scrollTop, clientHeight } = this.list;
     if (clientHeight === 0) return; // there is no layout yet
-    // A change of width scrolls by new line breaks, not by the user.
+    // The width has changed: lines were wrapped again, which scrolls without the user.
     if (this.list.clientWidth !== this.width) {
       this.width = this.list.clientWidth;
       if (this.sticks) {
@@ -194,7 +194,7 @@ export class Transcript {
       }
     }
     const below = scrollHeight - scrollTop - clientHeight;
-    // The event of our own scrolling may come after more was appended. Only the user scrolls up.
+    // The event of our own scrolling may arrive after more items were appended. Only the user scrolls upwards.
     const isUp = scrollTop < this.top;
     this.top = scrollTop;
     if (this.sticks && !isUp && below >= NEAR_END_PX) {
