@@ -1,5 +1,5 @@
--- Keys that answer an approval in every window while one is pending, so that the user need not go to the panel. The
--- user's own mappings of these keys are replaced and later restored.
+-- Keys that answer a pending approval from every window, without a visit to the panel. While an approval is pending
+-- they replace the user's own mappings of these keys, which are restored afterwards.
 local approvals = require("agent_ls.chat.approvals")
 local config = require("agent_ls.config")
 local log = require("agent_ls.log")

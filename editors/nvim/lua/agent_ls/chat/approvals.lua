@@ -7,13 +7,15 @@ local snapshot = require("agent_ls.snapshot")
 
 local M = {}
 
----A key press this soon after the last one comes from a held or bouncing key, and answers nothing.
+---A press within this time after the last one comes from a held or bouncing key, and is ignored.
 M.repeat_ms = 250
 
 local last_press_ms = -math.huge
 
+---Finds the approval to answer: the given item if it is pending, else the oldest pending one. Tells the user if there
+---is none.
 ---@param item agent_ls.Item?
----@return agent_ls.Item? pending item: the given one, else the oldest
+---@return agent_ls.Item?
 local function waiting(item)
   local is_ours = not snapshot.is_read_only(session.snapshot())
   if is_ours and item and item.kind == "approval" and item.status == "pending" then
@@ -28,8 +30,9 @@ local function waiting(item)
   return oldest
 end
 
----The approval that the key applies to: the one under the cursor, or the only pending one.
----@param item agent_ls.Item?
+---Finds the question that the key answers: if the cursor is on one, or no approval is pending. Nil: it answers an
+---approval.
+---@param item agent_ls.Item? under the cursor
 ---@return agent_ls.Item?
 local function question(item)
   local on_approval = item and item.kind == "approval" and item.status == "pending"
@@ -38,7 +41,7 @@ local function question(item)
   return not on_approval and (on_question or nothing_else) and questions.waiting(item) or nil
 end
 
----Wraps `answer` for a key so that it runs once per press. A held key must not allow what nobody has read.
+---Wraps `answer` for a key so that it runs once per press: a held key must not allow requests that nobody has read.
 ---@param answer fun(item: agent_ls.Item?)
 ---@return fun(item: agent_ls.Item?)
 function M.once_per_press(answer)
@@ -112,7 +115,7 @@ function M.allow_rule(item)
   require("agent_ls.menu").select(rules, { prompt = "Allow from now on", format_item = rule_words }, choose)
 end
 
----Allows a command after the user has edited it. Leaving or emptying the prompt answers nothing.
+---Allows a command after the user has edited it. If they cancel or empty the prompt, the request stays pending.
 ---@param item agent_ls.Item?
 function M.edit(item)
   local asked = waiting(item)
@@ -140,7 +143,7 @@ function M.edit(item)
   end)
 end
 
----Denies with a reason, which is sent to the model. Leaving the prompt for the reason denies nothing.
+---Denies with a reason, which is sent to the model. If the user cancels the prompt, the request stays pending.
 ---@param item agent_ls.Item?
 ---@param reason string? not asked for when given
 function M.deny(item, reason)

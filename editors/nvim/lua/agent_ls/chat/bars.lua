@@ -68,7 +68,7 @@ local function model(info)
   return info.model ~= "" and info.model or info.provider or ""
 end
 
----The session's activity; "failed" if an error closed it that the user can act on: it goes on with the next message.
+---The session's activity; "failed" if an error closed it. The next message then opens it again.
 ---@param s agent_ls.Snapshot
 ---@return "working"|"waiting"|"idle"|"closed"|"failed"
 local function state_of(s)
@@ -240,8 +240,8 @@ function M.flash(text)
   redraw_status()
 end
 
----Draws the status lines again, and updates their clock while the agent works. Time spent waiting for the user is not
----counted.
+---Draws the status lines again, and updates their clock while the agent works. The clock does not count the time that
+---the agent waits for the user.
 function M.redraw()
   local is_busy = snapshot.activity(session.snapshot()) == "working"
   if is_busy and not busy_since then

@@ -1,4 +1,4 @@
--- Lines with highlights, and functions that make external text fit for display. Pure.
+-- Lines with highlights, and functions that prepare external text for display. Pure.
 local M = {}
 
 ---@class agent_ls.Rendered
@@ -47,7 +47,7 @@ end
 ---Breaks a line at its spaces, so that a prefix can be put before each part.
 ---@param line string
 ---@param columns integer
----@return string[] whose words, spaces included, are those of the line
+---@return string[] parts; joined, they are the line
 function M.wrapped(line, columns)
   local out, current = {}, ""
   for word, spaces in line:gmatch("(%S*)(%s*)") do

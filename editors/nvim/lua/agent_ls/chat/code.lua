@@ -1,5 +1,5 @@
--- Highlights of code inside other texts: by tree-sitter where Neovim has a parser and queries of the language, else by
--- its syntax file. The result is remembered, because the same command or block is drawn many times.
+-- Highlights code inside other texts: by tree-sitter if Neovim has a parser and queries for the language, else by its
+-- syntax file. Results are cached, because the same command or block is drawn many times.
 local api = vim.api
 
 local M = {}
@@ -45,7 +45,7 @@ end
 ---@param text string
 ---@param filetype string
 ---@return agent_ls.CodeSpan[]? nil without a parser
-local function by_tree(text, filetype)
+local function highlight_by_tree(text, filetype)
   local language = vim.treesitter.language.get_lang(filetype) or filetype
   local has_parser, parser = pcall(vim.treesitter.get_string_parser, text, language)
   local has_query, query = pcall(vim.treesitter.query.get, language, "highlights")
@@ -74,7 +74,7 @@ end
 ---@param lines string[]
 ---@param filetype string
 ---@return agent_ls.CodeSpan[]
-local function by_syntax(lines, filetype)
+local function highlight_by_syntax(lines, filetype)
   if #vim.api.nvim_get_runtime_file(("syntax/%s.vim"):format(filetype), false) == 0 then
     return {}
   end
@@ -111,7 +111,7 @@ function M.spans(lines, filetype)
   local text = table.concat(lines, "\n")
   local key = filetype .. "\n" .. text
   if not memo[key] then
-    local ok, found = pcall(function() return by_tree(text, filetype) or by_syntax(lines, filetype) end)
+    local ok, found = pcall(function() return highlight_by_tree(text, filetype) or highlight_by_syntax(lines, filetype) end)
     memo[key] = ok and found or {}
     table.insert(memo_order, key)
     if #memo_order > REMEMBERED then

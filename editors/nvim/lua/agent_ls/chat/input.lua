@@ -11,8 +11,8 @@ local M = {}
 
 local bufnr ---@type integer?
 local sent = {} ---@type string[] what was sent from here, oldest first
-local shown_id ---@type string? the session whose draft is in the prompt
-local is_for_next = false -- a session is being created, and the text was begun after that
+local shown_id ---@type string? id of the session that the text in the prompt belongs to
+local is_for_next = false -- the text was begun while a session was being created, so it is for that one
 local draft_timer ---@type uv.uv_timer_t?
 local DRAFT_MS = 500 -- after the last key
 local on_its_way = {} ---@type string[] messages that were sent and have not arrived yet, oldest first
@@ -68,11 +68,11 @@ function M.tell_draft()
   end
 end
 
----A session is being created: text written into an empty prompt from now on is meant for it.
----@param is_made boolean? the creation has ended
+---Notes that a session is being created: text typed into an empty prompt from now on is for that session.
+---@param is_made boolean? true: the creation has ended
 function M.expect(is_made) is_for_next = not is_made and M.text() == "" end
 
----Shows the draft of another session; the draft before is saved with its session.
+---Shows the draft of a newly displayed session, and saves the previous draft with its own session.
 ---@param change agent_ls.Change
 function M.on_change(change)
   if not change.switched or session.current_id() == shown_id then
@@ -105,7 +105,7 @@ function M.purpose(s)
   return activity == "waiting" and only_proposals and "proposed" or activity
 end
 
----Shows a placeholder that says what the prompt is for while it is empty.
+---Updates the placeholder of an empty prompt, which says what it is for.
 function M.placeholder()
   api.nvim_buf_clear_namespace(M.buffer(), ns, 0, -1)
   if #api.nvim_buf_get_lines(M.buffer(), 0, 2, false) > 1 or M.text() ~= "" then

@@ -1,7 +1,7 @@
 -- Highlights one line of markdown at a time, so that the cost of a stream depends on its new lines only. Pure. Marks
--- are { col, opts } with the options of nvim_buf_set_extmark. The text is changed in one way only: a link to a web page
--- is its text, and the address is in the mark. Concealed columns count when Neovim wraps a line, so a concealed
--- address would leave empty rows.
+-- are { col, opts } with the options of nvim_buf_set_extmark. The text is kept, except that a link to a web page is
+-- replaced by its label and the mark gets the address: Neovim counts concealed columns when it wraps a line, so a
+-- concealed address would leave empty rows.
 local M = {}
 
 ---@alias agent_ls.LineMark {col: integer, opts: table}
@@ -24,7 +24,7 @@ local INLINE = {
   { pattern = "()%*()[^%s*][^*]-()%*()", group = "AgentLsEmphasis" },
 }
 
----A terminal gets the address in an escape sequence, so it must be printable.
+---The address is sent to the terminal in an escape sequence, so it must be printable ASCII.
 local PAGE = "^https?://[\33-\126]+$"
 
 ---@param line string
@@ -67,7 +67,7 @@ local function fence_of(line) return line:match("^%s*(```+)") or line:match("^%s
 
 ---@param line string
 ---@param fence string
-local function closes(line, fence)
+local function closes_fence(line, fence)
   local own = fence_of(line)
   return own and own:sub(1, 1) == fence:sub(1, 1) and #own >= #fence and vim.trim(line) == own
 end
@@ -84,7 +84,7 @@ function M.line(line, fence)
     marks[1] = { col = 0, opts = { line_hl_group = "AgentLsCode" } }
   end
   if fence then
-    if not closes(line, fence) then
+    if not closes_fence(line, fence) then
       return marks, fence, line
     end
     hide(marks, 0, #line)
@@ -116,7 +116,7 @@ function M.line(line, fence)
   end
   local text = inline(line, marks)
   if not indent and line:match("^%s*>") then
-    span(marks, 0, #text, "AgentLsDim") -- after `inline`, which removes the addresses of links
+    span(marks, 0, #text, "AgentLsDim") -- after `inline`, which shortens the text
   end
   return marks, nil, text
 end
@@ -206,7 +206,7 @@ function M.blocks(lines, width, add, add_code)
       end
       table_first = nil
     end
-    if line and fence and closes(line, fence) then
+    if line and fence and closes_fence(line, fence) then
       if i > began + 1 then
         add_code(began + 1, i - 1, assert(language))
       end

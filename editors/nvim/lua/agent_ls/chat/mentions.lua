@@ -1,15 +1,15 @@
--- Completion in the prompt: `@` for files and more, `/` for commands. Words that name something are sent as parts of the
--- message, and are drawn as chips; deleting the word removes the part.
+-- Completion in the prompt: `@` for files and more, `/` for commands. A word that names something is sent as a part of
+-- the message and drawn as a chip; deleting the word removes the part.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local protocol = require("agent_ls.protocol")
 
 local M = {}
 
--- for the server's answer; the first list of a large folder takes longer and is ready at the next key
+-- limit for the server's answer; the first list of a large folder takes longer, and is there at the next key
 local WAIT_MS = 1500
 
-local TERMINAL_LINES = 400 -- of a terminal's end that are sent
+local TERMINAL_LINES = 400 -- the last lines of a terminal, which are sent
 
 local ns = vim.api.nvim_create_namespace("agent_ls_mentions")
 
@@ -33,8 +33,8 @@ local function terminals()
 end
 
 ---@param word string without the `@`
----@return agent_ls.wire.InputPart? part of a word that needs no completion
-local function typed(word)
+---@return agent_ls.wire.InputPart? the part that the word itself describes, such as `diff` or an address
+local function parse_part(word)
   local buf = tonumber(word:match("^terminal:buffer%-(%d+)$"))
   if buf then
     return vim.api.nvim_buf_is_loaded(buf) and M.terminal_part(buf) or nil
@@ -60,7 +60,7 @@ local function part_of(word)
   if part then
     return part, word
   end
-  return chosen[bare] or typed(bare:sub(2)), bare
+  return chosen[bare] or parse_part(bare:sub(2)), bare
 end
 
 ---@param before string text before the cursor in its line
@@ -113,11 +113,11 @@ function M.complete(find_start, base)
   return { words = words, refresh = "always" }
 end
 
----The parts for the completions that a message mentions, and its text without a command at the beginning.
+---Converts the words of a message to parts. A command at the beginning includes the text.
 ---@param text string
 ---@return agent_ls.wire.InputPart[] parts
----@return string text "" when all of it is in the parts
----@return string? missing an image that was pasted in an earlier Neovim
+---@return string text "" if a command includes it
+---@return string? missing name of an image that was pasted in an earlier Neovim and is lost
 function M.parts(text)
   local parts = {}
   local name, rest = text:match("^(/%S+)%s*(.*)$")
@@ -138,7 +138,7 @@ function M.parts(text)
   return parts, command and "" or text, missing
 end
 
----Adds a part under a word of its own.
+---Adds a part, such as a pasted image, under a new word.
 ---@param kind string
 ---@param part agent_ls.wire.InputPart
 ---@return string word to write into the prompt

@@ -1,5 +1,5 @@
 -- The progress line at the end of the transcript: the current activity, its duration, and the key that stops it. Also
--- keeps the start times of running calls, because an event says that a call began, not how long ago.
+-- keeps the start times of running calls, because their events have no times.
 local calls = require("agent_ls.chat.render_calls")
 local canvas = require("agent_ls.chat.canvas")
 local config = require("agent_ls.config")
@@ -25,14 +25,16 @@ local function seconds(since_ns)
   return count < 60 and ("%d s"):format(count) or ("%d:%02d"):format(math.floor(count / 60), count % 60)
 end
 
----How long this editor has seen the call running, without the time until it was approved; nil if too short to mention.
+---The time that a call has been running since this editor knows of it, without the wait for its approval; nil if it is
+---shorter than a second.
 ---@param item agent_ls.Item
 ---@return string?
 function M.elapsed(item)
   if item.status ~= "running" then
     return nil
   end
-  local beginning = item.decision or item -- a call is drawn for a moment before its approval is requested
+  -- Not the first drawing of the call, which is before its approval is requested.
+  local beginning = item.decision or item
   started[beginning] = started[beginning] or vim.uv.hrtime()
   local since = started[beginning]
   return vim.uv.hrtime() - since >= 1e9 and seconds(since) or nil
@@ -89,7 +91,7 @@ end
 ---@return boolean there is something to show
 function M.is_wanted(s) return #s.items > 0 and snapshot.activity(s) == "working" end
 
----Calls `draw` repeatedly while wanted; with true once a second, when the durations of calls have changed.
+---Starts or stops the animation. While it runs, `draw` is called for each frame; `is_second` is true once a second.
 ---@param is_wanted boolean
 ---@param draw fun(is_second: boolean)
 function M.animate(is_wanted, draw)

@@ -19,7 +19,7 @@ function M.waiting(item)
 end
 
 ---@param item agent_ls.Item
-local function in_own_words(item)
+local function ask_own_answer(item)
   vim.ui.input({ prompt = "Answer: " }, function(text)
     if text and vim.trim(text) ~= "" then
       session.answer(item.id, { text })
@@ -35,13 +35,13 @@ function M.answer(item)
     return session.answer(item.id, marked)
   end
   if #item.choices == 0 then
-    return in_own_words(item)
+    return ask_own_answer(item)
   end
   local own = "Something else…"
   local choices = vim.list_extend(vim.deepcopy(item.choices), { own })
   require("agent_ls.menu").select(choices, { prompt = item.text }, function(choice)
     if choice == own then
-      in_own_words(item)
+      ask_own_answer(item)
     elseif choice then
       session.answer(item.id, { choice })
     end

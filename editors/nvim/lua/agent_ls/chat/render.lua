@@ -29,7 +29,7 @@ local function add_blocks(out, width)
   end)
 end
 
----Lines of a text part from `first` on, one output line per input line, so that a stream redraws only its end.
+---Renders a text part from line `first` on. Each input line gives one output line, so a stream redraws only its end.
 ---@param part agent_ls.Part
 ---@param first integer line, from 1
 ---@param fence string? state of markdown before that line
@@ -66,7 +66,7 @@ end
 ---@return boolean
 function M.is_expanded(item, ctx) return ctx.expanded[item.id] == true end
 
----Streamed line by line: assistant text always, reasoning when it is open.
+---Whether the item is drawn as a stream, line by line: assistant text, and reasoning while it is expanded.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 function M.is_stream(item, ctx)
@@ -76,8 +76,8 @@ function M.is_stream(item, ctx)
   return item.kind == "text" or (item.kind == "reasoning" and M.is_expanded(item, ctx))
 end
 
----Whether another entry shows this one: a decision is part of its call's row, a call that waits for approval of the
----approval, an edit of its change, and grouped read-only calls of the row of their group.
+---Whether another entry already shows this item. The row of a call shows the decision, the approval request shows the
+---pending call, the block of a change shows the edit call, and the row of a group shows its collapsed calls.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 ---@return boolean
@@ -89,7 +89,7 @@ local function is_redundant(item, ctx)
   return item.kind == "tool" and (is_asking or calls.is_one_change(item) or calls.is_in_closed_group(item, ctx))
 end
 
----A subagent's items are hidden in its entry, except for its requests to the user.
+---Whether an item is not drawn: another entry shows it, or its subagent is collapsed. Requests to the user are drawn.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 function M.is_hidden(item, ctx)
@@ -121,7 +121,7 @@ local by_kind = {
 
 local ATTACHED = { "Selected in ", "Git diff", "Git commit ", "Symbol ", "Terminal ", "Page " } -- beginnings of headings
 
----Splits off the attachments that the server puts at the beginning of a message: a heading with a block each.
+---Splits off the attachments that the server puts at the beginning of a message. Each is a heading with a code block.
 ---@param text string
 ---@return {path: string, lines: string}[] attachments
 ---@return string rest

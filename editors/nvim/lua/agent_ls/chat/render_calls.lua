@@ -1,4 +1,4 @@
--- Renders tool calls for people: "Read util.py 40–60", "Ran pytest -q · 3 failed · 2.1 s". Pure.
+-- Renders tool calls for display: "Read util.py 40–60", "Ran pytest -q · 3 failed · 2.1 s". Pure.
 local canvas = require("agent_ls.chat.canvas")
 local icons = require("agent_ls.icons")
 local tool_words = require("agent_ls.tool_words")
@@ -54,7 +54,7 @@ end
 ---@return string verb
 function M.verb(item)
   local is_denied = item.decision ~= nil and item.decision.status == "deny"
-  -- A failed command did run; any other failed tool has not done its work.
+  -- A command with an error exit has run; any other failed tool has not done its work.
   local has_happened = item.status == "done" or item.status == "failed" and item.name == "shell"
   return tool_words.verb(item.name, has_happened and not is_denied)
 end
@@ -180,7 +180,7 @@ local function row(item, ctx, out)
   local room = ctx.width - vim.api.nvim_strwidth(verb) - 3
   local is_long = vim.api.nvim_strwidth(object) + vim.api.nvim_strwidth(came) + 3 > room
   if object ~= "" then
-    -- The outcome stays visible and a long command is cut. The reason of a failure gets its own line.
+    -- The outcome stays visible, so a long command is cut. The reason of a failure is on a line of its own.
     local wanted = item.status == "failed" and room
       or room - math.min(vim.api.nvim_strwidth(came) + 3, math.floor(room / 2))
     local icon, icon_group = unpack(FILE_TOOLS[item.name] and icons.of_file(item.summary) or {})
@@ -231,7 +231,7 @@ function M.tool(item, ctx, out)
 end
 
 ---@param item agent_ls.Item of kind tool
----@return boolean true if a finished edit call made exactly one change, whose block replaces its row
+---@return boolean true for a finished edit call with exactly one change: the block of the change replaces its row
 function M.is_one_change(item)
   return item.status == "done" and tool_words.edits(item.name) and item.changes ~= nil and #item.changes == 1
 end

@@ -11,7 +11,7 @@ local M = {}
 ---Lines of a diff that are shown at once; a key expands a longer one.
 M.DIFF_LINES = 16
 
----The same for approval requests, which are read with more care.
+---Lines of a diff in an approval request: more, because the user has to read it before they decide.
 M.ASKED_LINES = 60
 
 local DIFF_GROUPS = { ["+"] = "AgentLsAdded", ["-"] = "AgentLsRemoved" }
@@ -206,7 +206,7 @@ local BAR = { "┃ ", "AgentLsAsk" }
 ---@type agent_ls.Chunk
 local INDENTED_BAR = { "┃   ", "AgentLsAsk" }
 
----Adds a text after the bar, which is repeated before each of its lines.
+---Adds a text, with the bar before each of its lines.
 ---@param out agent_ls.Canvas
 ---@param ctx agent_ls.RenderContext
 ---@param bar agent_ls.Chunk
@@ -221,7 +221,7 @@ local function add_text(out, ctx, bar, text, group)
   end
 end
 
----The exact effect: the command or the change, word for word.
+---Draws the effect of a request in full: the exact command or change.
 ---@param request agent_ls.wire.ApprovalRequested
 ---@param ctx agent_ls.RenderContext
 ---@param max_lines integer of each diff

@@ -1,5 +1,5 @@
 -- Data of an empty panel: example messages, the newest sessions of the folder, and whether there is an API key. Looked
--- up once when the panel opens; what cannot be found out is silently left out.
+-- up once when the panel opens; anything that cannot be looked up is silently left out.
 local archive = require("agent_ls.archive")
 local client = require("agent_ls.client")
 local config = require("agent_ls.config")

@@ -1,5 +1,5 @@
--- The transcript buffer: one block of lines per item; an update rewrites only changed lines. Does not know windows or
--- sessions; it gets a snapshot.
+-- The transcript buffer: one block of lines per item; an update rewrites only changed lines. Draws a snapshot, and does
+-- not depend on windows or sessions.
 local log = require("agent_ls.log")
 local render = require("agent_ls.chat.render")
 local render_start = require("agent_ls.chat.render_start")
@@ -30,7 +30,7 @@ local marked = {} ---@type table<string, table<integer, true>>
 local shown ---@type agent_ls.Snapshot?
 local context = { width = 80, keys = {}, relative = tostring } ---@type table
 
----Number of lines that the last update wrote, for tests: the cost of a stream must not depend on the text above it.
+---Number of lines that the last update wrote. Tests check that the cost of a stream does not depend on earlier text.
 M.lines_written = 0
 
 ---@return integer
@@ -81,7 +81,7 @@ end
 ---@param index integer
 ---@return integer row of the block's first line
 local function row_of(index)
-  -- Summed from the end, because changes are nearly always near it.
+  -- Sum from the end, because changes are nearly always near the end.
   local below = 0
   for i = index, #blocks do
     below = below + blocks[i].count
@@ -89,11 +89,11 @@ local function row_of(index)
   return api.nvim_buf_line_count(M.buffer()) - footer - below
 end
 
----An item that fails to render must not keep the others from being shown.
+---Guarded, so that an item that fails to render does not prevent the display of the others.
 local render_item = log.guarded("showing an entry", render.item)
 local UNREADABLE = { lines = { "! an entry that cannot be shown" }, marks = {} } ---@type agent_ls.Rendered
 
----Renders an item, without the first lines of its block if they cannot change any more.
+---Renders an item. Of a stream, omits the first lines that cannot change any more.
 ---@param item agent_ls.Item
 ---@param block agent_ls.Block
 ---@return agent_ls.Rendered of the lines after the first `kept`
@@ -105,7 +105,7 @@ local function draw(item, block)
     return render_item(item, ctx) or UNREADABLE, 0
   end
   local part = item.part --[[@as agent_ls.Part]]
-  -- An ended part is drawn again as a whole, because its end event may have more than the stream.
+  -- A part that has ended is drawn completely, because its end event may have text that the stream lacks.
   local goes_on = block.is_stream and part.open
   local kept = goes_on and block.final or 0
   local fence = goes_on and block.fence or nil
@@ -116,8 +116,8 @@ end
 
 ---@param old string[]
 ---@param new string[]
----@return integer prefix, integer suffix lines that are the same
-local function common(old, new)
+---@return integer prefix, integer suffix numbers of equal lines at the beginning and the end
+local function count_common(old, new)
   local most = math.min(#old, #new)
   local prefix, suffix = 0, 0
   while prefix < most and old[prefix + 1] == new[prefix + 1] do
@@ -145,7 +145,7 @@ end
 
 local redraw ---@type fun(index: integer)
 
----Redraws the next visible item, because the item before it has changed.
+---Redraws the next visible item: the empty line before it may have to appear or disappear.
 ---@param index integer
 local function redraw_next(index)
   local ctx = render_context()
@@ -170,7 +170,7 @@ function redraw(index)
   end
   local gap = kept > 0 and 0 or block.gap
   local lines = vim.list_extend(gap == 1 and { "" } or {}, rendered.lines)
-  local prefix, suffix = common(api.nvim_buf_get_lines(M.buffer(), top, last, false), lines)
+  local prefix, suffix = count_common(api.nvim_buf_get_lines(M.buffer(), top, last, false), lines)
   api.nvim_buf_clear_namespace(M.buffer(), ns, top, last)
   if prefix + suffix < math.max(last - top, #lines) then
     set_lines(top + prefix, last - suffix, vim.list_slice(lines, prefix + 1, #lines - suffix))
@@ -231,7 +231,7 @@ end
 ---@return agent_ls.StartAction? the action of the welcome text on that row
 function M.start_action_at(row) return shown and #shown.items == 0 and start_actions[row] or nil end
 
----Updates the buffer: draws another snapshot completely, and of the same one only the changed items.
+---Updates the buffer: redraws everything for another snapshot, only the changed items for the same one.
 ---@param s agent_ls.Snapshot
 function M.update(s)
   M.lines_written = 0
@@ -305,7 +305,7 @@ function M.item_at(row)
   end
 end
 
----The next state of an item when its key is pressed: never touched (nil), expanded (true) or collapsed (false).
+---The next state of an item, by kind, when its key is pressed. nil: untouched, true: expanded, false: collapsed.
 ---@type table<string, fun(now: boolean?): boolean?>
 local NEXT = {
   -- A change first shows its changed lines; then all of it, then none.

@@ -1,5 +1,5 @@
--- The panel: a split with the transcript above the prompt. It never takes the focus by itself, and moves a cursor only
--- if it is at the end of the transcript.
+-- The panel: a split with the transcript above the prompt. It never takes the focus by itself, and moves only those
+-- cursors that are at the end of the transcript.
 local approvals = require("agent_ls.chat.approvals")
 local bars = require("agent_ls.chat.bars")
 local calls = require("agent_ls.chat.render_calls")
@@ -50,7 +50,7 @@ end
 ---@param path string
 ---@param folder string? path or file URI
 ---@return string? relative path, nil if it is not in this folder
-local function inside_of(path, folder)
+local function relative_to(path, folder)
   folder = folder and folder:match("^file:") and vim.uri_to_fname(folder) or folder
   return folder and folder ~= "" and vim.fs.relpath(folder, path) or nil
 end
@@ -59,8 +59,8 @@ end
 ---@return string relative to the session's folder or worktree, else to the home folder
 local function relative(path)
   local info = session.snapshot().session or {}
-  local inside = inside_of(path, info.workspaceFolder)
-  local in_worktree = inside_of(path, info.worktree)
+  local inside = relative_to(path, info.workspaceFolder)
+  local in_worktree = relative_to(path, info.worktree)
   if in_worktree then
     return in_worktree .. " (worktree)"
   end
@@ -82,7 +82,7 @@ local function go_to_end(win)
   api.nvim_win_call(win, function() vim.cmd("normal! zb") end)
 end
 
-local held = {} ---@type table<integer, integer> line at which a window that follows the stream shows an approval
+local held = {} ---@type table<integer, integer> by window: the line of the approval that it shows instead of the end
 
 ---@return integer[] windows that follow the stream
 local function followers()
@@ -93,8 +93,8 @@ local function followers()
   end, vim.fn.win_findbuf(transcript.buffer()))
 end
 
----Whether a window shows everything that must be read before allowing; of a command longer than the window, as many
----lines as fit.
+---Whether a window shows all lines of a request that must be read before it is allowed. If they do not fit, it must
+---begin at the top of the window.
 ---@param win integer
 ---@param asked agent_ls.Item
 ---@return boolean
@@ -136,9 +136,9 @@ local function configure_transcript(win)
   })
 end
 
----Draws the next frame of the progress line. Between frames nothing else is drawn and no line is added: windows that
----follow are moved only by a frame.
----@param is_second boolean the durations of running calls have changed too
+---Draws the next frame of the progress line. Changes no other line; once a second it requests a full frame, because the
+---durations of running calls have changed.
+---@param is_second boolean
 local function animate(is_second)
   local s = session.snapshot()
   if not progress.is_wanted(s) or vim.tbl_isempty(vim.fn.win_findbuf(transcript.buffer())) then
@@ -174,7 +174,7 @@ M.draw = log.guarded("drawing the panel", function()
   vim.iter(following):each(follow)
 end)
 
----Requests a frame: at once if the last one is long ago, else at its time.
+---Requests a frame: drawn at once, or FRAME_MS after the last one.
 function M.ask_frame()
   if frame_asked then
     return

@@ -14,7 +14,7 @@ function M.start()
   end
 end
 
----Call when the panel closes. A value that the user has set since is kept.
+---Call when the panel closes. Does not reset a value that the user has set since.
 function M.stop()
   if is_ours and vim.o.breakat == AT_SPACES then
     vim.o.breakat = DEFAULT
