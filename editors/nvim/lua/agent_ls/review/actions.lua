@@ -68,13 +68,13 @@ local function map(bufnr)
 end
 
 ---@return {uri: string, hunks: agent_ls.Hunk[]}[] all pending ones, by file
-local function by_file()
+local function group_by_file()
   return vim.tbl_map(function(uri) return { uri = uri, hunks = model.of_file(hunks, uri) } end, model.files(hunks))
 end
 
 ---@return agent_ls.Hunk[] pending ones, in all files
 function M.all()
-  return vim.iter(by_file()):map(function(file) return file.hunks end):flatten():totable()
+  return vim.iter(group_by_file()):map(function(file) return file.hunks end):flatten():totable()
 end
 
 ---@param uri string
@@ -108,7 +108,7 @@ end
 local function places(bufnr) return compare.places(bufnr) or changes.places(bufnr) or signs.places(bufnr) end
 
 ---@return agent_ls.Hunk? the change under the cursor
-local function here()
+local function hunk_at_cursor()
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local bufnr = api.nvim_get_current_buf()
   local hunk = changes.at(bufnr, row) or model.at(places(bufnr), row)
@@ -120,7 +120,7 @@ end
 
 ---@param decision agent_ls.Decision
 function M.judge_hunk(decision)
-  local hunk = here()
+  local hunk = hunk_at_cursor()
   if hunk then
     decisions.judge({ hunk }, decision)
   end
@@ -141,7 +141,7 @@ function M.judge_lines(decision, first, last)
   end
   for _, part in ipairs(found.parts) do
     if part.hunk.state == "proposed" and not compare.places(bufnr) and not changes.is(bufnr) then
-      -- The buffer has the lines that the proposal would replace, not its own.
+      -- The buffer does not contain the proposed lines, so lines of them cannot be selected here.
       log.notify("Compare it to choose lines of what is proposed (:AgentLs compare).")
     else
       decisions.judge({ part.hunk }, decision, { lines = part.lines })
@@ -170,7 +170,7 @@ end
 function M.judge_file(decision)
   local bufnr = api.nvim_get_current_buf()
   if changes.is(bufnr) then
-    local hunk = here()
+    local hunk = hunk_at_cursor()
     return hunk and decisions.judge(model.of_file(hunks, hunk.uri), decision)
   end
   local shown = vim.tbl_map(function(place) return place.hunk end, places(bufnr))
@@ -181,7 +181,7 @@ end
 ---@param decision agent_ls.Decision
 ---@param turn_id string?
 function M.judge_turn(decision, turn_id)
-  local hunk = not turn_id and here() or nil
+  local hunk = not turn_id and hunk_at_cursor() or nil
   turn_id = turn_id or hunk and hunk.turn_id
   if turn_id then
     local of_turn = vim.tbl_filter(function(each) return each.turn_id == turn_id end, M.all())
@@ -199,7 +199,7 @@ end
 ---@param decision agent_ls.Decision
 function M.judge_all(decision) judge_all_of(M.all(), decision, "No change of the agent waits.") end
 
-local half_undone ---@type string? a call of which the editor's own undo took back one file of several
+local half_undone ---@type string? id of a call that changed several files, one of which the editor's undo reverted
 
 ---Notifies the user if the editor's undo reverted only one file of a call that changed several, for example a rename.
 ---@param data agent_ls.wire.HunkStateChanged
@@ -228,22 +228,21 @@ end
 
 ---@param text string?
 function M.comment(text)
-  local hunk = here()
+  local hunk = hunk_at_cursor()
   if hunk then
     require("agent_ls.review.say").comment(hunk, text)
   end
 end
 
 function M.own_text()
-  local hunk = here()
+  local hunk = hunk_at_cursor()
   if hunk then
     require("agent_ls.review.say").own_text(hunk)
   end
 end
 
----Compares a file side by side: the given one, else the one under the cursor; at the change under the cursor, else
----the first.
----@param uri string?
+---Compares a file side by side, at the change under the cursor, else at its first change.
+---@param uri string? default: the file under the cursor
 function M.compare(uri)
   local bufnr = api.nvim_get_current_buf()
   local shown = changes.at(bufnr, api.nvim_win_get_cursor(0)[1] - 1)
@@ -307,10 +306,10 @@ function M.show_all(turn_id)
   if M.count() == 0 then
     return log.notify("No change of the agent waits.")
   end
-  changes.open(by_file(), turn_id, map)
+  changes.open(group_by_file(), turn_id, map)
 end
 
----Redraws the hunks of these files, and of all files whose hints have the same count.
+---Redraws the hunks of these files, and of all others with hunks, because each hint has the total number.
 ---@param uris string[]
 local function refresh_after(uris)
   if #uris == 0 then
@@ -324,7 +323,7 @@ local function refresh_after(uris)
       refresh(uri)
     end
   end
-  changes.refresh(by_file())
+  changes.refresh(group_by_file())
 end
 
 ---@param change agent_ls.Change

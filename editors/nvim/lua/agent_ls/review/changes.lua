@@ -57,7 +57,7 @@ local function add_lines(out, lines, sign, group)
   return places
 end
 
----Draws a hunk at its place in the file's text: its added lines, or for a proposal the lines that it would replace.
+---Draws a hunk with the lines around it: its removed and added lines, or for a proposal those it would remove and add.
 ---@param hunk agent_ls.Hunk
 ---@param text string[]
 ---@param after integer last row that the hunk above has drawn

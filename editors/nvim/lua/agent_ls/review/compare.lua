@@ -1,5 +1,5 @@
--- Compares side by side in a tab page: the accepted text with the file, or the file with the proposed text. The server
--- provides the text that is not in a file; Neovim's diff mode shows the difference.
+-- Compares a file side by side in a tab page, with its accepted or its proposed text. The server provides that text;
+-- Neovim's diff mode shows the difference.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local log = require("agent_ls.log")
@@ -104,7 +104,7 @@ end
 ---@param c agent_ls.Comparison
 ---@param win integer
 ---@param words string
-local function dress(c, win, words)
+local function set_up_window(c, win, words)
   local name = vim.fn.fnamemodify(vim.uri_to_fname(c.uri), ":t")
   vim.wo[win][0].winbar = (" %s%%=%%#AgentLsDim#%s "):format(name:gsub("%%", "%%%%"), words)
   api.nvim_win_call(win, vim.cmd.diffthis)
@@ -119,8 +119,8 @@ local function show(c)
   local file_win = api.nvim_get_current_win()
   local is_proposed = c.side == "proposed"
   local side_win = api.nvim_open_win(c.side_buf, is_proposed, { split = is_proposed and "right" or "left", win = file_win })
-  dress(c, file_win, is_proposed and "as it is" or "with the changes")
-  dress(c, side_win, is_proposed and "as proposed" or "as you accepted it")
+  set_up_window(c, file_win, is_proposed and "as it is" or "with the changes")
+  set_up_window(c, side_win, is_proposed and "as proposed" or "as you accepted it")
   vim.cmd("wincmd =")
 end
 
@@ -196,7 +196,7 @@ end
 
 ---@param bufnr integer
 ---@return agent_ls.Comparison? the comparison whose proposed text this buffer shows
-local function proposed(bufnr)
+local function find_proposed(bufnr)
   for _, c in pairs(open) do
     if c.side_buf == bufnr and c.side == "proposed" then
       return c
@@ -208,7 +208,7 @@ end
 ---@param bufnr integer
 ---@return agent_ls.Place[]?
 function M.places(bufnr)
-  local c = proposed(bufnr)
+  local c = find_proposed(bufnr)
   return c and c.placed
 end
 

@@ -5,7 +5,7 @@ local M = {}
 
 ---@alias agent_ls.Hunks table<string, table<string, agent_ls.Hunk>> by uri, then by id
 
----The states that need a decision; hunks in other states are not marked.
+---The states of open hunks, which need a decision.
 M.OPEN = { proposed = true, pending = true, edited = true, stale = true }
 
 ---@return agent_ls.Hunks

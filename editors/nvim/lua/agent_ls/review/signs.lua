@@ -22,7 +22,7 @@ local compared = {} ---@type table<integer, true?> buffers that are compared sid
 
 local GROUPS = {
   pending = { added = "AgentLsAdded", sign = "AgentLsAddedSign", word = "" },
-  -- Not applied yet: the lines to be removed are real, those to be added are virtual.
+  -- Not applied yet: the buffer has the lines to be removed, and those to be added are virtual lines.
   proposed = { added = "AgentLsRemoved", sign = "AgentLsRemovedSign", word = "proposed" },
   edited = { added = "AgentLsAdded", sign = "AgentLsWarn", word = "with your edits" },
   stale = { added = "AgentLsCode", sign = "AgentLsWarn", word = "stale" },
@@ -42,7 +42,7 @@ end
 ---@param bufnr integer
 ---@param place agent_ls.PlacedHunk?
 ---@return integer?, integer?
-local function where_now(bufnr, place)
+local function mark_range(bufnr, place)
   local mark = place and api.nvim_buf_get_extmark_by_id(bufnr, ns, place.mark, { details = true })
   if mark and mark[1] then
     return mark[1], mark[3].end_row
@@ -57,7 +57,7 @@ end
 ---@return integer first, integer last
 local function position(bufnr, hunk, before)
   if not fits(bufnr, hunk, hunk.first, hunk.last) then
-    local first, last = where_now(bufnr, before)
+    local first, last = mark_range(bufnr, before)
     if first and last and fits(bufnr, hunk, first, last) then
       return first, last
     end
@@ -83,8 +83,8 @@ local function virtual_lines(bufnr, hunk)
 end
 
 ---@param key string
----@return string as the user types it
-local function typed(key)
+---@return string with the user's leader key in place of `<leader>`
+local function format_key(key)
   local leader = vim.g.mapleader or "\\"
   return (key:gsub("<[lL]eader>", leader == " " and "␣" or leader:gsub("%%", "%%%%")))
 end
@@ -98,7 +98,7 @@ local function hint(hunk, number, count)
   local text = ("  agent %d of %d %s"):format(number, count, words)
   local keep, undo = config.key("keep_hunk"), config.key("undo_hunk")
   if keep and undo then
-    text = text .. (" %s keep · %s undo"):format(typed(keep), typed(undo))
+    text = text .. (" %s keep · %s undo"):format(format_key(keep), format_key(undo))
   end
   return { { text, "AgentLsDim" } }
 end
@@ -164,7 +164,7 @@ function M.show(bufnr, hunks, number, total)
   placed[bufnr] = next(now) and now or nil
 end
 
----Switches the drawing of a compared buffer, which omits what the other side shows.
+---Sets whether a buffer is compared. Then its other lines are not drawn, because the other window shows them.
 ---@param bufnr integer
 ---@param is_compared boolean
 function M.set_compared(bufnr, is_compared)
@@ -184,7 +184,7 @@ function M.places(bufnr)
     return out
   end
   for _, place in pairs(placed[bufnr] or {}) do
-    local first, last = where_now(bufnr, place)
+    local first, last = mark_range(bufnr, place)
     if first and last then
       out[#out + 1] = { hunk = place.hunk, first = first, last = last }
     end
