@@ -37,7 +37,7 @@ function M.running(done)
   client.request(method.sessions, { running = true }, session.reporting(function(result) done(result.sessions) end))
 end
 
----Brings the changes of the session's git worktree to this folder. What is left is reported in the chat too.
+---Applies the changes of the session's git worktree to this folder. The chat reports the outcome too.
 function M.bring()
   session.ask(method.bring_changes, {}, function(result)
     if #result.files == 0 then

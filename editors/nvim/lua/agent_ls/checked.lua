@@ -1,9 +1,9 @@
--- Tracks which version of a buffer's text the language servers have checked, by their own reports, never by time.
+-- Tracks which version of a buffer's text the language servers have checked. Uses only their own reports, no times.
 --
 -- A server that answers a diagnostics request has checked the text at the time of the request. A server that publishes
--- diagnostics names the text by `version`. One that publishes without a version never says which text it has checked,
--- and one with work in progress (`$/progress`) may publish more. A server that has never reported a problem counts as
--- one that does not check.
+-- diagnostics may name the text by `version`. If it publishes without a version, it never says which text it has
+-- checked. If it has work in progress (`$/progress`), it may publish more. A server that has never reported a problem
+-- counts as one that does not check.
 local api = vim.api
 
 local M = {}
@@ -17,7 +17,7 @@ local PUBLISH, PULL = "textDocument/publishDiagnostics", "textDocument/diagnosti
 ---@field answered? integer
 
 local said = {} ---@type table<integer, table<integer, agent_ls.Said>> by client and buffer
-local heard = setmetatable({}, { __mode = "k" }) ---@type table<table, true> handlers that are listened to
+local heard = setmetatable({}, { __mode = "k" }) ---@type table<table, true> handler tables that `listen` has wrapped
 
 ---@param client_id integer
 ---@param bufnr integer
@@ -28,7 +28,7 @@ local function said_of(client_id, bufnr)
   return said[client_id][bufnr]
 end
 
----Records what a server publishes, because Neovim does not keep the version.
+---Records the version of each publication of a server, because Neovim does not keep it.
 ---@param lsp vim.lsp.Client
 function M.listen(lsp)
   local handlers = lsp.handlers
@@ -48,7 +48,7 @@ end
 
 ---@param lsp vim.lsp.Client
 ---@param bufnr integer
----@return boolean it supports diagnostics requests
+---@return boolean the server supports diagnostics requests
 function M.is_asked(lsp, bufnr) return lsp:supports_method(PULL, bufnr) end
 
 ---@param lsp vim.lsp.Client
@@ -80,7 +80,7 @@ end
 
 ---@param servers vim.lsp.Client[]
 ---@param bufnr integer
----@return boolean one of them never reports which text it has checked
+---@return boolean a server publishes without a version, so that it is unknown which text it has checked
 function M.is_uncertain(bufnr, servers)
   return vim.iter(servers):any(
     function(lsp) return not M.is_asked(lsp, bufnr) and said_of(lsp.id, bufnr).published == false end

@@ -22,12 +22,12 @@ local M = {}
 local client_id ---@type integer?
 local ready = false
 local is_stopping = false -- the user has ended the server, and its process still runs
-local waiting = {} ---@type agent_ls.Request[] asked for before the server was ready
-local in_flight = {} ---@type table<integer, agent_ls.Request> asked and not answered, by our own number
+local waiting = {} ---@type agent_ls.Request[] to be sent when the server is ready
+local in_flight = {} ---@type table<integer, agent_ls.Request> sent and not answered, by a number of our own
 local last_number = 0
 local group = api.nvim_create_augroup("agent_ls_client", {})
 
----The kind of problem that each pending request gets when the server ends; `on_exit` reports the end once.
+---The kind of problem with which each pending request fails when the server ends. Only `on_exit` reports the end.
 M.SERVER_ENDED = "server_ended"
 
 ---@type fun(event: agent_ls.wire.Event)
@@ -84,7 +84,7 @@ end
 
 ---@param code integer
 ---@param signal integer
-local function ended(code, signal)
+local function on_end(code, signal)
   local unanswered = vim.tbl_values(in_flight)
   if not is_stopping then
     vim.list_extend(unanswered, waiting)
@@ -101,13 +101,13 @@ local function ended(code, signal)
   end
 end
 
----Starts the process. Neovim's own message about a bad exit is too long for one line and would stop at "Press ENTER",
----so a clean exit is reported to Neovim, and the plugin shows its own message.
+---Starts the process. Reports each exit to Neovim as a clean one, because Neovim's own message about a bad exit is too
+---long for one line and would stop at "Press ENTER". The plugin shows a message of its own.
 local function rpc(dispatchers)
   local own = vim.tbl_extend("force", dispatchers, {
     on_exit = function(code, signal)
       dispatchers.on_exit(0, 0)
-      vim.schedule(function() ended(code, signal) end)
+      vim.schedule(function() on_end(code, signal) end)
     end,
   })
   return vim.lsp.rpc.start(config.options.cmd, own, { cwd = files.root() })
@@ -142,7 +142,7 @@ local function client_config()
       experimental = { agentLs = protocol.abilities() },
       workspace = { workspaceEdit = { documentChanges = true } },
     },
-    -- An empty Lua table would be encoded as a list.
+    -- Neovim would encode an empty Lua table as a list.
     init_options = { agentLs = next(config.options.settings) and config.options.settings or vim.empty_dict() },
     -- send changes at once: the server computes edits against the last text that it received
     flags = { debounce_text_changes = 0 },
@@ -171,7 +171,7 @@ end
 ---@return agent_ls.Problem? problem
 function M.start()
   if M.lsp() then
-    return nil -- one that is stopping is started again after its exit
+    return nil -- if it is stopping, it is started again after its exit (see on_end)
   end
   local program = config.options.cmd[1]
   if vim.fn.executable(program) == 0 then

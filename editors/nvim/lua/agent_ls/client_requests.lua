@@ -12,8 +12,8 @@ local M = {}
 
 ---@alias agent_ls.Answerer fun(params: table): table?, string?
 
----Writes buffers, each only if it still has the named version: then its unsaved changes are the ones that the server
----knows.
+---Writes buffers. A buffer is written only if it still has the given version, because only then does the server know
+---all of its unsaved changes.
 ---@param params agent_ls.wire.AskedSave
 ---@return agent_ls.wire.Saved
 local function save(params)
@@ -38,8 +38,8 @@ local function save(params)
   return { saved = saved, failed = failed }
 end
 
----Reloads buffers whose files were written. Neovim would ask about a changed buffer or a deleted file and wait for a
----key; here an unchanged buffer is reloaded and any other is left as it is.
+---Reloads unmodified buffers of files that the server has written. Modified buffers and those of deleted files stay as
+---they are: Neovim would ask about them and wait for a key.
 ---@param params agent_ls.wire.AskedCheckTime
 local function check_time(params)
   local group = api.nvim_create_augroup("agent_ls_check_time", {})

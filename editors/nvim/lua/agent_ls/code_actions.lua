@@ -1,10 +1,10 @@
--- Code actions at diagnostics of other sources. Neovim sends each language server its own diagnostics only, so
--- that the server cannot offer these.
+-- Code actions at diagnostics of other sources. Added here, because Neovim sends each language server only its own
+-- diagnostics, so that ours cannot offer them.
 local M = {}
 
 local COMMAND = "agentLs.askAtDiagnostic"
 local KIND = "quickfix"
-local OWN_SOURCE = "agent-ls" -- the server itself offers the actions of these
+local OWN_SOURCE = "agent-ls" -- for these the server itself offers actions
 local TITLES = { { "fix", "Fix with the agent" }, { "explain", "Explain with the agent" } }
 
 ---@param only string[]? kinds that are asked for

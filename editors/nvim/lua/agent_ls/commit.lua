@@ -9,7 +9,7 @@ local api = vim.api
 local M = {}
 
 ---@param bufnr integer
----@return integer row of the first line of git's own text, or the number of lines
+---@return integer row of git's first comment line, or the number of lines
 local function own_row(bufnr)
   local lines = api.nvim_buf_get_lines(bufnr, 0, -1, false)
   for row, line in ipairs(lines) do
@@ -20,7 +20,7 @@ local function own_row(bufnr)
   return #lines
 end
 
----Completes what the user has begun; the message replaces it. Undone by one `u`.
+---Writes the message, which replaces and completes text that the user has begun. One `u` reverts it.
 function M.write()
   local bufnr = api.nvim_get_current_buf()
   if vim.bo[bufnr].filetype ~= "gitcommit" then

@@ -67,7 +67,7 @@ local defaults = {
   },
 }
 
----Options whose default is nil, with the type of their values.
+---Types of the options without a default.
 local OPTIONAL =
   { provider = "string", model = "string", effort = "string", mode = "string", review = "string" }
 
@@ -76,7 +76,7 @@ local CHOICES = {
   picker = { "auto", "select", "snacks", "fzf-lua", "telescope", "mini" },
 }
 
----Old values of options, and their replacements.
+---Values of older versions, by option, and their replacements.
 local MEANT = { notify = { [true] = "unseen", [false] = "off" } }
 
 M.options = vim.deepcopy(defaults)

@@ -1,4 +1,4 @@
--- Reports diagnostics of other tools to the server (agent/diagnostics), also when there are none any more.
+-- Reports diagnostics of other tools to the server (agent/diagnostics), including that a file has none any more.
 --
 -- They are sent when no tool has reported for a while. A report is final if each language server has said that it has
 -- checked this text (checked.lua). Other tools do not say when they are done; for them the pause has to suffice.
@@ -11,9 +11,9 @@ local api = vim.api
 
 local M = {}
 
-local QUIET_MS = 200 -- after the last report, because other tools may still report
-local LATEST_MS = 1200 -- after a change without any report
-local UNCHECKED_MS = 50 -- if no tool checks the file
+local QUIET_MS = 200 -- delay after the last report, because other tools may still report
+local LATEST_MS = 1200 -- delay after a change without any report
+local UNCHECKED_MS = 50 -- delay if no tool checks the file
 local MAX_ITEMS = 500 -- as many as the server keeps
 local MAX_FILES = 1000
 
@@ -98,11 +98,11 @@ local function later(bufnr, delay_ms)
   timer:start(delay_ms, 0, vim.schedule_wrap(log.guarded("telling of problems", function() send(bufnr) end)))
 end
 
----Waits for reports about a file that the tools have just got.
+---Schedules a report of a file that was just opened for the tools, so that they have time to check it.
 ---@param bufnr integer
 function M.expect(bufnr) later(bufnr, LATEST_MS) end
 
----@param bufnr integer that has just changed
+---@param bufnr integer whose text has just changed
 ---@return integer delay until the known diagnostics are sent
 local function delay_ms(bufnr)
   local servers = others(bufnr)

@@ -55,9 +55,9 @@ local function selection(active)
   return { startLine = first - 1, startCharacter = 0, endLine = last, endCharacter = 0 } -- whole lines
 end
 
-local is_muted = false -- the user has turned off that the model gets the editor's view
+local is_muted = false -- the user does not share the editor's view with the model
 
----Turns on or off whether the model gets the editor's view.
+---Toggles whether the editor's view is shared with the model.
 ---@return boolean is_shared new state
 function M.toggle()
   is_muted = not is_muted
@@ -109,7 +109,7 @@ function M.tell()
   end
 end
 
----Starts watching. Call when the server is ready; forgets what was sent before.
+---Starts watching and sends the state. Call when a server is ready.
 function M.watch()
   last_sent = nil
   timer = timer or assert(vim.uv.new_timer())

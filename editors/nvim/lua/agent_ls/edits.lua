@@ -1,12 +1,12 @@
--- Answers workspace/applyEdit. Neovim's own handler returns `applied: true` for an edit that it dropped as stale, and
--- joins an edit during Insert mode with the typing around it into one undo step. This one does neither.
+-- Answers workspace/applyEdit in place of Neovim's own handler. That one returns `applied: true` for an edit that it
+-- dropped as stale, and in Insert mode puts an edit and the typing around it into one undo step.
 local files = require("agent_ls.files")
 
 local M = {}
 
 local api = vim.api
 
----A position after the edits. Pure; edits are disjoint LSP text edits with byte columns.
+---Computes where a position is after disjoint LSP text edits with byte columns. Pure.
 ---@param row integer from 0
 ---@param col integer bytes
 ---@param edits lsp.TextEdit[]
@@ -58,7 +58,7 @@ local function restore(bufnr, before, edits)
 end
 
 ---@param bufnr integer
----@return integer[]? row and column of the other end of the selection, when one is being made in this buffer
+---@return integer[]? row and column where the selection in this buffer was begun; nil without one
 local function selection_start(bufnr)
   local is_visual = api.nvim_get_mode().mode:match("^[vV\22]")
   if is_visual and api.nvim_get_current_buf() == bufnr then
@@ -67,7 +67,7 @@ local function selection_start(bufnr)
   end
 end
 
----Neovim moves the cursor with the text, but not the other end of the selection.
+---Moves the start of the selection with the text. Neovim moves only the cursor.
 ---@param start integer[]?
 ---@param edits lsp.TextEdit[]
 local function restore_selection(start, edits)
@@ -82,7 +82,7 @@ local function restore_selection(start, edits)
   api.nvim_win_set_cursor(0, cursor)
 end
 
----Closes the buffer's open undo step. Setting 'undolevels', even to what it is, does that (:help undo-break).
+---Closes the buffer's open undo step by setting 'undolevels', even to the same value (:help undo-break).
 ---@param bufnr integer
 local function break_undo(bufnr) vim.bo[bufnr].undolevels = vim.bo[bufnr].undolevels end
 
@@ -97,7 +97,7 @@ end
 
 local LINE_ENDS = { unix = "\n", dos = "\r\n", mac = "\r" }
 
----Only the buffer's own line end is one: Neovim's function would also cut at a CR that is a part of a line.
+---Splits a text at the buffer's own line ends. Neovim's function would also split at a CR inside a line.
 ---@param bufnr integer
 ---@param text string
 local function split(bufnr, text)
@@ -122,7 +122,7 @@ local function apply_one(bufnr, edit, encoding)
       lines
     )
   end
-  -- The edit ends after the last line's end, which a buffer adds by itself.
+  -- The edit ends after the last line end, which is not a part of the buffer's lines.
   if lines[#lines] == "" then
     table.remove(lines)
   end
@@ -199,7 +199,7 @@ local function apply_to_buffer(bufnr, edits, encoding)
   restore_selection(selected, edits)
 end
 
----Why this change cannot be applied, nil when it can.
+---Returns why a change cannot be applied; nil if it can.
 ---@param change lsp.TextDocumentEdit
 ---@return string? reason
 local function refusal(change)

@@ -1,5 +1,5 @@
--- `User` autocommands for a user's configuration: a statusline, a spinner, a sound. Each has `data`. They are not
--- fired for events that a session replays when it is opened.
+-- `User` autocommands for a user's configuration: a statusline, a spinner, a sound. Each has `data`. They are fired for
+-- new events only, not for those replayed when a session is opened.
 local log = require("agent_ls.log")
 local session = require("agent_ls.session")
 

@@ -13,12 +13,12 @@ local M = {}
 
 ---@param height integer rows of the text
 ---@return integer rows of the window
-local function fitting(height) return math.max(1, math.min(height, vim.o.lines - 6)) end
+local function fit_height(height) return math.max(1, math.min(height, vim.o.lines - 6)) end
 
 ---@param width integer
 ---@param height integer
 ---@return vim.api.keyset.win_config
-local function in_the_middle(width, height)
+local function center(width, height)
   return {
     relative = "editor",
     row = math.floor((vim.o.lines - height) / 2) - 1,
@@ -32,8 +32,8 @@ end
 ---@return integer win
 local function open(bufnr, height, options)
   local width = math.min(options.width or 72, vim.o.columns - 4)
-  height = fitting(height)
-  local place = options.at_cursor and { relative = "cursor", row = 1, col = 0 } or in_the_middle(width, height)
+  height = fit_height(height)
+  local place = options.at_cursor and { relative = "cursor", row = 1, col = 0 } or center(width, height)
   if options.at_row then
     place = { relative = "win", win = api.nvim_get_current_win(), bufpos = { options.at_row, 0 }, row = 1, col = 0 }
   end
@@ -65,9 +65,9 @@ function M.read(lines, options)
   vim.wo[win].breakindentopt = ("shift:%d"):format(options.hang or 0)
   -- Lines that are wider than the window take more rows.
   local rows = api.nvim_win_text_height(win, {}).all
-  local footer = options.footer or (rows == fitting(rows) and "q closes" or "more below: j, <C-d> · q closes")
-  local place = options.at_cursor and {} or in_the_middle(api.nvim_win_get_width(win), fitting(rows))
-  local shape = { height = fitting(rows), footer = (" %s "):format(footer) }
+  local footer = options.footer or (rows == fit_height(rows) and "q closes" or "more below: j, <C-d> · q closes")
+  local place = options.at_cursor and {} or center(api.nvim_win_get_width(win), fit_height(rows))
+  local shape = { height = fit_height(rows), footer = (" %s "):format(footer) }
   api.nvim_win_set_config(win, vim.tbl_extend("force", place, shape))
   local close = function()
     if api.nvim_win_is_valid(win) then

@@ -17,7 +17,7 @@ function M.notice(s, level, text, hint, id)
   return add(s, { kind = "notice", id = id, level = level, text = text, hint = hint ~= "" and hint or nil })
 end
 
----Sets the failure that the user can act on; nil when they have continued.
+---Sets the failure that the user can act on. A nil item removes it, because the user has continued.
 ---@param s agent_ls.Snapshot
 ---@param item agent_ls.Item?
 ---@param actions string[]? names of remedies
@@ -144,7 +144,7 @@ function M.owner_words(owner)
   return ("%s (process %d on %s) has this session: it is read only here."):format(program, owner.pid, owner.host)
 end
 
----Sets who owns the session. Not from its log, because the value differs for each editor.
+---Sets the owner and whether this editor may change the session. Not an event of the log: it differs by editor.
 ---@param s agent_ls.Snapshot
 ---@param data agent_ls.wire.AccessData
 function M.access(s, data)
@@ -284,7 +284,7 @@ end
 
 function fold.queue(s, data) s.queue = data.items end
 
----A plan stays where it was first shown after the user's last message; later versions replace it there.
+---Adds a plan after the user's last message; later versions replace it in the same place.
 function fold.plan(s, data, event)
   if s.now.agent_id then
     return -- a subagent's plan; the panel shows the main agent's plan only

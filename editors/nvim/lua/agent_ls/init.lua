@@ -1,5 +1,5 @@
--- The public API for users and their configurations. Loaded by the first :AgentLs or by setup(); starts nothing by
--- itself.
+-- The public API for users and their configurations. Loaded by the first :AgentLs or by setup(). Loading it starts
+-- nothing.
 local M = {}
 
 local is_set_up = false

@@ -11,7 +11,7 @@ local ns = api.nvim_create_namespace("agent_ls_inline")
 
 local M = {}
 
-local MAX_WORDS = 60 -- of the message, in the line above the selection
+local MAX_WORDS = 60 -- characters of the message in the line above the selection
 
 ---@class agent_ls.InlineAsk
 ---@field bufnr integer

@@ -1,5 +1,5 @@
 -- Answers the model's code queries with the other language servers of this editor. Converts their answers for
--- `client_request`: flat lists, characters in UTF-16 units. Changes nothing, also for a rename.
+-- `client_request`: flat lists, characters in UTF-16 units. Changes no text: for a rename it only returns the edit.
 local client = require("agent_ls.client")
 local diagnostics = require("agent_ls.diagnostics")
 local files = require("agent_ls.files")
@@ -9,8 +9,8 @@ local api = vim.api
 
 local M = {}
 
-local START_MS = 5000 -- for a server that starts when the file is opened
-local ANSWER_MS = 12000 -- less than agent-ls waits, so that partial answers are sent
+local START_MS = 5000 -- limit for the start of a server when the file is opened
+local ANSWER_MS = 12000 -- less than agent-ls waits, so that the answers until then are sent
 local CHECK_MS = 4000
 local POLL_MS = 30
 local MAX_PLACES = 5000 -- the limit of agent-ls
@@ -47,8 +47,8 @@ local function others(filter)
   )
 end
 
----Calls `use` with a loaded buffer of the file. If it was not loaded, loads it without a window so that its servers
----start; `release` deletes it again, unless the user has opened it since.
+---Calls `use` with a loaded buffer of the file. If there is none, loads one without a window, so that the file's
+---language servers start. `release` deletes such a buffer again, unless the user has opened it since.
 ---@param uri string
 ---@param use fun(bufnr: integer, is_new: boolean, release: fun())
 ---@param done agent_ls.Done
@@ -132,7 +132,7 @@ end
 ---@param character integer
 ---@param from string encoding
 ---@param to string
-local function converted(text, character, from, to)
+local function convert_character(text, character, from, to)
   if from == to then
     return character
   end
@@ -148,7 +148,7 @@ local function flat_range(uri, range, encoding, read)
     if encoding == "utf-16" or position.character == 0 or not vim.startswith(uri, "file:") then
       return position.character
     end
-    return converted(read(uri, position.line), position.character, encoding, "utf-16")
+    return convert_character(read(uri, position.line), position.character, encoding, "utf-16")
   end
   return {
     startLine = range.start.line,
@@ -164,7 +164,7 @@ end
 local function at(bufnr, params)
   local text = api.nvim_buf_get_lines(bufnr, params.line, params.line + 1, false)[1] or ""
   return function(server)
-    local character = converted(text, params.character, "utf-16", server.offset_encoding)
+    local character = convert_character(text, params.character, "utf-16", server.offset_encoding)
     return {
       textDocument = { uri = vim.uri_from_bufnr(bufnr) },
       position = { line = params.line, character = character },

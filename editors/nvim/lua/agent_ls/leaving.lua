@@ -1,5 +1,5 @@
--- Keeps `:qa` from silently ending a turn: it is refused once while the agent works, as for an unsaved buffer. `:qa!`
--- quits, as it does with unsaved text. Pending approvals and questions survive the end of Neovim and need no guard.
+-- Prevents `:qa` from silently ending a turn: while the agent works, Neovim refuses to quit as for an unsaved buffer.
+-- `:qa!` quits. Pending approvals and questions survive the end of Neovim and need no guard.
 local log = require("agent_ls.log")
 local session = require("agent_ls.session")
 local snapshot = require("agent_ls.snapshot")
@@ -11,7 +11,7 @@ local M = {}
 local QUESTION_MS = 50 -- interval of the check whether Neovim's question is answered
 local NAME = "agent-ls: the agent works; :qa! ends its turn"
 
----Removes the guard buffer; the window in which Neovim has shown it gets its own buffer again.
+---Removes the guard buffer. If Neovim has displayed it in a window, restores the window's own buffer and view.
 ---@param guard integer
 ---@param before table<integer, integer> buffer of each window
 local function release(guard, before)
@@ -27,7 +27,7 @@ local function release(guard, before)
   log.warn("The agent works. :qa! ends its turn and quits, :AgentLs stop ends it here.")
 end
 
----Creates a modified buffer, which makes Neovim refuse to quit. It is removed after the attempt.
+---Creates the guard: a modified buffer, which makes Neovim refuse to quit. Removes it after the attempt.
 local function raise()
   local guard = api.nvim_create_buf(true, false)
   api.nvim_buf_set_name(guard, NAME)

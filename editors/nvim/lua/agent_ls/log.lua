@@ -23,7 +23,7 @@ function M.write(level, message)
 end
 
 ---@param text string
----@return string one line that fits the message area, so that "Press ENTER" never comes up
+---@return string one line that fits the message area, so that Neovim does not ask to press ENTER
 local function one_line(text)
   local line = vim.trim((text:gsub("%s+", " ")))
   -- 'showcmd' and 'ruler' take the last columns of that line.
@@ -52,7 +52,7 @@ end
 ---@type fun(text: string): boolean
 M.nearby = function() return false end
 
----Shows one line; of several in one tick, the most severe one.
+---Shows one line. Of several calls in one tick, shows only the most severe one.
 ---@param text string
 ---@param level integer? vim.log.levels
 function M.notify(text, level)
@@ -72,8 +72,8 @@ function M.notify(text, level)
   end
 end
 
----Wraps a function so that its errors go to the log and one line, not to a traceback that stops at "Press ENTER".
----@param what string it does, for that line
+---Wraps a function so that an error is logged and shown in one line, not as a traceback that stops at "Press ENTER".
+---@param what string description of the function, for that line
 ---@param run fun(...): any
 ---@return fun(...): any returns nothing when it failed
 function M.guarded(what, run)

@@ -3,7 +3,7 @@ local M = {}
 
 ---@param uri string
 ---@return string? path of a file that exists, on disk or in a buffer
-local function existing(uri)
+local function find_existing(uri)
   local path = vim.uri_to_fname(uri)
   return (vim.uv.fs_stat(path) or vim.fn.bufexists(path) == 1) and path or nil
 end
@@ -13,13 +13,13 @@ function M.open()
   local params = { workspaceFolder = vim.uri_from_fname(require("agent_ls.files").root()) }
   local method = require("agent_ls.protocol").method.memory
   local shown = function(files)
-    -- The project's file is opened last, and so is the one that is displayed.
-    for _, path in ipairs({ existing(files.user) or "", existing(files.project) or "" }) do
+    -- The project's file is opened last, so that it is displayed.
+    for _, path in ipairs({ find_existing(files.user) or "", find_existing(files.project) or "" }) do
       if path ~= "" then
         require("agent_ls.chat.view").show_file(path, 1)
       end
     end
-    if not (existing(files.user) or existing(files.project)) then
+    if not (find_existing(files.user) or find_existing(files.project)) then
       require("agent_ls.log").notify(
         "There is no memory yet. Write /remember and what to keep for later sessions of this project, "
           .. "or /remember --user for all projects."

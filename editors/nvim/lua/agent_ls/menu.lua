@@ -14,8 +14,8 @@ local M = {}
 ---@field format_item (fun(item: any): string)?
 ---@field preview (fun(item: any): agent_ls.Preview)?
 
----Like vim.ui.select, whose default implementation leaves the message area scrolled, so that the next message would
----stop at "Press ENTER". The screen is redrawn before `done` is called.
+---Calls vim.ui.select, and redraws the screen before `done`: the default implementation leaves the message area
+---scrolled, so that the next message would stop at "Press ENTER".
 ---@param items any[]
 ---@param options agent_ls.MenuOptions
 ---@param done fun(item: any?)
@@ -39,7 +39,7 @@ end
 
 ---@alias agent_ls.Picker fun(items: any[], options: agent_ls.MenuOptions, done: fun(item: any?))
 
----Each returns nil if its plugin is not installed.
+---Functions that return the picker of a plugin; nil if the plugin is not installed.
 ---@type table<string, fun(): agent_ls.Picker?>
 local ADAPTERS = {}
 

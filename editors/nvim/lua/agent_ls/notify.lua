@@ -14,7 +14,7 @@ local reported_calls = {} ---@type table<string, boolean> calls whose proposals 
 ---@param text string for the terminal that Neovim runs in
 local function send(text) pcall(vim.api.nvim_chan_send, vim.v.stderr, text) end
 
----Rings the bell for a user in another window: most terminals mark their window. `system` also requests a desktop
+---Rings the bell for a user in another window, because most terminals mark their window then. `system` also requests a desktop
 ---notification (OSC 9; terminals that do not support it show nothing).
 ---@param said string
 local function ring(said)
@@ -28,8 +28,8 @@ local function ring(said)
 end
 
 ---@param hunks agent_ls.wire.Hunk[]
----@return string? the file of a proposed change; reported once per call
-local function proposed(hunks)
+---@return string? path of the first proposed change, once per call
+local function find_new_proposal(hunks)
   for _, hunk in ipairs(hunks) do
     if hunk.state == "proposed" and not reported_calls[hunk.callId] then
       reported_calls[hunk.callId] = true
@@ -52,7 +52,7 @@ local WORDS = {
   end,
   question_asked = function(data) return ("asks: %s  (:AgentLs)"):format(data.question), vim.log.levels.WARN end,
   hunk_state = function(data)
-    local path = proposed(data.hunks)
+    local path = find_new_proposal(data.hunks)
     return path and ("proposes a change to %s  (:AgentLs)"):format(vim.fn.fnamemodify(path, ":.")),
       vim.log.levels.WARN
   end,

@@ -1,4 +1,4 @@
--- Streamed text (parts) and the transcript items that have it: create, extend, end. Pure.
+-- Streamed texts (parts) and the items of the transcript that they belong to: create, extend, end. Pure.
 local M = {}
 
 ---@param text string

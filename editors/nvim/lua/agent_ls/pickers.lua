@@ -54,7 +54,7 @@ end
 ---Describes the images of a queued message, "" for none.
 ---@param item agent_ls.wire.QueueItem
 ---@return string
-local function pictures(item)
+local function describe_images(item)
   local count = item.images or 0
   return count == 0 and "" or (" + %d picture%s"):format(count, count == 1 and "" or "s")
 end
@@ -62,7 +62,7 @@ end
 ---Edits the text of a queued message; its images stay.
 ---@param item agent_ls.wire.QueueItem
 local function edit_queued(item)
-  float.write(vim.split(item.text, "\n"), { title = "message that waits" .. pictures(item) }, function(lines)
+  float.write(vim.split(item.text, "\n"), { title = "message that waits" .. describe_images(item) }, function(lines)
     local text = vim.trim(table.concat(lines, "\n"))
     if text ~= "" then
       local input = { protocol.text_input(text) }
@@ -88,7 +88,7 @@ local QUEUE_ACTIONS = {
 ---@param item agent_ls.wire.QueueItem
 local function act_on_queued(item)
   require("agent_ls.menu").select(QUEUE_ACTIONS, {
-    prompt = item.text:match("^[^\n]*") .. pictures(item),
+    prompt = item.text:match("^[^\n]*") .. describe_images(item),
     format_item = function(action) return action[1] end,
   }, function(action)
     if action then
@@ -105,7 +105,7 @@ function M.queue()
   end
   require("agent_ls.menu").select(queue, {
     prompt = "Waits for the agent to be done",
-    format_item = function(item) return item.text:gsub("\n", " ") .. pictures(item) end,
+    format_item = function(item) return item.text:gsub("\n", " ") .. describe_images(item) end,
   }, function(item)
     if item then
       act_on_queued(item)
@@ -283,7 +283,7 @@ end
 
 ---@param count integer
 ---@return string with commas
-local function number(count) return (tostring(count):reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", "")) end
+local function format_number(count) return (tostring(count):reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", "")) end
 
 ---Shows the usage of the context window.
 function M.context()
@@ -293,13 +293,13 @@ function M.context()
   end
   local percent = math.floor(100 * usage.context / math.max(1, usage.window) + 0.5)
   local lines = {
-    ("%s %d%%   %s of %s tokens"):format(bar(usage.context, usage.window), percent, number(usage.context), number(usage.window)),
+    ("%s %d%%   %s of %s tokens"):format(bar(usage.context, usage.window), percent, format_number(usage.context), format_number(usage.window)),
     "",
   }
   for _, category in ipairs(CATEGORIES) do
     local count = (usage.parts or {})[category[1]]
     if count then
-      lines[#lines + 1] = ("%s %-24s %10s"):format(bar(count, usage.context), category[2], number(count))
+      lines[#lines + 1] = ("%s %-24s %10s"):format(bar(count, usage.context), category[2], format_number(count))
     end
   end
   vim.list_extend(lines, { "", ":AgentLs compact makes room: earlier messages become a summary." })

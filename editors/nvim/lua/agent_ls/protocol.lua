@@ -100,7 +100,7 @@ end
 ---The members that both wire formats of a hunk share.
 ---@param raw agent_ls.wire.Hunk|agent_ls.wire.HunkInfo
 ---@return agent_ls.Hunk
-local function named(raw)
+local function shared_members(raw)
   return {
     id = raw.id,
     session_id = raw.sessionId,
@@ -115,7 +115,7 @@ end
 ---@param raw agent_ls.wire.Hunk
 ---@return agent_ls.Hunk
 function M.hunk_of_event(raw)
-  local hunk = named(raw)
+  local hunk = shared_members(raw)
   hunk.uri, hunk.path = raw.uri, raw.path
   hunk.first, hunk.last = raw.start, raw["end"]
   hunk.old_lines, hunk.new_lines = without_ends(raw.baseLines), without_ends(raw.lines)
@@ -124,10 +124,10 @@ end
 
 ---Converts a hunk of a result.
 ---@param raw agent_ls.wire.HunkInfo
----@param uri string of its file, which the result names one level above
+---@param uri string of its file, which is not in the hunk itself
 ---@return agent_ls.Hunk
 function M.hunk_of_result(raw, uri)
-  local hunk = named(raw)
+  local hunk = shared_members(raw)
   hunk.uri = uri
   hunk.first, hunk.last = raw.newRange[1], raw.newRange[2]
   hunk.old_lines, hunk.new_lines = without_ends(raw.oldLines), without_ends(raw.newLines)

@@ -21,7 +21,7 @@ M.on_runs = function(_) end ---@type fun(call_id: string)
 
 ---@param win integer
 ---@param bufnr integer
-local function dress(win, bufnr)
+local function set_up_window(win, bufnr)
   vim.wo[win][0].number, vim.wo[win][0].relativenumber, vim.wo[win][0].signcolumn = false, false, "no"
   vim.wo[win][0].winfixheight = true
   vim.keymap.set(
@@ -42,7 +42,7 @@ function M.open_window(bufnr)
   end
   local sizes, windows = vim.fn.winrestcmd(), #api.nvim_tabpage_list_wins(0)
   local win = api.nvim_open_win(bufnr, true, { split = "below", win = -1, height = HEIGHT })
-  -- When the window closes, its lines would go to the window above, which may be the prompt.
+  -- Restore the sizes: Neovim would give the rows of the closed window to the one above, which may be the prompt.
   api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(win),
     once = true,
@@ -54,13 +54,13 @@ function M.open_window(bufnr)
       end)
     end,
   })
-  dress(win, bufnr)
+  set_up_window(win, bufnr)
   vim.wo[win][0].statusline = [[ %f%=%#AgentLsKey#<C-\><C-n> q%#AgentLsDim# closes  %#AgentLsKey#<C-c>%#AgentLsDim# stops %*]]
   return win
 end
 
----Makes the window follow the output. A terminal is resized a moment after its window; if it becomes lower, Neovim
----would scroll its first lines out of view.
+---Moves the cursor to the last line, so that the window follows the output. Scrolls again after the first change,
+---because Neovim resizes the terminal a moment after its window, which could scroll its first lines out of view.
 ---@param win integer
 ---@param bufnr integer
 local function go_to_end(win, bufnr)
@@ -80,14 +80,14 @@ local function go_to_end(win, bufnr)
   })
 end
 
----Shows a buffer in the windows of another one, in which the user may be typing.
+---Replaces a buffer in all its windows by another one. If the user types in one of them, stays in Terminal mode.
 ---@param before integer
 ---@param bufnr integer
 function M.take_place(before, bufnr)
   local is_typing = api.nvim_get_mode().mode == "t"
   for _, win in ipairs(vim.fn.win_findbuf(before)) do
     api.nvim_win_set_buf(win, bufnr)
-    dress(win, bufnr)
+    set_up_window(win, bufnr)
     go_to_end(win, bufnr)
     if is_typing and win == api.nvim_get_current_win() then
       vim.cmd.startinsert()
@@ -104,9 +104,9 @@ local function environment()
   return env
 end
 
----The terminal's program has ended, with the session or the server. Deletes the buffer if no window shows it.
+---Handles the end of the terminal's program: forgets the terminal, and deletes its buffer if no window shows it.
 ---@param bufnr integer
-local function gone(bufnr)
+local function forget_terminal(bufnr)
   for id, terminal in pairs(terminals) do
     if terminal.bufnr == bufnr then
       terminals[id] = nil
@@ -132,7 +132,7 @@ local function start_hidden(bufnr, params)
     focusable = false,
     noautocmd = true,
   })
-  -- Many users start Insert mode on TermOpen, which would affect the window in which they are typing.
+  -- Ignore events: many users start Insert mode on TermOpen, which would affect the window in which they are typing.
   local ignored = vim.o.eventignore
   vim.o.eventignore = "all"
   local ok, job = pcall(
@@ -145,7 +145,7 @@ local function start_hidden(bufnr, params)
         cwd = params.cwd,
         clear_env = true,
         env = env,
-        on_exit = vim.schedule_wrap(function() gone(bufnr) end),
+        on_exit = vim.schedule_wrap(function() forget_terminal(bufnr) end),
       })
     end
   )

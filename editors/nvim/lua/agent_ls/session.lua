@@ -17,7 +17,7 @@ local method = protocol.method
 ---@field snapshot agent_ls.Snapshot
 ---@field subscribing boolean a subscribe request is pending
 ---@field early agent_ls.wire.Event[] events received before its answer
----@field gaps integer consecutive subscriptions after which there was a gap again
+---@field gaps integer gaps in a row; reset by an event that could be applied
 
 local MAX_GAPS = 3 -- no endless subscriptions if a gap never closes
 
@@ -86,7 +86,7 @@ function M.report(problem)
   end
 end
 
----Wraps a callback for a result: problems are reported instead.
+---Wraps a callback for a result. A problem is reported to the user, and the callback is not called.
 ---@param done fun(result: any)?
 ---@return fun(problem: agent_ls.Problem?, result: any)
 function M.reporting(done)
@@ -118,7 +118,7 @@ end
 ---@param id string
 ---@param live agent_ls.Live
 ---@param result agent_ls.wire.SubscribeResult
-local function subscribed(id, live, result)
+local function on_subscribed(id, live, result)
   if snapshot.subscribed(live.snapshot, result) == "gap" and live.gaps < MAX_GAPS then
     live.snapshot, live.gaps = snapshot.new(), live.gaps + 1
     return subscribe(id)
@@ -145,7 +145,7 @@ function subscribe(id, done)
     if problem then
       live.early = {}
     else
-      subscribed(id, live, result)
+      on_subscribed(id, live, result)
     end
     if done then
       done(problem)
@@ -211,7 +211,7 @@ end
 local awaited ---@type agent_ls.Done[]? messages for the session that is being created, looked up or opened
 local openings = 0 -- number of sessions being created, looked up or opened
 
----Delays messages until the returned function is called: they belong to the session that will be current next.
+---Delays messages until the returned function is called, because they are for the session that will be current then.
 ---@return agent_ls.Done settle
 local function await_session()
   awaited = awaited or {}
@@ -298,8 +298,8 @@ function M.new(options, done)
   end)
 end
 
----Calls `ready` when the current session can take requests; creates one if there is none. A closed session is opened
----again, and so is one whose server has ended.
+---Calls `ready` when the current session can take requests. Creates a session if there is none; opens it again if it
+---was closed or the server has ended.
 ---@param ready fun(id: string)
 ---@param failed fun(problem: agent_ls.Problem)?
 local function with_session(ready, failed)
@@ -324,7 +324,7 @@ local function with_session(ready, failed)
   end)
 end
 
----Like with_session, for a message: while another session is being created or opened, the message is for that one.
+---Calls `ready` as with_session does, for a message: if another session is being created or opened, waits for that one.
 ---@param ready fun(id: string)
 ---@param failed fun(problem: agent_ls.Problem)?
 local function with_next_session(ready, failed)
@@ -339,7 +339,7 @@ local function with_next_session(ready, failed)
   end)
 end
 
----Requests for the session that the user asked for last. All other requests concern the displayed session.
+---Methods that wait for a session that is being created or opened. All others concern the displayed session.
 local SPEAKS_TO_NEXT = {
   [method.steer] = true,
   [method.follow_up] = true,
@@ -419,7 +419,7 @@ function M.follow_up(text) M.ask(method.follow_up, { input = { protocol.text_inp
 ---Ends the turn, not the session.
 function M.interrupt() M.ask(method.interrupt, {}) end
 
----Takes the current session over for this editor. Asks for a forced take-over if the owner does not answer.
+---Takes the current session over for this editor. If the owner does not answer, asks the user before forcing it.
 ---@param force boolean?
 function M.take_over(force)
   if not snapshot.is_read_only(M.snapshot()) then
@@ -448,7 +448,7 @@ function M.abort() M.ask(method.abort, {}) end
 
 local FROM = { now = "now", nextCall = "the next model call", nextTurn = "the next message" }
 
----Takes over what the server reports of the current session.
+---Merges the server's information about the current session into its snapshot.
 ---@param info agent_ls.wire.SessionInfo
 function M.update(info)
   local s = M.snapshot()

@@ -10,7 +10,7 @@ local M = {}
 ---@class agent_ls.TerminalView
 ---@field bufnr integer
 ---@field channel integer
----@field fed integer code points of the call's output shown so far
+---@field fed integer code points of the call's output that were in the view when it was created
 
 local views = {} ---@type table<string, agent_ls.TerminalView> by call id
 
@@ -24,7 +24,7 @@ local function feed(view, text) pcall(api.nvim_chan_send, view.channel, for_term
 
 ---@param item agent_ls.Item
 ---@return string
-local function ending(item)
+local function describe_end(item)
   local result = item.result
   if not result then
     return ""
@@ -39,13 +39,13 @@ local function make(item)
   local bufnr = api.nvim_create_buf(false, true)
   vim.bo[bufnr].bufhidden = "hide"
   relay.open_window(bufnr)
-  -- After opening its window: the emulator takes the window's size, so that the output wraps correctly.
+  -- Create the emulator after the window, because it takes the window's size and wraps the output by it.
   local view = { bufnr = bufnr, channel = api.nvim_open_term(bufnr, {}), fed = item.part.length }
   pcall(api.nvim_buf_set_name, bufnr, ("agent-ls://terminal/%s"):format(item.id))
   views[item.id] = view
   local terminal = session.snapshot().terminals[item.terminal_id]
   local title = terminal and terminal.title or item.summary
-  feed(view, "\27[1m$ " .. title .. "\27[0m\n" .. table.concat(item.part.lines, "\n") .. ending(item))
+  feed(view, "\27[1m$ " .. title .. "\27[0m\n" .. table.concat(item.part.lines, "\n") .. describe_end(item))
   return view
 end
 
@@ -85,8 +85,8 @@ local function label(terminal)
   return ("%s  [%s%s]"):format(terminal.title, terminal.background and "background, " or "", state)
 end
 
----Commands of this session, newest first. For background processes the server's list decides, because it knows which
----have ended; commands of running calls are in the transcript as well.
+---Lists the commands of this session, newest first: background processes from the server's list, which knows their end,
+---all others from the snapshot.
 ---@param listed agent_ls.wire.TerminalInfo[]
 ---@return table[]
 local function merge(listed)
@@ -113,7 +113,7 @@ local function merge(listed)
 end
 
 ---@param terminal table
-local function chosen(terminal)
+local function open_chosen(terminal)
   if not terminal.background then
     return M.show_call(terminal.call_id)
   end
@@ -140,7 +140,7 @@ function M.choose()
     end
     require("agent_ls.menu").select(all, { prompt = "Commands", format_item = label }, function(terminal)
       if terminal then
-        chosen(terminal)
+        open_chosen(terminal)
       end
     end)
   end)
@@ -158,13 +158,13 @@ local function on_change(change)
       feed(view, event.data.text)
     end
   elseif event.kind == "tool_call_end" and views[event.data.callId] then
-    feed(views[event.data.callId], ending({ result = event.data }))
+    feed(views[event.data.callId], describe_end({ result = event.data }))
   end
 end
 
 ---Replaces a view that was opened before the command had its terminal, because only the terminal takes input.
 ---@param call_id string
-local function moved(call_id)
+local function replace_view(call_id)
   local view, bufnr = views[call_id], relay.buffer_of(call_id)
   if not view or not bufnr then
     return
@@ -178,7 +178,7 @@ end
 
 function M.setup()
   session.listen(on_change)
-  relay.on_runs = moved
+  relay.on_runs = replace_view
 end
 
 return M

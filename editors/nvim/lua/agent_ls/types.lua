@@ -65,7 +65,7 @@
 ---@field scope string? approval
 ---@field steps agent_ls.wire.PlanItem[]? plan
 ---@field decided_by string? approval
----@field turn_id string? in which turn; reverted: the id of the roll back
+---@field turn_id string? the turn that it belongs to; reverted: the id of the roll back
 ---@field agent_id string? of the subagent
 ---@field is_out boolean? it was rolled back: the model no longer has it
 ---@field choices string[]? question
