@@ -28,6 +28,7 @@ function M.look_up(done)
   end)
 end
 
+---Lists the sessions of this workspace, newest first; problems are reported.
 ---@param done fun(list: agent_ls.wire.SessionInfo[])
 function M.list(done) M.look_up(session.reporting(done)) end
 
@@ -91,6 +92,7 @@ function M.fork()
   session.ask(method.fork, {}, function(result) session.open(result.session.id) end)
 end
 
+---Fetches the transcript of the session as Markdown or a web page.
 ---@param format "markdown"|"html"
 ---@param redact boolean without keys, mail addresses and names of this machine
 ---@param done fun(text: string) the transcript

@@ -64,6 +64,7 @@ local function send(request)
   end
 end
 
+---Attaches all file buffers and sends the waiting requests.
 local function on_ready()
   ready = true
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
@@ -82,6 +83,7 @@ local function fail(requests, problem)
   end
 end
 
+---Handles the end of the process: fails pending requests, and starts again if requests are waiting.
 ---@param code integer
 ---@param signal integer
 local function on_end(code, signal)
@@ -208,6 +210,7 @@ function M.request(method, params, done)
   send(request)
 end
 
+---Sends a notification if the server is ready; does not start it.
 ---@param method string
 ---@param params table
 function M.notify(method, params)

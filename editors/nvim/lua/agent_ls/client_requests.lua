@@ -64,6 +64,7 @@ end
 local answerers =
   { save = save, checkTime = check_time, terminalOpen = relay.open, terminalRuns = relay.runs }
 
+---Performs a request of the server and sends its answer, exactly once.
 ---@param event agent_ls.wire.Event of kind client_request
 function M.answer(event)
   local data, is_answered = event.data, false ---@type agent_ls.wire.ClientRequestData

@@ -34,6 +34,7 @@ local function with_text(prompt, run)
   end
 end
 
+---Sends a message, with the lines of the range if there is one.
 ---@param text string
 ---@param args table of nvim_create_user_command
 local function send(text, args)

@@ -90,6 +90,7 @@ local function send(bufnr)
   end
 end
 
+---Sends a report of the file after a delay; another call restarts the delay.
 ---@param bufnr integer
 ---@param delay_ms integer
 local function later(bufnr, delay_ms)

@@ -43,6 +43,7 @@ local function views(bufnr)
   return out
 end
 
+---Restores the views of the windows, moved with the text.
 ---@param bufnr integer
 ---@param before table<integer, table>
 ---@param edits lsp.TextEdit[]
@@ -105,6 +106,7 @@ local function split(bufnr, text)
   return vim.split(line_end == "\n" and text or text:gsub(line_end, "\n"), "\n", { plain = true })
 end
 
+---Applies one edit of LSP to the buffer.
 ---@param bufnr integer
 ---@param edit lsp.TextEdit
 ---@param encoding "utf-8"|"utf-16"|"utf-32"

@@ -19,7 +19,7 @@ end
 local function real(path) return vim.uv.fs_realpath(path) or path end
 
 ---@param uri string
----@return integer? bufnr of a loaded file buffer, also one that was opened under another name of the file
+---@return integer? bufnr of a loaded file buffer, even if it was opened by another name of the file, such as a link
 function M.loaded(uri)
   local path = vim.uri_to_fname(uri)
   local buffers = vim.tbl_filter(

@@ -21,6 +21,7 @@ local MAX_WORDS = 60 -- characters of the message in the line above the selectio
 
 local asked ---@type agent_ls.InlineAsk?
 
+---Shows a text in the line above the selection.
 ---@param words string
 local function show(words)
   local place = asked and api.nvim_buf_is_valid(asked.bufnr) and api.nvim_buf_get_extmark_by_id(asked.bufnr, ns, asked.mark, {})

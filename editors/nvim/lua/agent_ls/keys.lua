@@ -6,6 +6,7 @@ local session = require("agent_ls.session")
 
 local M = {}
 
+---Sends a key to the server, or tells it to forget the key.
 ---@param provider string
 ---@param secret string? nil forgets the key
 local function set(provider, secret)

@@ -27,6 +27,7 @@ function M.new_part(text)
   return part
 end
 
+---Marks an item as changed, so that views redraw it.
 ---@param s agent_ls.Snapshot
 ---@param item agent_ls.Item?
 function M.touch(s, item)
@@ -79,6 +80,7 @@ function M.call(s, call_id, name)
   return item
 end
 
+---Finds or creates a text part; adds its item once it has text.
 ---@param s agent_ls.Snapshot
 ---@param part_id string
 ---@param kind "text"|"reasoning"
@@ -130,6 +132,7 @@ function M.reopen(s, kind, open)
   end
 end
 
+---Ends a text part and sets its final text.
 ---@param s agent_ls.Snapshot
 ---@param data agent_ls.wire.AssistantTextEnd|agent_ls.wire.ReasoningEnd
 ---@param kind "text"|"reasoning"

@@ -40,6 +40,7 @@ local function accept(text, mode)
   end)
 end
 
+---Lets the user edit the plan, then choose the mode in which it is carried out.
 ---@param lines string[]
 local function edit(lines)
   local options = { title = "plan", filetype = "markdown", footer = "<C-s> or :w accepts · q leaves" }

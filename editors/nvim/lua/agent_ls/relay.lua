@@ -19,6 +19,7 @@ local count = 0
 ---Called when the command of a call starts in a terminal of this editor.
 M.on_runs = function(_) end ---@type fun(call_id: string)
 
+---Sets the options and the close key of a window with a terminal.
 ---@param win integer
 ---@param bufnr integer
 local function set_up_window(win, bufnr)
@@ -173,6 +174,7 @@ function M.open(params)
   return vim.empty_dict()
 end
 
+---Records the terminal in which the command of a call runs.
 ---@param params agent_ls.wire.AskedTerminalRuns
 function M.runs(params)
   by_call[params.callId] = params.terminalId

@@ -146,7 +146,7 @@ end
 ---@return boolean
 function M.is_read_only(s) return s.session ~= nil and s.session.access == "readOnly" end
 
----Pending approvals, oldest first; none for a session of another editor, whose user answers them.
+---Pending approvals, oldest first; none if another editor owns the session, because they are answered there.
 ---@param s agent_ls.Snapshot
 ---@return agent_ls.Item[]
 function M.pending(s)

@@ -22,6 +22,7 @@ local function for_terminal(text) return (text:gsub("\r?\n", "\r\n")) end
 ---@param text string
 local function feed(view, text) pcall(api.nvim_chan_send, view.channel, for_terminal(text)) end
 
+---The last line of the output: how the call ended; "" while it runs.
 ---@param item agent_ls.Item
 ---@return string
 local function describe_end(item)
@@ -33,6 +34,7 @@ local function describe_end(item)
   return ("\n\27[2m[%s, %.1f s]\27[0m\n"):format(how, (result.durationMs or 0) / 1000)
 end
 
+---Opens a view with the output of a call so far.
 ---@param item agent_ls.Item of kind tool
 ---@return agent_ls.TerminalView
 local function make(item)
@@ -112,6 +114,7 @@ local function merge(listed)
   return out
 end
 
+---Shows the output of a command. For a running background process, asks what to do with it.
 ---@param terminal table
 local function open_chosen(terminal)
   if not terminal.background then

@@ -25,6 +25,7 @@ local function global_mapping(mode, key)
   return vim.iter(vim.api.nvim_get_keymap(mode)):find(function(each) return vim.keycode(each.lhs) == raw end)
 end
 
+---Maps the keys in all modes and keeps the mappings that they replace.
 local function map()
   for action, what in pairs(ACTIONS) do
     local key = config.key(action)
@@ -36,6 +37,7 @@ local function map()
   end
 end
 
+---Removes the keys and restores the mappings that they replaced.
 local function unmap()
   for _, one in ipairs(mapped) do
     pcall(vim.keymap.del, one.mode, one.key)

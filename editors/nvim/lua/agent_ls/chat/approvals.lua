@@ -81,6 +81,7 @@ local function is_in_sight(asked)
   return false
 end
 
+---Allows a pending request once; if the key answers a question instead, asks for its answer.
 ---@param item agent_ls.Item? what the cursor is on
 function M.allow(item)
   local asked_question = question(item)
@@ -93,6 +94,7 @@ function M.allow(item)
   end
 end
 
+---Allows a pending request by one of the rules that the server offers.
 ---@param item agent_ls.Item?
 function M.allow_rule(item)
   local asked = waiting(item)

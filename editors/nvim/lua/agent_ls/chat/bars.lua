@@ -207,6 +207,7 @@ function M.facts()
   return " " .. escape(table.concat(shown, " · ")) .. (is_full and "%#AgentLsWarn#" .. full .. "%*" or "")
 end
 
+---Sets the winbars and statuslines of the panel.
 ---@param transcript integer
 ---@param prompt integer
 function M.set(transcript, prompt)

@@ -26,6 +26,7 @@ Canvas.__index = Canvas
 ---@return agent_ls.Canvas
 function M.new() return setmetatable({ lines = {}, marks = {} }, Canvas) end
 
+---Adds a line of chunks, each a text and its highlight group.
 ---@param chunks agent_ls.Chunk[]
 ---@param opts table? of an extmark at the line's start
 function Canvas:add(chunks, opts)
@@ -73,6 +74,7 @@ function M.plain(line)
   return (line:gsub("[%z\1-\8\11-\31]", ""))
 end
 
+---Shortens a text to one line of `columns`.
 ---@param text string
 ---@param columns integer
 function M.cut(text, columns)
@@ -99,6 +101,7 @@ local function at_end(text, group, room)
   }
 end
 
+---Adds a virtual text after the last line, if there is room.
 ---@param text string
 ---@param group string
 ---@param width integer columns of the panel

@@ -128,6 +128,7 @@ function M.placeholder()
   })
 end
 
+---Sends a message. Its text returns to the prompt if the message does not arrive.
 ---@param text string
 ---@param more table[]? other parts, before the text
 ---@param done fun(has_arrived: boolean)?
@@ -185,6 +186,7 @@ function M.send()
   M.submit(text)
 end
 
+---Replaces the text of the prompt by the next older or newer message.
 ---@param by integer -1: older, 1: newer
 local function recall(by)
   local at = math.min(math.max(recalled - by, 0), #sent)
@@ -200,6 +202,7 @@ local function is_being_written()
   return M.text() ~= vim.trim(shown)
 end
 
+---Maps a key that recalls a message if the cursor is on the first or last line.
 ---@param key "<Up>"|"<Down>"
 ---@param by -1|1
 ---@param edge fun(): integer line at which the key leaves the text

@@ -27,6 +27,7 @@ local INLINE = {
 ---The address is sent to the terminal in an escape sequence, so it must be printable ASCII.
 local PAGE = "^https?://[\33-\126]+$"
 
+---Adds the marks of inline markup.
 ---@param line string
 ---@param marks agent_ls.LineMark[]
 ---@return string line without the addresses of links to web pages
@@ -65,6 +66,7 @@ end
 ---@return string? fence the run of backticks or tildes that opens or closes a block
 local function fence_of(line) return line:match("^%s*(```+)") or line:match("^%s*(~~~+)") end
 
+---Whether the line closes the code block that `fence` has opened.
 ---@param line string
 ---@param fence string
 local function closes_fence(line, fence)
@@ -149,6 +151,7 @@ local function cells_of(line)
   return out
 end
 
+---Aligns the columns of a table, if it fits the width.
 ---@param lines string[]
 ---@param first integer
 ---@param last integer

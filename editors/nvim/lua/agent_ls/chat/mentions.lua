@@ -77,6 +77,7 @@ local function word_start(before, row)
   end
 end
 
+---Requests completions from the server, and waits for them.
 ---@param trigger "@"|"/"
 ---@param query string
 ---@return agent_ls.wire.Completion[]

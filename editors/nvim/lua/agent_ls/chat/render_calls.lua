@@ -152,6 +152,7 @@ local function output_lines(out, lines, first, last)
   end
 end
 
+---Adds the arguments and the output of an expanded call.
 ---@param item agent_ls.Item
 ---@param out agent_ls.Canvas
 local function details(item, out)

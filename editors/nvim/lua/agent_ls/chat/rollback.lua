@@ -60,6 +60,7 @@ local function lines_of(plan, title)
   return out
 end
 
+---Rolls back. The text of the removed message returns to an empty prompt.
 ---@param turn_id string
 ---@param more table
 local function go(turn_id, more)
@@ -81,6 +82,7 @@ local function has_conflicts(plan)
   return vim.iter(plan.files):any(function(file) return file.state == "conflict" end)
 end
 
+---Shows the preview, and rolls back by the key that the user presses.
 ---@param turn_id string
 ---@param title string
 ---@param plan agent_ls.wire.RevertResult

@@ -50,6 +50,7 @@ function M.buffer()
   return bufnr
 end
 
+---Replaces lines of the buffer, which is otherwise not modifiable.
 ---@param first integer
 ---@param last integer
 ---@param lines string[]
@@ -182,6 +183,7 @@ function redraw(index)
   end
 end
 
+---Adds the items that have no block yet.
 ---@param from integer index of the first item that has no block yet
 local function append(from)
   local lines, drawn = {}, {}

@@ -184,6 +184,7 @@ function M.ask_frame()
   vim.defer_fn(function() M.draw() end, math.max(0, math.ceil(FRAME_MS - since_ms)))
 end
 
+---Sets options of a window for its current buffer only.
 ---@param win integer
 ---@param options table<string, any>
 local function set_window(win, options)
@@ -345,6 +346,7 @@ local function begin(action)
   M.focus_prompt()
 end
 
+---Acts on the item under the cursor: an action of the welcome text, a choice, a remedy, or expand and collapse.
 local function toggle_item()
   local offered = transcript.start_action_at(api.nvim_win_get_cursor(assert(M.window()))[1] - 1)
   if offered then
@@ -392,6 +394,7 @@ local function open_item_terminal()
   require("agent_ls.terminal").show_call(item and item.kind == "tool" and item.id or nil)
 end
 
+---Returns a function that maps the configured key of an action in this buffer.
 ---@param bufnr integer
 ---@return fun(modes: string[], action: string, run: fun(), desc: string)
 local function mapper(bufnr)

@@ -77,6 +77,7 @@ function M.all()
   return vim.iter(group_by_file()):map(function(file) return file.hunks end):flatten():totable()
 end
 
+---Redraws the hunks of a file, and maps or unmaps the review keys in its buffer.
 ---@param uri string
 local function refresh(uri)
   local bufnr = files.loaded(uri)
@@ -264,6 +265,7 @@ local function jump(place)
   vim.cmd("normal! zv")
 end
 
+---Opens the next or previous file with hunks, cyclically.
 ---@param by 1|-1
 local function go_to_other_file(by)
   local uris = model.files(hunks)

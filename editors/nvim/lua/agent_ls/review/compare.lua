@@ -32,6 +32,7 @@ local function document(uri, side)
   return ("agent-ls:/%s/%s?%s"):format(side, vim.uri_encode(path), vim.uri_encode(uri, "rfc2396"))
 end
 
+---Writes the text of the other side into its buffer.
 ---@param c agent_ls.Comparison
 ---@param text string
 local function fill(c, text)
@@ -47,6 +48,7 @@ local function fill(c, text)
   end
 end
 
+---Requests the text of the other side and shows it.
 ---@param c agent_ls.Comparison
 ---@param done fun()?
 local function fetch(c, done)
@@ -75,6 +77,7 @@ local function close(c)
   end
 end
 
+---Updates the other side while the user types; closes the comparison when its buffer is closed.
 ---@param c agent_ls.Comparison
 local function watch(c)
   local group = api.nvim_create_augroup("agent_ls_compare_" .. c.side_buf, {})

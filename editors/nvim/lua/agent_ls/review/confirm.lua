@@ -28,6 +28,7 @@ local function describe(hunk, out)
   out[#out + 1] = ""
 end
 
+---Shows the texts of the hunks, and calls `yes` if the user confirms.
 ---@param hunks agent_ls.Hunk[] with edits of the user
 ---@param yes fun()
 function M.ask(hunks, yes)

@@ -20,6 +20,7 @@ local function send(params)
   end)
 end
 
+---Sends a decision about hunks. Asks first before it undoes edits of the user.
 ---@param hunks agent_ls.Hunk[]
 ---@param decision agent_ls.Decision
 ---@param more agent_ls.Judgement?

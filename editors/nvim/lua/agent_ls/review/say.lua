@@ -7,6 +7,7 @@ local decisions = require("agent_ls.review.decisions")
 
 local M = {}
 
+---Sends the comment as a message about the lines of the hunk.
 ---@param hunk agent_ls.Hunk
 ---@param comment string
 local function ask_for_another(hunk, comment)
@@ -15,6 +16,7 @@ local function ask_for_another(hunk, comment)
   session.submit({ selection, protocol.text_input(comment) })
 end
 
+---The decisions that can be sent with a comment.
 ---@param hunk agent_ls.Hunk
 ---@return {[1]: string, [2]: fun(hunk: agent_ls.Hunk, comment: string)}[]
 local function outcomes(hunk)
