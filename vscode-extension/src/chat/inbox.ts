@@ -189,7 +189,7 @@ export class Inbox {
     return undefined;
   }
 
-  /** Rolls back to before a message, whose text returns to the prompt. */
+  /** Rolls back to before a message. The text of the message returns to the prompt. */
   private async rollBack(turnId: string): Promise<ToView | undefined> {
     const said = await this.host.rollBack(turnId);
     return said === undefined || said === "" ? undefined : { type: "unsent", ...promptOf(said, this.names) };

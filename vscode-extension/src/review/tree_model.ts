@@ -44,7 +44,7 @@ function fileNodes(hunks: Hunks, turnId?: string): FileNode[] {
   return joinMoves(nodes.filter((node) => node.hunks.length > 0));
 }
 
-/** Joins both ends of each move: the deleted file and the created file whose hunks are decided together. */
+/** Joins the two files of each move: the deleted and the created one, which are decided together. */
 function joinMoves(nodes: readonly FileNode[]): FileNode[] {
   const gone = new Map<string, FileNode>();
   for (const node of nodes) {

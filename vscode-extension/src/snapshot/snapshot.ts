@@ -111,7 +111,7 @@ export function describe(s: Snapshot, parts: readonly InputPart[]): void {
   touch(s, item);
 }
 
-/** Pending approvals, oldest first; none for a session of another process, whose user answers them. */
+/** Pending approvals, oldest first; none if another process owns the session, because they are answered there. */
 export function pendingApprovals(s: Snapshot): ApprovalItem[] {
   if (isReadOnly(s)) return [];
   return [...s.requests.values()].filter((item) => item.status === "pending").sort((a, b) => a.index - b.index);

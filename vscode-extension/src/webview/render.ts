@@ -14,7 +14,7 @@ export interface RenderContext {
   readonly send: (message: FromView) => void;
   /** Items expanded or collapsed by the user, kept over redraws and reloads. */
   readonly expanded: Map<string, boolean>;
-  /** Whether another process owns the session, whose user answers requests. */
+  /** Whether another process owns the session, so that requests are answered there. */
   readonly isReadOnly: () => boolean;
   /** Focuses the prompt. */
   readonly toPrompt: () => void;
