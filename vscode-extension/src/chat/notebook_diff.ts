@@ -2,7 +2,7 @@
 
 const LINE = /^([+\- ])\s*(?:"source"\s*:\s*\[?\s*)?("(?:[^"\\]|\\.)*")\s*\]?,?$/;
 
-/** A diff without such lines is returned unchanged. */
+/** Returns the diff unchanged if it has no lines of cells. */
 export function notebookDiff(diff: string): string {
   const lines = diff.split("\n").flatMap((line) => {
     if (line.startsWith("@")) return [line];

@@ -36,7 +36,7 @@ function offerPart(offer: Found["offer"], part: InputPart): Found {
   return { offer, bring: () => Promise.resolve({ label: offer.label, part }) };
 }
 
-function ofEditor(): Found[] {
+function editorOffers(): Found[] {
   const editor = vscode.window.activeTextEditor;
   const found: Found[] = [];
   if (editor && !editor.selection.isEmpty && editor.document.uri.scheme === "file") {
@@ -110,7 +110,7 @@ export class Offers {
     // With an open session, the server's offers already have the symbols of the same language servers.
     const others = fromServer.some(({ offer }) => offer.label.startsWith("symbol:")) ? [] : named;
     const seen = new Set<string>();
-    const chosen = [...ofEditor().filter(fits), ...openFiles().filter(fits).slice(0, MAX_OPEN), ...this.terminal().filter(fits), ...fromServer, ...others];
+    const chosen = [...editorOffers().filter(fits), ...openFiles().filter(fits).slice(0, MAX_OPEN), ...this.terminal().filter(fits), ...fromServer, ...others];
     const unique = chosen.filter(({ offer }) => !seen.has(offer.label) && seen.add(offer.label));
     return unique.slice(0, LIMIT + MAX_SYMBOLS).map(({ offer, bring }, i) => {
       this.brings.set(String(i), bring);

@@ -107,7 +107,7 @@ export class DiagnosticsReporter implements vscode.Disposable {
   }
 
   private onPublished(uri: vscode.Uri): void {
-    const file = this.of(uri);
+    const file = this.track(uri);
     if (!file) return;
     file.moments = { ...file.moments, publishedMs: performance.now() };
     clearTimeout(file.burst);
@@ -116,14 +116,14 @@ export class DiagnosticsReporter implements vscode.Disposable {
   }
 
   private onChanged(uri: vscode.Uri): void {
-    const file = this.of(uri);
+    const file = this.track(uri);
     if (!file) return;
     file.moments = { ...file.moments, changedMs: performance.now() };
     this.settle(uri);
   }
 
   private settle(uri: vscode.Uri): void {
-    const file = this.of(uri);
+    const file = this.track(uri);
     if (!file) return;
     clearTimeout(file.settle);
     file.settle = setTimeout(() => {
@@ -136,7 +136,7 @@ export class DiagnosticsReporter implements vscode.Disposable {
     }, Math.max(0, settlesAtMs(file.moments) - performance.now()));
   }
 
-  private of(uri: vscode.Uri): Watched | undefined {
+  private track(uri: vscode.Uri): Watched | undefined {
     if (uri.scheme !== "file" || !this.client.takesDiagnostics) return undefined;
     const key = uri.toString();
     const known = this.watched.get(key) ?? { uri, moments: {} };

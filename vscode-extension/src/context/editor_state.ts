@@ -14,7 +14,7 @@ function uriOf(input: unknown): vscode.Uri | undefined {
 }
 
 /** Dirty tabs of files whose text is not synced: notebooks, custom editors, files too large for extensions. */
-function unsynced(): string[] {
+function unsyncedUris(): string[] {
   const synced = new Set(vscode.workspace.textDocuments.map((document) => document.uri.toString()));
   const dirty = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => tab.isDirty);
   const uris = dirty.flatMap((tab) => uriOf(tab.input) ?? []).filter((uri) => uri.scheme === "file");
@@ -25,7 +25,7 @@ function rangeOf({ start, end }: vscode.Range): EditorSelection {
   return { startLine: start.line, startCharacter: start.character, endLine: end.line, endCharacter: end.character };
 }
 
-function visible(): string[] {
+function visibleUris(): string[] {
   const uris = vscode.window.visibleTextEditors.map(({ document }) => document.uri).filter(({ scheme }) => scheme === "file");
   return [...new Set(uris.map((uri) => uri.toString()))].sort();
 }
@@ -85,7 +85,7 @@ export class EditorStateReporter implements vscode.Disposable {
     // While a panel or a terminal has the focus, the last file counts as active.
     if (editor?.document.uri.scheme === "file") this.active = { activeUri: editor.document.uri.toString(), selection: rangeOf(editor.selection) };
     this.onChange();
-    const state: EditorState = { ...(this.isShared && { ...this.active, visibleUris: visible() }), unsynced: unsynced() };
+    const state: EditorState = { ...(this.isShared && { ...this.active, visibleUris: visibleUris() }), unsynced: unsyncedUris() };
     const encoded = JSON.stringify(state);
     if (encoded === this.lastSent) return;
     this.lastSent = encoded;

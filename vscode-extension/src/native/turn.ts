@@ -80,7 +80,7 @@ class Turn {
 
   private take(item: Item): void {
     if (item.kind === "user") this.hasBegun = true;
-    else if (item.kind === "text") this.grow(item.id, item.part.text);
+    else if (item.kind === "text") this.reportText(item.id, item.part.text);
     else if (this.reported.has(item.id) || (item.kind === "tool" && item.status === "writing")) return;
     else if (item.kind === "tool") this.view.tool(item);
     else if (item.kind === "file") this.addFile(item);
@@ -94,7 +94,7 @@ class Turn {
     this.view.file(item);
   }
 
-  private grow(id: string, text: string): void {
+  private reportText(id: string, text: string): void {
     const sent = this.lengths.get(id);
     // Paragraphs of two texts must not run together.
     const more = sent === undefined && this.lengths.size > 0 ? `\n\n${text}` : text.slice(sent ?? 0);

@@ -49,13 +49,13 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
 
   /** Keeps or undoes the hunk, and sends the comment to the model with its next call. */
   async judge(verdict: Verdict, { thread, text }: vscode.CommentReply): Promise<void> {
-    const hunk = this.of(thread);
+    const hunk = this.findHunk(thread);
     if (hunk && (await this.actions.judge([hunk.id], verdict, { comment: text.trim() }))) thread.dispose();
   }
 
   /** Leaves the hunk as it is, and asks the model for another version. */
   async ask({ thread, text }: vscode.CommentReply): Promise<void> {
-    const hunk = this.of(thread);
+    const hunk = this.findHunk(thread);
     if (!hunk) return;
     const { uri, first, last } = hunk;
     const selection = { type: "selection", uri, startLine: first, endLine: last, text: hunk.newLines.map((line) => `${line}\n`).join("") } as const;
@@ -67,7 +67,7 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
     this.controller.dispose();
   }
 
-  private of({ uri, range }: vscode.CommentThread): Hunk | undefined {
+  private findHunk({ uri, range }: vscode.CommentThread): Hunk | undefined {
     const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
     const hunks = document && range ? this.store.of(document) : [];
     const found = range && at(hunks, range.end.line);

@@ -55,16 +55,16 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
   }
 
   stat(uri: vscode.Uri): vscode.FileStat {
-    const { text, mtime } = this.at(uri);
+    const { text, mtime } = this.draftOf(uri);
     return { type: vscode.FileType.File, ctime: mtime, mtime, size: text.byteLength };
   }
 
   readFile(uri: vscode.Uri): Uint8Array {
-    return this.at(uri).text;
+    return this.draftOf(uri).text;
   }
 
   async writeFile(uri: vscode.Uri, content: Uint8Array): Promise<void> {
-    const draft = this.at(uri);
+    const draft = this.draftOf(uri);
     if (!(await this.send(uri, new TextDecoder().decode(content)))) {
       throw vscode.FileSystemError.Unavailable("The proposal was not accepted: see the chat.");
     }
@@ -92,14 +92,14 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
     this.changed.dispose();
   }
 
-  private at(uri: vscode.Uri): Draft {
+  private draftOf(uri: vscode.Uri): Draft {
     const draft = this.drafts.get(uri.path);
     if (!draft) throw vscode.FileSystemError.FileNotFound(uri);
     return draft;
   }
 
   private async send(uri: vscode.Uri, replacement: string): Promise<boolean> {
-    const { hunkId } = this.at(uri);
+    const { hunkId } = this.draftOf(uri);
     const answer = await this.sessions.review({ hunkIds: [hunkId], verdict: "keep", replacement });
     if (!answer || answer.refused.length > 0) return false;
     const tabs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);

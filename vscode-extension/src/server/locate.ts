@@ -41,7 +41,7 @@ export class ServerLocator {
         kind: "untrusted",
       };
     }
-    return fromSettings() ?? this.fromCheckout() ?? this.bundled();
+    return fromSettings() ?? this.fromCheckout() ?? this.bundledCommand();
   }
 
   /** The server of a checkout, during development of the extension. */
@@ -51,14 +51,14 @@ export class ServerLocator {
     return program === undefined ? undefined : { program, args: SERVE };
   }
 
-  private async bundled(): Promise<Command | Problem> {
+  private async bundledCommand(): Promise<Command | Problem> {
     const bundle = findBundle(this.extension.extensionPath);
     if (!bundle) {
       return { message: "This build of the extension brings no server along.", hint: "Install agent-ls, and name it in the setting agentLs.command." };
     }
-    const own = await this.usersOwn(bundle);
+    const own = await this.ownServer(bundle);
     if (own !== undefined) return { program: own, args: SERVE };
-    this.installing ??= this.environment(bundle).finally(() => { this.installing = undefined; });
+    this.installing ??= this.provideEnvironment(bundle).finally(() => { this.installing = undefined; });
     const environment = await this.installing;
     if (typeof environment !== "string") return environment;
     // -I: a module in the workspace folder must not shadow one of ours.
@@ -66,7 +66,7 @@ export class ServerLocator {
   }
 
   /** The server that the user has installed, if they choose it. Asks once, before the bundled one is set up. */
-  private usersOwn(bundle: Bundle): Promise<string | undefined> {
+  private ownServer(bundle: Bundle): Promise<string | undefined> {
     this.choosing ??= this.chooseOwn(bundle).finally(() => { this.choosing = undefined; });
     return this.choosing;
   }
@@ -89,7 +89,7 @@ export class ServerLocator {
     return answer === USE ? found.program : undefined;
   }
 
-  private async environment(bundle: Bundle): Promise<string | Problem> {
+  private async provideEnvironment(bundle: Bundle): Promise<string | Problem> {
     const storage = join(this.extension.globalStorageUri.fsPath, "server");
     const environment = (await installed(bundle, storage)) ?? (await this.setUp(bundle, storage));
     if (typeof environment === "string") inBackground(this.log, clearAway(storage, bundle.stamp, Date.now()));

@@ -31,7 +31,7 @@ export class SessionsFace implements vscode.Disposable {
   ) {
     this.library = new Library(ctx.client, newKey);
     this.tree = new SessionsTree(this.library, ctx.sessions);
-    const on = (act: (info: SessionInfo) => Promise<void>) => (argument?: unknown) => this.on(argument, act);
+    const on = (act: (info: SessionInfo) => Promise<void>) => (argument?: unknown) => this.runFor(argument, act);
     this.commands = {
       openSession: on((info) => this.open(info.id)),
       forkSession: on((info) => this.fork(info)),
@@ -50,7 +50,7 @@ export class SessionsFace implements vscode.Disposable {
   }
 
   /** Runs an action for the session of a tree line, else for the current one. */
-  private async on(argument: unknown, act: (info: SessionInfo) => Promise<void>): Promise<void> {
+  private async runFor(argument: unknown, act: (info: SessionInfo) => Promise<void>): Promise<void> {
     const { session } = this.ctx.sessions.snapshot;
     const shown = session.id === undefined ? undefined : ({ title: "", ...session } as SessionInfo);
     const info = (argument as Partial<SessionNode> | undefined)?.info ?? shown;

@@ -35,7 +35,7 @@ export function titleOf(info: Pick<SessionInfo, "title">): string {
 }
 
 /** The session's activity in a word; "" if it is only stored. */
-function doing(info: SessionInfo): string {
+function activityWord(info: SessionInfo): string {
   if (info.access === "readOnly") return "in another window";
   if (!info.live || info.state === "CLOSED") return "";
   return { IDLE: "", PROCESSING: "working", AWAITING_INPUT: "asks you" }[info.state];
@@ -52,7 +52,7 @@ function icon(info: SessionInfo, isCurrent: boolean): string {
 export function rowOf(info: SessionInfo, currentId: string | undefined, nowMs: number): Row {
   const isCurrent = info.id === currentId;
   const when = ago(Date.parse(info.updated), nowMs);
-  const words = [isCurrent ? "shown" : "", doing(info), info.worktree === undefined ? "" : "worktree", when].filter(Boolean);
+  const words = [isCurrent ? "shown" : "", activityWord(info), info.worktree === undefined ? "" : "worktree", when].filter(Boolean);
   const context = info.access === "readOnly" ? "session.readOnly" : info.live ? "session.live" : "session";
   const label = titleOf(info);
   return { label, description: words.join(" · "), icon: icon(info, isCurrent), context, spoken: [label, ...words].join(", ") };

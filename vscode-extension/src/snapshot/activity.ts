@@ -3,7 +3,7 @@ import type { Item, Snapshot, ToolItem } from "./items";
 import { activity } from "./snapshot";
 import { toolWords } from "./tool_words";
 
-function ofTool({ name, summary, status }: ToolItem): string {
+function describeTool({ name, summary, status }: ToolItem): string {
   const { doing: verb } = toolWords(name);
   // its row shows the command and a timer
   if (name === "shell" && status === "running") return "Waiting for the command";
@@ -12,7 +12,7 @@ function ofTool({ name, summary, status }: ToolItem): string {
   return [verb, what].filter((word) => word !== "").join(" ");
 }
 
-function ofItem(item: Item | undefined, provider: string): string {
+function describeItem(item: Item | undefined, provider: string): string {
   if (item?.kind === "retry") return `Waiting for ${provider}, attempt ${item.attempt} failed`;
   if (item?.kind === "text" && item.part.open) return "Writing";
   if (item?.kind === "compaction" && item.status === "started") return "Compacting the conversation";
@@ -24,6 +24,6 @@ export function doing(s: Snapshot): string {
   if (s.progress !== undefined) return s.progress;
   if (activity(s) !== "working") return "";
   const running = s.items.findLast((item) => item.kind === "tool" && item.agentId === undefined && item.background !== true && (item.status === "running" || item.status === "writing"));
-  if (running?.kind === "tool") return ofTool(running);
-  return ofItem(s.items.at(-1), s.session.provider ?? "the model");
+  if (running?.kind === "tool") return describeTool(running);
+  return describeItem(s.items.at(-1), s.session.provider ?? "the model");
 }

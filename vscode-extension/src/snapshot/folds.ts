@@ -48,7 +48,7 @@ function steer(s: Snapshot, data: EventData["steering_injected"], status: "waiti
   s.steers.set(data.steerId, item);
 }
 
-function countOpen(s: Snapshot, raw: EventHunk): void {
+function updateHunk(s: Snapshot, raw: EventHunk): void {
   const before = s.hunks.get(raw.id);
   setHunk(s, raw);
   if (before?.state !== raw.state) touch(s, s.ends.get(raw.turnId));
@@ -191,7 +191,7 @@ export const folds: Folds = {
     for (const hunk of hunks) s.hunkItem.set(hunk.id, item);
   },
   hunk_state(s, data) {
-    for (const hunk of data.hunks) countOpen(s, hunk);
+    for (const hunk of data.hunks) updateHunk(s, hunk);
     propose(s, data.hunks.map((hunk) => ({ ...hunkOf(hunk), path: hunk.path })));
   },
   approval_requested: (s, data) => { askFor(s, data); },

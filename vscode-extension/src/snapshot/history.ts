@@ -68,7 +68,7 @@ function storedActions(raw: Stored<"notice">): { readonly actions?: readonly Act
 }
 
 /** Removes the actions of failures before the user's last message, and collects the later ones in `troubles`. */
-function keepTroubles(s: Snapshot): void {
+function collectTroubles(s: Snapshot): void {
   const last = s.items.findLastIndex(({ kind }) => kind === "user");
   s.items.forEach((item, i) => {
     if (item.kind !== "notice" || item.actions === undefined) return;
@@ -165,7 +165,7 @@ export function fromStored(stored: StoredSnapshot, result: SubscribeResult): Sna
   const moves = storedMoves(oldestFirst);
   s.items = oldestFirst.filter((raw) => isShown(raw) && moves.get(raw) !== null).map((raw, index) => itemOf(s, raw, index, { open, moves }));
   rollBackAll(s);
-  keepTroubles(s);
+  collectTroubles(s);
   noteOpenTurn(s, oldestFirst);
   propose(s, result.pending.hunks.flatMap(({ uri, hunks }) => hunks.map((hunk) => ({ ...hunkOfInfo(hunk, uri), path: pathOf(uri) }))));
   s.more = stored.more;

@@ -111,7 +111,7 @@ function reasonField(deny: (reason: string) => void): { readonly row: HTMLElemen
 const REACH = ["turn", "session", "project", "user"];
 
 /** The rules by scope, those for the session first, because they are used most. */
-function inOrder(rules: readonly Rule[]): Rule[] {
+function sortByScope(rules: readonly Rule[]): Rule[] {
   const place = ({ scope }: Rule) => (scope === "session" ? -1 : REACH.indexOf(scope));
   return [...rules].sort((a, b) => place(a) - place(b));
 }
@@ -137,7 +137,7 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
     if (isEditing) more.element.hidden = true;
   }, allow(null));
   const more = new ActionMenu("More Answers", [
-    ...inOrder(item.rules).map((each) => ({ label: ruleLabel(each), detail: examples(each).join(". "), choose: allow(each.id) })),
+    ...sortByScope(item.rules).map((each) => ({ label: ruleLabel(each), detail: examples(each).join(". "), choose: allow(each.id) })),
     ...(command ? [{ label: "Run Another Command Instead…", detail: "You change it; the model gets your command", keepsFocus: true, choose: () => { command.edit(true); } }] : []),
     { label: "Deny with a Reason…", detail: "The model gets your reason", keepsFocus: true, choose: () => { reasonRow.hidden = false; reason.focus(); } },
   ]);
