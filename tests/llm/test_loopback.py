@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import urllib.error
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +12,6 @@ import pytest
 from tests.loopback.anthropic import signature
 from tests.loopback.openai import OpenAIResponsesWire
 from tests.support.loopback import AnthropicServer, OpenAIResponsesServer, Reasoning, Reply, ToolCall
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def post(base_url: str, body: Any) -> tuple[int, Any]:
@@ -145,22 +140,3 @@ def test_script_that_is_used_up_says_so() -> None:
         status, answer = post(server.base_url, anthropic("hi"))
         assert (status, "no more answers" in answer["error"]["message"]) == (500, True)
         assert len(server.requests) == 2
-
-
-def test_server_runs_as_a_program_of_its_own(tmp_path: Path) -> None:
-    script = tmp_path / "script.json"
-    script.write_text(
-        json.dumps([[{"text": "a"}, {"name": "f", "arguments": {"x": 1}}], {"status": 429}, "done"])
-    )
-    command = [sys.executable, "-m", "tests.support.loopback", "anthropic", str(script)]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as program:
-        assert program.stdout is not None
-        base_url = program.stdout.readline().strip()
-        content = post(base_url, anthropic("hi"))[1]["content"]
-        assert [block["type"] for block in content] == ["text", "tool_use"]
-        assert post(base_url, anthropic("hi"))[0] == 429
-        assert post(base_url, anthropic("hi"))[1]["content"] == [text("done")]
-        program.communicate(timeout=30)
-        assert program.returncode == 0

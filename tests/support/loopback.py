@@ -15,22 +15,17 @@ Every request is recorded (`server.requests`: body, headers, and `disconnected`,
 answer was whole) and checked as the real service would: roles, empty texts, a result directly after each call, known
 ids, reasoning unchanged and with its follower, required and unknown keys. A bad one is answered with the service's
 400, consumes no answer of the script, and makes the `with` block fail at its end (`allow_violations=True` does not).
-
-From a shell: `python -m tests.support.loopback anthropic script.json` prints the base URL and serves until stdin
-closes. The script is a JSON list of answers: a string, `{"status": 429, "headers": {...}}`, or a list of
-`{"text": ...}`, `{"reasoning": ...}`, `{"name": ..., "arguments": {...}}`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from http.client import responses
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -63,8 +58,6 @@ __all__ = [
     "Text", "Reasoning", "ToolCall", "Event", "Gate", "CutStream", "DropConnection", "MidStreamError",
     "Reply", "ErrorReply", "Answer", "Script", "Item",
 ]  # fmt: skip
-
-_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
 
 
 class Wire(Protocol):
@@ -382,7 +375,7 @@ async def _read_request(reader: asyncio.StreamReader) -> Recorded:
 
 def _head(status: int, headers: Mapping[str, str]) -> bytes:
     lines = [
-        f"HTTP/1.1 {status} {_REASONS.get(status, 'Answer')}",
+        f"HTTP/1.1 {status} {responses.get(status, 'Answer')}",
         *(f"{k}: {v}" for k, v in headers.items()),
     ]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
@@ -396,38 +389,3 @@ async def _send_whole(
     kind = {"content-type": "application/json", "content-length": str(len(data))}
     writer.write(_head(status, {**kind, **headers}) + data)
     await writer.drain()
-
-
-# --- from a shell
-
-
-def answer_from_json(value: Any) -> Answer:
-    """Parse an answer from a script file."""
-    if isinstance(value, dict):
-        return ErrorReply(value["status"], value.get("body"), value.get("headers", {}))
-    return value if isinstance(value, str) else [_item_from_json(item) for item in value]
-
-
-def _item_from_json(value: Any) -> Item:
-    match value:
-        case {"text": str(text)}:
-            return Text(text)
-        case {"reasoning": str(text)}:
-            return Reasoning(text)
-        case {"name": str(name)}:
-            return ToolCall(name, value.get("arguments", {}), value.get("id", ""))
-    raise ValueError(f"no part: {value!r}")
-
-
-def main(arguments: list[str]) -> None:
-    servers = {"anthropic": AnthropicServer, "openai": OpenAIResponsesServer}
-    wire, script = arguments
-    answers = [answer_from_json(value) for value in json.loads(Path(script).read_text(encoding="utf-8"))]
-    with servers[wire](answers, allow_violations=True) as server:
-        sys.stdout.write(server.base_url + "\n")
-        sys.stdout.flush()
-        sys.stdin.read()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -19,7 +19,7 @@ def use_service(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     variable = key_variable(provider)
     if not (IS_WANTED and ENVIRONMENT.get(variable)):
         pytest.skip(f"needs a real key in {variable}, and AGENT_LS_SMOKE=1: it costs money")
-    for name in (variable, *(f"{kind}_{end}" for kind in ("HTTP", "HTTPS") for end in ("PROXY",))):
+    for name in (variable, "HTTP_PROXY", "HTTPS_PROXY"):
         for spelled in (name, name.lower()):
             if spelled in ENVIRONMENT:
                 monkeypatch.setenv(spelled, ENVIRONMENT[spelled])

@@ -6,6 +6,7 @@ import os
 import pty
 import signal
 import subprocess
+import termios
 import threading
 from contextlib import suppress
 
@@ -52,11 +53,7 @@ class ShownTerminal:
         os.write(self._ours, keys.encode())
 
     def resize(self, rows: int, columns: int) -> None:
-        import fcntl
-        import struct
-        import termios
-
-        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        termios.tcsetwinsize(self._ours, (rows, columns))
         self.process.send_signal(signal.SIGWINCH)
 
     def close(self) -> None:

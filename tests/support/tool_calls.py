@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,8 +21,6 @@ from agent_ls.environments.base import (
 from agent_ls.environments.errors import InputRefusedError, PathNotFoundError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools.base import Prepared, ShellLimits, Tool, ToolContext, ToolError, ToolOutput
-
-RunCommand = Callable[[str, CommandOptions, OutputSink | None], Awaitable[ExecResult]]
 
 
 @dataclass

@@ -7,12 +7,11 @@ the expected values: `answer` and the part of it that the next request sends `ba
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.catalog import capabilities_lookup
 from agent_ls.llm.errors import LlmError, ProviderError
 from agent_ls.llm.messages import (
@@ -31,7 +30,6 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.providers.base import Codec
 from agent_ls.llm.providers.openai_chat import ChatCodec
 from agent_ls.llm.requests import Request, Response, ToolDefinition, Usage
-from agent_ls.llm.stream import StreamEvent
 from tests.support.codec_runs import ANTHROPIC, CHAT, GEMINI, OPENAI, body_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden" / "wire"
@@ -73,13 +71,6 @@ def golden() -> list[Golden]:
         Golden(path.parent.name, path.stem, json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
         for path in paths
     ]
-
-
-def folded(events: Iterable[StreamEvent], provider: str) -> Response:
-    accumulator = Accumulator(provider)
-    for event in events:
-        accumulator.feed(event)
-    return accumulator.response()
 
 
 def answer(response: Response) -> dict[str, Any]:
