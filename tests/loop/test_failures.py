@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+
 import pytest
+from anyio.lowlevel import checkpoint
 
 from agent_ls.llm import errors
+from agent_ls.llm.requests import FinishReason, Request, Usage
+from agent_ls.llm.stream import StreamEvent, StreamFinish
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events.types import AssistantTextEnd, Error, ProcessingEnd, Retry, SessionEnd, Warning
 from agent_ls.loop.turns import AssistantTurn
 from tests.support.fake_provider import (
     BreakOff,
-    BrokenProvider,
     FakeProvider,
     Gate,
     error,
@@ -146,6 +150,17 @@ async def test_a_missing_key_is_an_error_with_a_hint_and_the_session_continues()
         await b.say("again")
     assert b.recorder.of(Error) == [Error("No key for fake.", "configuration", "Set FAKE_API_KEY.")]
     assert [event.reason for event in b.recorder.of(ProcessingEnd)] == ["error", "completed"]
+
+
+class BrokenProvider(FakeProvider):
+    """Raises an exception that adapters must not raise."""
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        self.requests.append(request)
+        await checkpoint()
+        if len(self.requests) == 1:
+            raise ZeroDivisionError("a bug in the adapter")
+        yield StreamFinish(FinishReason("stop"), Usage(), {})
 
 
 @pytest.mark.req("R5")

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tests.neovim import completed_messages
 from tests.support import wire_schema
 
 DEADLINE_S = 30.0
@@ -120,7 +121,7 @@ class StandIn:
 
     def tell(self, event: Json) -> None:
         """Send an event that is not recorded, or was recorded before."""
-        event = wire_schema.completed_event({"timestamp": "2026-01-02T03:04:05.678Z", **event})
+        event = completed_messages.completed_event({"timestamp": "2026-01-02T03:04:05.678Z", **event})
         self._note(event["kind"], wire_schema.misfit_of_event(event))
         if event["kind"] == "client_request":
             what, params = event["data"]["what"], event["data"]["params"]
@@ -142,7 +143,7 @@ class StandIn:
             "turnId": turn_id,
             "data": data or {},
         }
-        event = wire_schema.completed_event(event)
+        event = completed_messages.completed_event(event)
         self._note(kind, wire_schema.misfit_of_event(event))
         session.events.append(event)
         return event
@@ -275,7 +276,7 @@ class StandIn:
         answer = getattr(self, "_on_" + method.replace("/", "_").replace("$", ""), None)
         result = self.replies[method] if method in self.replies else answer(params) if answer else None
         if result is not None and method.startswith(OURS):
-            result = wire_schema.completed_side("methods", method, "result", result)
+            result = completed_messages.completed_side("methods", method, "result", result)
             self._note(method, wire_schema.misfit_of("methods", method, "result", result))
         return {"result": result}
 

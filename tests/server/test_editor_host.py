@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -17,6 +17,7 @@ import pytest
 from agent_ls.environments.base import Attribution
 from agent_ls.environments.editor_host import EditorHost, LineEdit, OpenDocument
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
+from agent_ls.notebook.cell_alignment import EditorCell
 from agent_ls.server.editor.host import MAX_DOCUMENT_CHARS, LspEditorHost
 from tests.support.lying_editor import (
     EGLOT,
@@ -24,7 +25,6 @@ from tests.support.lying_editor import (
     NEOVIM,
     UNCHECKED,
     VSCODE,
-    FakeListener,
     LyingEditor,
     Manners,
     VirtualTime,
@@ -52,6 +52,41 @@ class NoActions:
         return False
 
     def runs_in(self, terminal_id: str, call_id: str) -> None: ...
+
+
+@dataclass
+class FakeListener:
+    """A DocumentListener that records its calls and checks that they are consistent."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    told: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def document_opened(self, path: str, text: str) -> None:
+        self.texts[path] = text
+
+    def document_closed(self, path: str) -> None:
+        del self.texts[path]
+
+    def document_saved(self, path: str, text: str, *, is_asked: bool = False) -> None:
+        assert text == self.texts[path]
+
+    def notebook_saved(self, path: str, cells: Sequence[EditorCell]) -> None:
+        raise AssertionError("it has none")
+
+    def user_edit(self, path: str, text: str) -> None:
+        self.told.append(("user", self.texts[path], text))
+        self.texts[path] = text
+
+    def agent_edit(self, path: str, before: str | None, after: str | None, attribution: Attribution) -> None:
+        assert before == self.texts[path], "the ledger would not know where the edit was made"
+        assert before is not None and after is not None
+        self.told.append(("agent", before, after))
+        self.texts[path] = after
+
+    def undo_applied(self, path: str, before: str, after: str) -> None:
+        assert before == self.texts[path]
+        self.told.append(("undo", before, after))
+        self.texts[path] = after
 
 
 class HostRig:

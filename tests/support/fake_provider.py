@@ -197,14 +197,3 @@ def problem_of(messages: Sequence[Message]) -> str:
         if not message.parts:
             return f"message {number} is empty"
     return f"no results for {waiting}" if waiting else ""
-
-
-class BrokenProvider(FakeProvider):
-    """Raises an exception that adapters must not raise."""
-
-    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        self.requests.append(request)
-        await checkpoint()
-        if len(self.requests) == 1:
-            raise ZeroDivisionError("a fault of ours")
-        yield StreamFinish(FinishReason("stop"), Usage(), {})

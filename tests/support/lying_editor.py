@@ -10,15 +10,13 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import anyio
 from anyio.lowlevel import checkpoint
 from lsprotocol import types as lsp
 
-from agent_ls.environments.base import Attribution
-from agent_ls.notebook.cell_alignment import EditorCell
 from agent_ls.server.editor.host import Sleep
 from agent_ls.server.lsp.documents import SyncedDocument
 from agent_ls.server.server import AgentServer
@@ -234,38 +232,3 @@ class LyingEditor:
                 "params": {"textDocument": document, "contentChanges": changes},
             }
         )
-
-
-@dataclass
-class FakeListener:
-    """A DocumentListener that records its calls and checks that they are consistent."""
-
-    texts: dict[str, str] = field(default_factory=dict)
-    told: list[tuple[str, str, str]] = field(default_factory=list)
-
-    def document_opened(self, path: str, text: str) -> None:
-        self.texts[path] = text
-
-    def document_closed(self, path: str) -> None:
-        del self.texts[path]
-
-    def document_saved(self, path: str, text: str, *, is_asked: bool = False) -> None:
-        assert text == self.texts[path]
-
-    def notebook_saved(self, path: str, cells: Sequence[EditorCell]) -> None:
-        raise AssertionError("it has none")
-
-    def user_edit(self, path: str, text: str) -> None:
-        self.told.append(("user", self.texts[path], text))
-        self.texts[path] = text
-
-    def agent_edit(self, path: str, before: str | None, after: str | None, attribution: Attribution) -> None:
-        assert before == self.texts[path], "the ledger would not know where the edit was made"
-        assert before is not None and after is not None
-        self.told.append(("agent", before, after))
-        self.texts[path] = after
-
-    def undo_applied(self, path: str, before: str, after: str) -> None:
-        assert before == self.texts[path]
-        self.told.append(("undo", before, after))
-        self.texts[path] = after
