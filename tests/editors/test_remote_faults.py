@@ -115,17 +115,17 @@ async def test_a_container_that_is_killed_in_the_middle_of_a_commit_is_reported(
     def stop(connection: FarConnection) -> None:
         subprocess.run(["podman", "kill", name], env=environ, check=True, capture_output=True)
 
-    outcome = await far_kills.kill_in_the_middle(
+    error = await far_kills.kill_in_the_middle(
         environment, random.Random(0), stop, lambda: environment.commit(writes, Attribution())
     )
     for write in writes:
         found = tmp_path / write.path
         assert not found.exists() or found.read_bytes() == write.content
-    if outcome.error is None:
+    if error is None:
         assert all((tmp_path / write.path).exists() for write in writes)
     else:
-        assert f"podman:{name}" in str(outcome.error)
-        assert "Not known whether they were written" in str(outcome.error)
+        assert f"podman:{name}" in str(error)
+        assert "Not known whether they were written" in str(error)
     await host.close()
 
 

@@ -6,8 +6,7 @@ import os
 import random
 import re
 import signal
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import anyio
@@ -16,10 +15,10 @@ from agent_ls.environments.base import Attribution, CommandOptions, FileWrite
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.environments.far.connection import FarConnection
 from agent_ls.environments.far.environment import FarEnvironment
+from tests.support.processes import eventually, new_token, processes_with
 
 LIMIT_S = 120
 MAX_DELAY_S = 0.06
-TAG = "AGENT_LS_TEST_STORY"
 
 Kill = Callable[[FarConnection], None]
 
@@ -49,34 +48,28 @@ def _signal(pid: int, number: signal.Signals) -> None:
         return
 
 
-@dataclass
-class Outcome:
-    """The outcome of a scenario. `error` is the exception that the caller got; None: success."""
-
-    error: EnvironmentLostError | None = None
-
-
 async def kill_in_the_middle(
-    environment: FarEnvironment, chance: random.Random, kill: Kill, act: Callable[[], object]
-) -> Outcome:
-    """Run `act` and kill after a random time, which may also be before its begin or after its end."""
-    outcome = Outcome()
+    environment: FarEnvironment, chance: random.Random, kill: Kill, act: Callable[[], Awaitable[object]]
+) -> EnvironmentLostError | None:
+    """Run `act` and kill after a random time, also before its start or after its end. Returns the error of `act`."""
+    raised: EnvironmentLostError | None = None
     await environment.file_exists("settled")  # connected
     connection = environment.host.current()
     assert connection, "it has just answered"
 
     async def run() -> None:
+        nonlocal raised
         try:
-            await act()  # type: ignore[misc]  # an async function
+            await act()
         except EnvironmentLostError as error:
-            outcome.error = error
+            raised = error
 
     with anyio.fail_after(LIMIT_S):
         async with anyio.create_task_group() as group:
             group.start_soon(run)
             await anyio.sleep(chance.uniform(0, MAX_DELAY_S))
             kill(connection)
-    return outcome
+    return raised
 
 
 async def story_of_an_edit(
@@ -92,18 +85,18 @@ async def story_of_an_edit(
             path.write_bytes(base)
         is_deletion = base is not None and chance.random() < 0.25
         writes.append(FileWrite(str(path), None if is_deletion else chance.randbytes(size), base))
-    outcome = await kill_in_the_middle(
+    error = await kill_in_the_middle(
         environment, chance, kill, lambda: environment.commit(writes, Attribution())
     )
     await _settled(environment, folder)
     now = {write.path: _content(write.path) for write in writes}
     torn = [it.path for it in writes if now[it.path] not in (it.content, it.base)]
     assert not torn, f"torn: {torn}"
-    if outcome.error is None:
+    if error is None:
         wrong = [it.path for it in writes if now[it.path] != it.content]
         assert not wrong, f"reported as written, but they are not: {wrong}"
         return "written"
-    said = str(outcome.error)
+    said = str(error)
     for label, expected in (("Written", "content"), ("Not written", "base")):
         for name in _named(said, label):
             write = next(it for it in writes if it.path == name)
@@ -115,9 +108,9 @@ async def story_of_a_command(
     environment: FarEnvironment, folder: Path, chance: random.Random, kill: Kill
 ) -> str:
     """Run a command that leaves a daemon, in the foreground or the background."""
-    tag = f"{chance.getrandbits(64):x}"
+    token = new_token()
     command = "setsid sleep 1000 & (trap '' TERM; sleep 1000) & echo begun; sleep 1000"
-    options = CommandOptions(timeout_ms=LIMIT_S * 1000, env_vars={TAG: tag})
+    options = CommandOptions(timeout_ms=LIMIT_S * 1000, env_vars={"AGENT_LS_TEST_TOKEN": token})
     is_background = chance.random() < 0.4
 
     async def act() -> None:
@@ -127,12 +120,10 @@ async def story_of_a_command(
         else:
             await environment.exec_command(command, options)
 
-    outcome = await kill_in_the_middle(environment, chance, kill, act)
-    assert outcome.error is not None, "the command runs for longer than the connection"
+    error = await kill_in_the_middle(environment, chance, kill, act)
+    assert error is not None, "the command runs for longer than the connection"
     await _settled(environment, folder)
-    with anyio.fail_after(LIMIT_S):
-        while _tagged(tag):  # noqa: ASYNC110  # they are not ours, and nobody tells when they end
-            await anyio.sleep(0.02)
+    await eventually(lambda: not processes_with(token))
     return "ended"
 
 
@@ -153,17 +144,3 @@ def _content(path: str) -> bytes | None:
 def _named(said: str, label: str) -> Sequence[str]:
     found = re.search(rf"(?:^|[.] ){label}: ([^ ,]+(?:, [^ ,]+)*)[.]", said)
     return found[1].split(", ") if found else ()
-
-
-def _tagged(tag: str) -> list[int]:
-    """Return the processes with this variable in their environment."""
-    wanted, found = f"{TAG}={tag}".encode(), []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                variables = (entry / "environ").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if wanted in variables:
-                found.append(int(entry.name))
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import TypeVar, get_args
 
 from agent_ls.environments.errors import NoAnswerError
 from agent_ls.environments.language_host import (
@@ -18,12 +18,13 @@ from agent_ls.environments.language_host import (
     Symbol,
 )
 
+T = TypeVar("T")
 ALL: frozenset[LanguageQuery] = frozenset(get_args(LanguageQuery))
 
 
 @dataclass
 class KnownCode:
-    """Answers of None are never sent. `renames` are called in turn; the last one is repeated."""
+    """A query with the answer None gets an error. `renames` are called in turn; the last one is repeated."""
 
     places: Sequence[FoundLocation] | None = ()
     symbols: Sequence[Symbol] | None = ()
@@ -49,26 +50,22 @@ class KnownCode:
         return self._symbols(query)
 
     async def rename(self, spot: SourcePosition, new_name: str) -> Sequence[FileChanges]:
-        self.asked.append((spot, new_name))
-        if not self.renames:
-            raise NoAnswerError("The editor's language tools could not answer: no answer within 15 s.")
-        rename = self.renames.pop(0) if len(self.renames) > 1 else self.renames[0]
+        rename = self._recorded((spot, new_name), self.renames[0] if self.renames else None)
+        if len(self.renames) > 1:
+            del self.renames[0]
         return rename()
 
     async def problems(self, path: str) -> Sequence[FileProblems]:
-        self.asked.append(path)
-        if self.files is None:
-            raise NoAnswerError("The editor's language tools could not answer: gone.")
-        return self.files
+        return self._recorded(path, self.files)
 
     def _found(self, spot: SourcePosition) -> FoundLocations:
-        self.asked.append(spot)
-        if self.places is None:
-            raise NoAnswerError("The editor's language tools could not answer: no answer within 15 s.")
-        return FoundLocations(tuple(self.places), self.is_cut)
+        return FoundLocations(tuple(self._recorded(spot, self.places)), self.is_cut)
 
     def _symbols(self, asked: str) -> FoundSymbols:
+        return FoundSymbols(tuple(self._recorded(asked, self.symbols)), self.is_cut)
+
+    def _recorded(self, asked: object, answer: T | None) -> T:
         self.asked.append(asked)
-        if self.symbols is None:
+        if answer is None:
             raise NoAnswerError("The editor's language tools could not answer: no answer within 15 s.")
-        return FoundSymbols(tuple(self.symbols), self.is_cut)
+        return answer

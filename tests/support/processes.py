@@ -48,12 +48,16 @@ def _read(folder: Path) -> tuple[bytes, bytes, str]:
     while True:
         command_line = (folder / "cmdline").read_bytes()
         environment = (folder / "environ").read_bytes()
-        state, parent = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+        state, parent = _state_and_parent(folder)
         is_whole = bool(command_line and environment) or state in "ZX" or KERNEL in (parent, folder.name)
         looks += 1
         if is_whole or looks == (LOOKS if command_line or environment else LOOKS_AT_NONE):
             return command_line, environment, state
         time.sleep(0.001)
+
+
+def _state_and_parent(folder: Path) -> list[str]:
+    return (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
 
 
 def zombies_of_ours() -> set[int]:
@@ -63,7 +67,7 @@ def zombies_of_ours() -> set[int]:
         if not folder.name.isdigit():
             continue
         try:
-            state, parent = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+            state, parent = _state_and_parent(folder)
         except OSError:
             continue
         if state == "Z" and int(parent) == os.getpid():
@@ -74,10 +78,9 @@ def zombies_of_ours() -> set[int]:
 def is_running(pid: int) -> bool:
     """Return whether a process is alive; a zombie is not."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+        return _state_and_parent(Path(f"/proc/{pid}"))[0] not in "ZX"
     except OSError:
         return False
-    return state not in "ZX"
 
 
 async def eventually(condition: Callable[[], bool]) -> None:
