@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.forking import forked_programs
-from tests.support.commands import REPOSITORY
+from tests.support import REPOSITORY
 from tests.support.processes import zombies_of_ours
 
 PROGRAM = "tests.forking.process_facts"

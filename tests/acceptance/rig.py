@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tests.support import commands
+from tests.support import REPOSITORY, commands
 from tests.support.loopback import AnthropicServer, LoopbackProvider, OpenAIResponsesServer, ToolCall
-from tests.support.nvim_driver import DEADLINE_S, POLL_S, REPOSITORY, Nvim
+from tests.support.nvim_driver import DEADLINE_S, POLL_S, Nvim
 from tests.support.processes import is_running
 
 PLUGIN = REPOSITORY / "editors/nvim"

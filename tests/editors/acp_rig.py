@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.commands import REPOSITORY, command
+from tests.support import REPOSITORY
+from tests.support.commands import command
 from tests.support.loopback import Answer, Gate, Text, ToolCall
 
 CLIENTS = REPOSITORY.parent / "shared" / "real-editors" / "clients"

@@ -15,7 +15,7 @@ import pytest
 
 from agent_ls.panel.page import FOLDER
 from tests.editors.vscode_rig import PICTURES, RIG
-from tests.support.nvim_driver import REPOSITORY
+from tests.support import REPOSITORY
 from tests.support.panel import panel
 from tests.support.served import TASK, served
 

@@ -17,7 +17,7 @@ import pytest
 
 from agent_ls.environments.instruction_files import MAX_BYTES
 from tests.app.skills.folders import load
-from tests.support.commands import REPOSITORY
+from tests.support import REPOSITORY
 
 PROGRAMS = REPOSITORY / ".tools" / "skill-validators" / "bin"
 DOCS = REPOSITORY / "docs" / "skills.md"

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.support import REPOSITORY
 from tests.support.loopback import LoopbackProvider
-from tests.support.nvim_driver import REPOSITORY
 
 SCRIPTS = REPOSITORY / "tests/editors/vscode"
 PICTURES = REPOSITORY / "build/screenshots"

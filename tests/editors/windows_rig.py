@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.editors.vscode_rig import CACHE
-from tests.support.nvim_driver import REPOSITORY
+from tests.support import REPOSITORY
 
 RIG = Path(CACHE) / "windows"
 WINE = "/usr/lib/wine/wine64"

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.commands import REPOSITORY
+from tests.support import REPOSITORY
 
 RIG = REPOSITORY / ".tools" / "interop"
 PYTHON = RIG / "python" / "bin" / "python"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.interop.rig import HERE, NODE, RIG, needs_rig
-from tests.support.commands import REPOSITORY
+from tests.support import REPOSITORY
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 
 TYPESCRIPT = REPOSITORY / "vscode-extension" / "node_modules" / "typescript" / "bin" / "tsc"

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 import pytest
 
 from tests.neovim.stand_in_server import StandIn
-from tests.support.nvim_driver import REPOSITORY, Nvim, find_nvim
+from tests.support import REPOSITORY
+from tests.support.nvim_driver import Nvim, find_nvim
 
 PLUGIN = REPOSITORY / "editors/nvim"
 SAMPLE = REPOSITORY / "agent_ls/app/sample_project"

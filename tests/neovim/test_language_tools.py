@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.neovim.conftest import PLUGIN
+from tests.support import REPOSITORY
 from tests.support.loopback import Answer, AnthropicServer, Gate, ToolCall
-from tests.support.nvim_driver import REPOSITORY, Nvim
+from tests.support.nvim_driver import Nvim
 
 pytestmark = pytest.mark.req("T14", "H10")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.nvim_driver import REPOSITORY, find_nvim
+from tests.support import REPOSITORY
+from tests.support.nvim_driver import find_nvim
 
 SPECS = sorted((REPOSITORY / "editors/nvim/tests").glob("*_spec.lua"))
 RUNNER = REPOSITORY / "editors/nvim/tests/run.lua"

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.neovim.conftest import PLUGIN
+from tests.support import REPOSITORY
 from tests.support.commands import provider_variables
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.nvim_driver import REPOSITORY, Nvim
+from tests.support.nvim_driver import Nvim
 
 pytestmark = pytest.mark.req("H2", "H22")
 

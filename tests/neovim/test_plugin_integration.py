@@ -13,7 +13,8 @@ import pytest
 from tests.neovim.conftest import PLUGIN, Panel
 from tests.neovim.stand_in_server import StandIn
 from tests.neovim.test_plugin_review import change, hunk, reviewed, state
-from tests.support.nvim_driver import REPOSITORY, Nvim
+from tests.support import REPOSITORY
+from tests.support.nvim_driver import Nvim
 
 __all__ = ["reviewed"]
 

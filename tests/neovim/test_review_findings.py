@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.neovim.conftest import PLUGIN
+from tests.support import REPOSITORY
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
-from tests.support.nvim_driver import REPOSITORY, Nvim
+from tests.support.nvim_driver import Nvim
 
 pytestmark = pytest.mark.req("H2", "H10")
 

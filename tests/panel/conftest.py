@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
 from agent_ls.panel.page import PageMissingError, load_page
+from tests.support import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = [REPOSITORY / ".ci" / "npm", "vscode-extension", "run", "--silent", "panel"]
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from agent_ls.app.permissions.trust import TRUST_VARIABLE
+from tests.support import REPOSITORY
 from tests.support.loopback import LoopbackProvider
 
 DEADLINE_S = 60
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import anyio
 import anyio.abc
 
 from agent_ls.server.transport.framing import FrameParser, frame
-from tests.support import lsp_model, wire_schema
+from tests.support import REPOSITORY, lsp_model, wire_schema
 
 DEADLINE_S = float(os.environ.get("AGENT_LS_TESTS_DEADLINE_S", "30"))
 
@@ -301,7 +301,7 @@ async def server_process(
     command: tuple[str, ...] = SERVE, *, env: dict[str, str] | None = None, cwd: str | Path | None = None
 ) -> AsyncIterator[ServerProcess]:
     """Start a server and read its output; kill it at the end if it still runs."""
-    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(env or {})}
+    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY), **(env or {})}
     async with await anyio.open_process(command, env=environ, cwd=cwd) as process:
         server = ServerProcess(process)
         async with anyio.create_task_group() as tasks:

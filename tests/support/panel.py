@@ -20,6 +20,7 @@ import anyio.to_thread
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from tests.support import REPOSITORY
 from tests.support.editor import new_key
 from tests.support.framed_client import DEADLINE_S, ResponseError
 
@@ -150,7 +151,7 @@ async def panel(state: Path, folder: Path, **env: str) -> AsyncIterator[PanelPro
     command = (sys.executable, "-m", "agent_ls", "panel", "--no-open")
     environ = {
         **os.environ,
-        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONPATH": str(REPOSITORY),
         "AGENT_LS_STATE_DIR": str(state),
         **env,
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.app.sample import copy_sample_project
 from tests.docs.test_other_editors_page import recipe
-from tests.support.nvim_driver import REPOSITORY
+from tests.support import REPOSITORY
 
 TASK = "Please fix the discount."
 SETTINGS = {

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 from agent_ls.llm.catalog import capabilities_lookup
@@ -30,9 +29,10 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.providers.base import Codec
 from agent_ls.llm.providers.openai_chat import ChatCodec
 from agent_ls.llm.requests import Request, Response, ToolDefinition, Usage
+from tests.support import REPOSITORY
 from tests.support.codec_runs import ANTHROPIC, CHAT, GEMINI, OPENAI, body_of
 
-FOLDER = Path(__file__).resolve().parents[1] / "golden" / "wire"
+FOLDER = REPOSITORY / "tests" / "golden" / "wire"
 WIRES: Mapping[str, Codec] = {"anthropic": ANTHROPIC, "responses": OPENAI, "gemini": GEMINI, "chat": CHAT}
 
 

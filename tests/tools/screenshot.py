@@ -19,8 +19,8 @@ from typing import Any, TypeAlias
 from xml.sax.saxutils import escape
 
 from agent_ls.app.sample import copy_sample_project
-from tests.support import commands
-from tests.support.nvim_driver import REPOSITORY, Nvim
+from tests.support import REPOSITORY, commands
+from tests.support.nvim_driver import Nvim
 
 PICTURE = REPOSITORY / "docs/images/neovim.svg"
 RECORDING = REPOSITORY / "docs/images/neovim-demo.svg"
