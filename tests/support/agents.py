@@ -15,7 +15,7 @@ Script: TypeAlias = Iterable[Piece | Sequence[Piece]]
 
 
 class Cast:
-    """`agents` has a script for each subagent, selected by a word of its task; all other calls follow `main`."""
+    """A model adapter. `agents` has a script for each subagent, by a word of its task; other requests follow `main`."""
 
     name = "fake"
 

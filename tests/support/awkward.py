@@ -1,5 +1,6 @@
-"""Programs that are difficult to run in a terminal, with the result that the model must receive. Played in
-each editor.
+"""Commands that are difficult to run in a terminal, with a check of the result that the model must receive.
+
+The tests of each editor run all of them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ ENTER, END_OF_INPUT, INTERRUPT = "\r", "\x04", "\x03"
 
 @dataclass(frozen=True)
 class Program:
-    """`keys` are typed one after the other, each when the command waits for input."""
+    """A command. `keys` are typed one after the other, each when the command waits for input."""
 
     name: str
     command: str
@@ -73,10 +74,11 @@ CALLS: list[list[Any] | str] = [
     *([ToolCall("shell", {"command": program.command, "timeout_ms": 60_000})] for program in PROGRAMS),
     "All done.",
 ]
-"""Answers of a model that runs the programs one after the other."""
+"""The script of a model that runs the programs one after the other."""
 
 
 def is_reported(provider: AnthropicServer, at: int) -> bool:
+    """Return whether the model has received the result of the program with this index."""
     return len(provider.requests) > at + 1
 
 

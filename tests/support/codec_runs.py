@@ -48,8 +48,7 @@ def cut(data: bytes, sizes: Iterable[int]) -> list[bytes]:
 
 
 def cuttings(data: bytes, seed: str) -> Iterator[list[bytes]]:
-    """Return the ways in which `data` may arrive: with each of the three line endings, complete, byte by
-    byte, and in random chunks."""
+    """Yield `data` in chunks: with each of the three line endings, as one chunk, byte by byte, and in random chunks."""
     lines = data.replace(b"\r\n", b"\n")
     for ending in (b"\n", b"\r\n", b"\r"):
         wire = lines.replace(b"\n", ending)
@@ -69,7 +68,11 @@ def _random_chunks(wire: bytes, chance: random.Random) -> Iterator[bytes]:
 
 
 def events_of(codec: Codec, chunks: Sequence[bytes], request: Request | None = None) -> list[StreamEvent]:
-    """Return the events of a stream. Raises: LlmError: raised by the decoder, also StreamError at the end."""
+    """Return the events of a stream.
+
+    Raises:
+        LlmError: the decoder refuses the stream; StreamError if it is incomplete.
+    """
     frames, decoder = SseDecoder(), codec.stream_decoder(request or ask(), HEAD)
     events: list[StreamEvent] = []
     for chunk in chunks:

@@ -35,7 +35,7 @@ class Finished:
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
-    """Return a minimal environment: only PATH is taken from the machine."""
+    """Return a minimal environment in which every folder is trusted. Only PATH is that of the machine."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
@@ -51,7 +51,7 @@ PREFIXES = {
     "AnthropicServer": "ANTHROPIC",
     "OpenAIResponsesServer": "OPENAI",
     "GeminiServer": "GEMINI",
-    "ChatServer": "DEEPSEEK",  # a service that has a default model
+    "ChatServer": "DEEPSEEK",  # one of the services with this wire that has a default model
 }
 
 

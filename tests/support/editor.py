@@ -25,7 +25,7 @@ def text_input(text: str) -> list[dict[str, str]]:
 
 
 class Editor:
-    """`name` is one of the capability sets. Documents are synced from `open` on; saving writes the file."""
+    """`name` selects a capability set. Open documents are synced; saving writes the file."""
 
     def __init__(self, client: FramedClient, name: str = "vscode") -> None:
         self.client = client
@@ -104,7 +104,7 @@ class Editor:
         if operation["kind"] == "rename":
             await self.open(Path(from_lsp.maybe_path(operation["newUri"]) or ""), document.source)
 
-    # -- what the server asks for
+    # -- requests of the server
 
     async def do_as_asked(self) -> None:
         """Answer each client_request as a rich editor does, until cancelled."""
@@ -153,7 +153,7 @@ class Editor:
         return result
 
     async def approve_all(self, *, unless: Callable[[dict[str, Any]], bool] = lambda event: False) -> None:
-        """Allow each approval when it arrives, until cancelled, except those that `unless` names."""
+        """Allow each requested approval, until cancelled, except those for which `unless` returns True."""
 
         async def answer(event: dict[str, Any]) -> None:
             if not unless(event["params"]):

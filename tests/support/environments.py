@@ -1,4 +1,4 @@
-"""Every implementation of ExecutionEnvironment, for the contract suite. A new implementation is one more entry."""
+"""Factories of all implementations of ExecutionEnvironment, for the contract suite. Add new ones to FACTORIES."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from agent_ls.testing.environment_factory import EnvironmentFactory, write_files
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.sandboxes import make_sandbox
 
-SHORT_GRACE_MS = 100  # for tests that do not depend on the two seconds
+SHORT_GRACE_MS = 100  # instead of the default of two seconds, for tests that do not depend on it
 
 
 def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = None) -> LocalEnvironment:
@@ -55,13 +55,14 @@ def far(folder: Path, files: Mapping[str, str | bytes]) -> FarEnvironment:
 
 
 def mapped(folder: Path, files: Mapping[str, str | bytes]) -> MappedEnvironment:
-    """The folder has another name there, and does not exist here."""
+    """Return a far environment whose folder has another path at the far end, and does not exist on this side."""
     there = folder.with_name("there")
     names = PathMap(((str(folder), str(there)),))
     return MappedEnvironment(far(there, files), str(folder), names)
 
 
 def canonical(folder: Path, files: Mapping[str, str | bytes]) -> CanonicalPaths:
+    """Return an environment that accepts paths of the far end, and converts them to those of the editor."""
     return CanonicalPaths(
         far(folder, files), str(folder), PathMap(((str(folder), str(folder.with_name("there"))),))
     )

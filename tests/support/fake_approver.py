@@ -13,7 +13,7 @@ from agent_ls.loop.events.types import ApprovalRequested
 class FakeApprover:
     """Returns `decisions` in order, then always `otherwise`. `on_ask` is called before each decision.
 
-    `free`: effects need no approval; without it no call starts early.
+    `free`: no effect needs an approval, so calls can start while the model streams.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A clock that only a test advances; it records the requested sleeps."""
+"""A clock that the test advances. It records the requested sleeps."""
 
 from __future__ import annotations
 

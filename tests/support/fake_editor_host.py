@@ -1,4 +1,4 @@
-"""An EditorHost in a dict: an honest editor whose user types when a test says so."""
+"""An EditorHost over documents in memory, with a user who types when the test requests it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Edit:
 
 
 class FakeEditorHost:
-    """`typing` has, by path, the user's actions right before an edit is applied, one for each attempt.
+    """`typing` has by path what the user types right before an edit is applied, one function for each attempt.
 
-    `refusals` and `blocks` are reasons by path. `on_disk`: the editor saves after each edit and reloads or closes
-    what changed on disk.
+    `refusals` and `blocks` are reasons by path. `on_disk`: the editor saves after each edit, reloads files that
+    changed on disk, and closes deleted ones.
     """
 
     def __init__(self, texts: Mapping[str, str] | None = None, *, on_disk: bool = False) -> None:

@@ -36,7 +36,7 @@ from agent_ls.llm.stream import (
 
 
 class Gate:
-    """A point in the stream at which the provider waits for the test. The test waits for `reached`."""
+    """A point in the stream at which the provider waits until the test opens it. `reached` is set at that point."""
 
     def __init__(self) -> None:
         self.reached = anyio.Event()
@@ -52,7 +52,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Say:
-    """A text whose `pieces` are streamed one by one; at a gate the stream waits."""
+    """A text. Its `pieces` are streamed one by one; at a gate the stream waits."""
 
     pieces: tuple[str | Gate, ...]
 
@@ -76,7 +76,7 @@ class Fail:
 
 @dataclass(frozen=True)
 class End:
-    """The end of an answer; without it the answer ends as usual for a provider."""
+    """The end of an answer. The default is "stop", or "tool_calls" after calls."""
 
     kind: FinishKind
     usage: Usage = field(default_factory=lambda: Usage(10, 5))

@@ -36,7 +36,7 @@ def kill_far_end(connection: FarConnection) -> None:
 
 
 def kill_parent_of_far_end(connection: FarConnection) -> None:
-    """Over ssh: the server's process of this connection."""
+    """Kill the parent of the far end, which over ssh is the server's process of this connection."""
     stat = Path(f"/proc/{connection.pid}/stat").read_text().rpartition(")")[2].split()
     _signal(int(stat[1]), signal.SIGKILL)
 
@@ -75,7 +75,7 @@ async def kill_in_the_middle(
 async def story_of_an_edit(
     environment: FarEnvironment, folder: Path, chance: random.Random, kill: Kill
 ) -> str:
-    """Commit one to four files. Returns what happened, for a count of how often."""
+    """Kill during a commit of one to four files. Return "written" or "reported", which tests count."""
     size = chance.choice((10, 5_000, 2_000_000))
     writes: list[FileWrite] = []
     for number in range(chance.randint(1, 4)):
@@ -107,7 +107,7 @@ async def story_of_an_edit(
 async def story_of_a_command(
     environment: FarEnvironment, folder: Path, chance: random.Random, kill: Kill
 ) -> str:
-    """Run a command that leaves a daemon, in the foreground or the background."""
+    """Kill during a foreground or background command that starts a daemon. Return "ended"."""
     token = new_token()
     command = "setsid sleep 1000 & (trap '' TERM; sleep 1000) & echo begun; sleep 1000"
     options = CommandOptions(timeout_ms=LIMIT_S * 1000, env_vars={"AGENT_LS_TEST_TOKEN": token})

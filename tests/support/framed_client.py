@@ -79,7 +79,7 @@ Handler = Callable[[Any], Awaitable[Any]]
 
 
 class FramedClient:
-    """`received` is every message in order. Requests of the server are answered by `handlers`, else refused.
+    """`received` has every message in order. `handlers` answer requests of the server; others are refused.
 
     A received message that does not match the protocol's schema fails the test.
     """
@@ -164,9 +164,9 @@ class FramedClient:
                         return message
                 seen = len(self.received)
                 if self.ended.is_set():
-                    raise HungUpError(f"the server hung up; received: {self.received[-20:]}")
+                    raise HungUpError(f"the server closed the connection; received: {self.received[-20:]}")
                 await changed.wait()
-        raise AssertionError(f"the message did not come; received: {self.received[-20:]}")
+        raise AssertionError(f"the message did not arrive; received: {self.received[-20:]}")
 
     async def with_each(
         self, fits: Callable[[dict[str, Any]], bool], work: Callable[[dict[str, Any]], Awaitable[object]]

@@ -1,4 +1,4 @@
-"""A LanguageHost with given answers; it records the requests."""
+"""A LanguageHost that returns given answers and records the requests."""
 
 from __future__ import annotations
 

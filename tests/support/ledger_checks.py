@@ -1,4 +1,4 @@
-"""Invariants of every ledger after any history, checked without the ledger's own code."""
+"""Check the invariants that a ledger has after every change, without using its own code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_ls.text import split_lines
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The call that made a change."""
+    """The tool call that made a change."""
 
     call_id: str
     session_id: str = "s1"

@@ -1,4 +1,4 @@
-"""Decisions on whole hunks, as most tests make them."""
+"""Accept or revert whole hunks of a ledger in one call."""
 
 from __future__ import annotations
 

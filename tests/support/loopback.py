@@ -1,4 +1,4 @@
-"""Real HTTP servers on 127.0.0.1 that speak each provider's wire, play a script, and refuse bad history.
+"""HTTP servers on 127.0.0.1 with the API of each provider. They answer from a script and refuse invalid requests.
 
     with AnthropicServer([[Text("I look."), ToolCall("read_file", {"path": "a.py"})], "Done."]) as server:
         ...  # point ANTHROPIC_BASE_URL (or ProviderSettings.base_url) at server.base_url, any key will do
@@ -9,12 +9,12 @@ needs nothing but the standard library. The script is a list with one answer for
 from the request's body to its answer. An answer is a list of parts (`Text`, `Reasoning`, `ToolCall`, ...; see
 loopback_script.py), a string (one text), a `Reply` (parts with a stop reason, usage, headers), an `ErrorReply`, or
 `DropConnection()`. Among the parts, a `Gate` holds the stream until the test opens it, and `CutStream`,
-`DropConnection` and `MidStreamError` end it badly. Requests decide by their `stream` key how they are answered.
+`DropConnection` and `MidStreamError` end it with a fault. The answer is streamed if the request has `stream`.
 
-Every request is recorded (`server.requests`: body, headers, and `disconnected`, set when the client left before the
-answer was whole) and checked as the real service would: roles, empty texts, a result directly after each call, known
-ids, reasoning unchanged and with its follower, required and unknown keys. A bad one is answered with the service's
-400, consumes no answer of the script, and makes the `with` block fail at its end (`allow_violations=True` does not).
+Every request is recorded (`server.requests`: body, headers, and `disconnected`, set if the client disconnects during
+the answer) and checked as the real service does: roles, empty texts, a result directly after each call, known
+ids, reasoning unchanged and with the item after it, required and unknown keys. An invalid request gets the service's
+400, consumes no answer of the script, and makes the `with` block fail at its end, unless `allow_violations` is set.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ __all__ = [
 
 
 class Wire(Protocol):
-    """One provider's format. `check` raises Violation; `steps` are the frames of a stream and what to do between."""
+    """One provider's format. `check` raises Violation; `steps` yields the frames of a stream, and actions."""
 
     @property
     def name(self) -> str: ...
@@ -94,7 +94,7 @@ class Recorded:
 
 
 class _Reader(asyncio.StreamReader):
-    """Detects at once that the client has disconnected, even while nobody reads."""
+    """A reader that detects at once that the client has disconnected, even if no read is pending."""
 
     def __init__(self) -> None:
         super().__init__(limit=2**26)
@@ -110,7 +110,7 @@ class _Reader(asyncio.StreamReader):
 
 
 class LoopbackProvider:
-    """A server for one wire. `key` "" takes any key; `models` None takes any model, else others are a 404.
+    """A server for one wire. `key` "" accepts any key. `models` None accepts any model; otherwise others are a 404.
 
     `chunk_bytes` cuts the stream into writes of that size (0: a write per frame).
     """
@@ -128,7 +128,7 @@ class LoopbackProvider:
         self.requests: list[Recorded] = []
         self.violations: list[str] = []
         self.listed: Json | None = None
-        """The answer to a GET request, such as that for the list of models; None: 404."""
+        """The answer to a GET request, for example for the list of models; None: 404."""
         self._wire = wire
         self._script = script
         self._played = 0
@@ -146,14 +146,14 @@ class LoopbackProvider:
 
     @property
     def base_url(self) -> str:
-        """The address in the form of the provider's variable."""
+        """Return the URL in the form that the provider's environment variable has."""
         return f"http://127.0.0.1:{self._port}{self._wire.base_path}"
 
     def wait_for_requests(self, count: int) -> None:
-        """Blocks until `count` requests have come in."""
+        """Block until `count` requests have been received."""
         with self._changed:
-            came = self._changed.wait_for(lambda: len(self.requests) >= count, DEADLINE_S)
-        assert came, f"{len(self.requests)} of {count} requests came"
+            are_received = self._changed.wait_for(lambda: len(self.requests) >= count, DEADLINE_S)
+        assert are_received, f"{len(self.requests)} of {count} requests were received"
 
     def __enter__(self) -> Self:
         self._thread = threading.Thread(
@@ -198,7 +198,7 @@ class LoopbackProvider:
             while await self._exchange(reader, writer):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the client left, or the test is over
+            pass  # the client disconnected, or the test has ended
         except Exception as error:
             self.violations.append(f"the loopback server itself failed: {error!r}")
         finally:
@@ -217,7 +217,7 @@ class LoopbackProvider:
         leaving = asyncio.ensure_future(reader.gone.wait())
         try:
             await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            # A client that leaves in the middle of a write is seen by the write first.
+            # If the client disconnects during a write, the write fails first.
             if answering.done() and not isinstance(answering.exception(), ConnectionError):
                 return answering.result()
             request.disconnected.set()
@@ -266,7 +266,7 @@ class LoopbackProvider:
         if not key or (self._key and key != self._key):
             raise Violation("invalid key", status=401)
         if not isinstance(request.body, dict):
-            raise Violation("the body is no JSON object")
+            raise Violation("the body is not a JSON object")
         if isinstance(self._wire, GeminiWire):
             request.body = self._wire.route(request.path, request.body) or request.body
         if not (request.path == self._wire.path or ("model" in request.body and self._wire.name == "gemini")):
@@ -352,7 +352,7 @@ class GeminiServer(LoopbackProvider):
 
 
 class ChatServer(LoopbackProvider):
-    """Chat Completions at `POST /v1/chat/completions`; `tools` False: its model cannot call tools."""
+    """Chat Completions at `POST /v1/chat/completions`; `tools` False: its model does not support tools."""
 
     def __init__(self, script: Script, *, tools: bool = True, **options: Any) -> None:
         super().__init__(ChatWire(tools=tools), script, **options)

@@ -29,9 +29,9 @@ ABSENT_OR_NULL = {"active_parameter", "root_path", "workspace_folders"}
 
 
 def error_in_message(message: Mapping[str, Any], method: str) -> str:
-    """Return the first fault of a message, "" if there is none.
+    """Return the first error of a message, "" if it is valid.
 
-    `method`: that of the request which this message answers; "" for a request or notification.
+    `method`: the method of the request that this message answers; "" for a request or notification.
     """
     if "method" not in message:
         return _error_in_answer(message, method)
@@ -63,7 +63,7 @@ def _error_in_answer(message: Mapping[str, Any], method: str) -> str:
 
 
 def _error_in_progress(method: str, params: Any) -> str:
-    """Check the value of a progress of work; the specification's type for it is any value."""
+    """Check the value of a $/progress message, which the meta model types as any value."""
     value = params.get("value") if method == "$/progress" else None
     if not isinstance(value, dict) or value.get("kind") not in PROGRESS:
         return ""

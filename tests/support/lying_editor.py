@@ -1,8 +1,6 @@
-"""An editor in this process that behaves like real ones: it types, delays, drops stale edits, and reports
-false results.
+"""A simulated editor in this process. As real ones do, it types, delays, drops stale edits and reports false results.
 
-It calls an AgentProtocol directly and keeps the order of a pipe in both directions. `text` is the true text,
-which its user sees.
+It calls an AgentProtocol directly; messages keep their order in both directions, as on a pipe.
 """
 
 from __future__ import annotations
@@ -29,11 +27,11 @@ Stale = Literal["refuse", "lie", "error", "apply anyway"]
 
 @dataclass(frozen=True)
 class Manners:
-    """Behaviour of the editor. `stale`: its treatment of an edit for an old version. `tells_first`: it sends
-    didChange before the answer.
+    """Behaviour of the editor.
 
-    `debounce_s`: changes are sent together, this long after the first. `answers` False: it never answers.
-    `counts` False: all versions of the text have the same number.
+    `stale`: its treatment of an edit for an old version. `tells_first`: it sends didChange before the answer.
+    `debounce_s`: it collects changes for this time and sends them together. `answers` False: it never answers an edit.
+    `counts` False: it does not increment the version of the document.
     """
 
     client: str = "vscode"
@@ -52,7 +50,7 @@ UNCHECKED = Manners(stale="apply anyway", debounce_s=0.05)
 
 
 class VirtualTime:
-    """Advances only when nothing else can run; so a run is fast and always the same."""
+    """A clock that advances when no task can run, so that a run is fast and repeatable."""
 
     def __init__(self) -> None:
         self._now_s = 0.0
@@ -67,7 +65,7 @@ class VirtualTime:
 
     async def run(self) -> None:
         while True:
-            for _ in range(20):  # more turns of the loop than any chain of wake-ups here takes
+            for _ in range(20):  # more iterations of the event loop than any chain of wake-ups here needs
                 await checkpoint()
             if self._sleepers:
                 self._now_s, _, woken = heapq.heappop(self._sleepers)
@@ -85,7 +83,7 @@ class _Idle:
 
 
 class LyingEditor:
-    """One document. `uri` is synced once `open` was called. `sleep` is its time source."""
+    """An editor with one document, which is synced after `open`. `text` is the content that its user sees."""
 
     def __init__(
         self,
@@ -133,7 +131,7 @@ class LyingEditor:
         self._say({"method": "textDocument/didOpen", "params": {"textDocument": item}})
 
     def tell(self, *changes: Any) -> None:
-        """Send these changes, right or wrong; the text that the user sees stays the same."""
+        """Send these changes, which may be wrong, without changing `text`."""
         self.version += 1
         document = {"uri": self.uri, "version": self.version}
         params = {"textDocument": document, "contentChanges": changes}

@@ -37,7 +37,11 @@ def edit(**arguments: str) -> list[ToolCall]:
 
 
 class NotebookEditor:
-    """The client's state: its cells, and its behaviour when it is asked to change them."""
+    """An open notebook and its cells.
+
+    `error`: the answer to an edit request. `lies`: report an edit as done without making it. `types_behind`: the user
+    types this text into the first cell right after an edit.
+    """
 
     def __init__(self, editor: Editor, path: Path) -> None:
         self.editor = editor
@@ -84,12 +88,12 @@ class NotebookEditor:
         await self.editor.client.notify("notebookDocument/didClose", params)
 
     async def run(self, at: int) -> None:
-        """Report that the user has run a cell: outputs are not synced."""
+        """Report that the user has run a cell. Its outputs are not sent, because clients do not sync them."""
         told = self._told(self.cells[at]) | {"executionSummary": {"executionOrder": 7, "success": True}}
         await self._change({"data": [told]})
 
     async def save(self) -> None:
-        """Save the notebook in the editor's own layout."""
+        """Write the notebook in the editor's own JSON layout, and report the save."""
         cells = [
             {
                 "cell_type": next(kind for kind, name in LANGUAGES.items() if name == cell["language"]),

@@ -74,8 +74,7 @@ class Nvim:
         self.highlights: dict[int, dict[str, Any]] = {0: {}}
         self.default_colours = {"foreground": 0xE0E2EA, "background": 0x14161B}
         argv = [find_nvim(), "--headless", "--clean", "-n", "--listen", str(self.home / "rpc.sock")]
-        # Otherwise the first Python file waits a second or more while Neovim looks for a Python with its
-        # package.
+        # Otherwise opening the first Python file takes a second or more: Neovim searches a Python that has pynvim.
         argv += ["--cmd", "let g:loaded_python3_provider = 0"]
         if not hit_enter:
             argv += ["--cmd", "set messagesopt=wait:0,history:500"]
@@ -179,7 +178,7 @@ class Nvim:
         raise AssertionError(f"not on screen: {text!r}")
 
     def cells(self) -> list[list[tuple[str, dict[str, Any]]]]:
-        """Return the screen by rows: each cell's text ("" behind a wide one) and highlight, colours as 0xRRGGBB."""
+        """Return text and highlight of each cell, by rows. The text after a wide cell is ""; colours are 0xRRGGBB."""
         self._pump()
         return [
             [(text, self.highlights.get(number, {})) for text, number in zip(texts, numbers, strict=True)]
@@ -217,7 +216,7 @@ class Nvim:
         while True:
             message = self.nvim.next_message()
             if message is None:
-                raise EOFError("Neovim has gone")
+                raise EOFError("Neovim has ended")
             if message[1] == "driver_sync":
                 return
             self._take(message)

@@ -45,7 +45,7 @@ class PanelProcess:
         return f"http://127.0.0.1:{self.port}"
 
     async def get(self, path: str, **headers: str) -> Answer:
-        """Request a path as it is written, without following redirects. A `Host` replaces the usual one."""
+        """Request a path without normalising it or following redirects. A header `Host` replaces the usual one."""
 
         def request() -> Answer:
             connection = HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
@@ -105,7 +105,7 @@ class Page:
                     if fits(message):
                         return message
                 await changed.wait()
-        raise AssertionError(f"the message did not come; received: {self.received[-20:]}")
+        raise AssertionError(f"the message did not arrive; received: {self.received[-20:]}")
 
     async def event(self, kind: str, **fields: Any) -> Message:
         def fits(message: Message) -> bool:
@@ -126,7 +126,7 @@ class Page:
         return answer["result"]
 
     async def of(self, session: str, method: str, **params: Any) -> Any:
-        """Send a request that has a session id and a client key."""
+        """Send a request about a session with its id and a new client key."""
         return await self.request(
             f"agent/{method}", session, sessionId=session, clientKey=new_key(), **params
         )
@@ -166,7 +166,7 @@ async def panel(state: Path, folder: Path, **env: str) -> AsyncIterator[PanelPro
 
 
 async def _started(process: anyio.abc.Process) -> PanelProcess:
-    """Read the printed link."""
+    """Read the link that the process prints."""
     assert process.stdout
     printed = ""
     with anyio.fail_after(DEADLINE_S):

@@ -1,4 +1,4 @@
-"""Ask the system about processes: /proc is used instead of the code under test."""
+"""Find processes in /proc, independently of the code under test."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ LOOKS, LOOKS_AT_NONE = 20, 2000
 
 
 def _read(folder: Path) -> tuple[bytes, bytes, str]:
-    """Return command line, environment and state. Repeats if both are empty, because a process shows none during exec.
+    """Return command line, environment and state.
 
-    On a slow machine that takes a while. For some processes one of the two always stays empty.
+    Both texts are empty during exec, which may take long on a slow machine: then read again. For some processes one
+    of the two is always empty.
     """
     looks = 0
     while True:
@@ -86,12 +87,12 @@ def is_running(pid: int) -> bool:
 async def eventually(condition: Callable[[], bool]) -> None:
     """Poll a condition; fail after the deadline. Only for conditions without an event."""
     with anyio.fail_after(LIMIT_SECONDS):
-        while not condition():  # noqa: ASYNC110  # the system sends no event for it
+        while not condition():  # noqa: ASYNC110  # the system sends no event
             await anyio.sleep(POLL_SECONDS)
 
 
 class Fifo:
-    """A named pipe that both sides can open without waiting for the other."""
+    """A named pipe that each side can open without waiting for the other."""
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)

@@ -18,7 +18,7 @@ DEADLINE_S = 60.0
 
 
 class PseudoTerminal:
-    """`out` redirects standard output; without it all three streams are the terminal."""
+    """A command and its terminal. `out` redirects standard output; otherwise all three streams are the terminal."""
 
     def __init__(
         self, argv: Sequence[str], *, cwd: Path, environ: Mapping[str, str], out: IO[bytes] | None = None
@@ -55,7 +55,7 @@ class PseudoTerminal:
         os.write(self._ours, keys.encode())
 
     def until(self, text: str) -> str:
-        """Read until this text was printed since the last call; return the output up to its end."""
+        """Wait until the command prints this text; return the output since the last call up to the end of the text."""
         end = time.monotonic() + DEADLINE_S
         while text not in self.printed:
             assert self._read(end), f"not printed: {text!r}\n{self.printed}"
@@ -74,7 +74,7 @@ class PseudoTerminal:
         ready, _, _ = select.select([self._ours], [], [], max(end - time.monotonic(), 0))
         try:
             data = os.read(self._ours, 65536) if ready else b""
-        except OSError:  # EIO: nobody has the other side open any more
+        except OSError:  # EIO: no process has the other side open
             return False
         self.printed += data.decode("utf-8", "replace").replace("\r\n", "\n")
         return bool(data)

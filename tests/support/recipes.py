@@ -1,4 +1,4 @@
-"""A project with `agent-ls` on its PATH, and the recipes of docs/other-editors.md with the walkthrough as model."""
+"""The recipes of docs/other-editors.md with the walkthrough as model, a sample project, and `agent-ls` on PATH."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def written_recipe(tag: str, path: Path) -> Path:
 
 
 def shop(folder: Path) -> Path:
+    """Create the sample project in a git repository."""
     copy_sample_project(folder)
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     return folder
@@ -52,8 +53,7 @@ def environment(folder: Path) -> dict[str, str]:
 def answers(folder: Path) -> int:
     """Return the number of answered approvals in the sessions of `environment(folder)`.
 
-    The editor's screen cannot tell that, because the next question may be displayed at the same position as
-    the last one.
+    The screen of the editor is not enough: the next question may look like the last one.
     """
     logs = folder.glob("state/workspaces/*/sessions/*/log.jsonl")
     return sum(log.read_bytes().count(b'"kind":"approval_resolved"') for log in logs)

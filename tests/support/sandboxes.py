@@ -1,5 +1,4 @@
-"""Sandboxes of the real system around a test's folder. Without a sandbox program the test is skipped with a
-reason."""
+"""Real sandboxes for the folder of a test. A test that needs one is skipped if the system does not support it."""
 
 from __future__ import annotations
 
@@ -18,30 +17,32 @@ from agent_ls.policy.places import Places
 
 needs_bubblewrap = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("bwrap") is None,
-    reason="bubblewrap (bwrap) is not installed: what it confines is not shown by this run",
+    reason="bubblewrap (bwrap) is not installed, so this run does not test it",
 )
 
 
 needs_landlock = pytest.mark.skipif(
     sys.platform != "linux" or bool(unavailable()),
-    reason="this kernel has no Landlock of version 3: what it confines is not shown by this run",
+    reason="this kernel does not support Landlock version 3, so this run does not test it",
 )
 
 
 def make_sandbox(
-    root: Path, state: Path, told: list[RecordedEvent] | None = None, **settings: object
+    root: Path, state: Path, events: list[RecordedEvent] | None = None, **settings: object
 ) -> SessionSandbox:
-    """Return a session's sandbox. Its folder for temporary files is the test's own, because the real one
-    would hide the folders of tests."""
+    """Return a session's sandbox, which appends its events to `events`.
+
+    It replaces a temporary folder of the test, because replacing /tmp would hide the folders of tests.
+    """
     (root.parent / "tmp").mkdir(exist_ok=True)
-    heard: list[RecordedEvent] = told if told is not None else []
+    recorded: list[RecordedEvent] = events if events is not None else []
     places = Places((str(root.resolve()),), str(Path.home().resolve()))
     chosen = SandboxSettings.model_validate({"enabled": True, **settings})
     return SessionSandbox(
         chosen,
         lambda: places,
         str(state),
-        heard.append,
+        recorded.append,
         LookingSandbox(state),
         replaced=(str(root.parent / "tmp"),),
     )

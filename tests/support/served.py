@@ -1,4 +1,4 @@
-"""A real server process with a rich editor on the sample project, for tests of messages about sessions."""
+"""A real server process and a rich editor that has the sample project open, for tests of session messages."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ class Served:
         return self.editor.client
 
     async def ask(self, method: str, session_id: str, **params: Any) -> dict[str, Any]:
-        """Send a request about a session; one that changes something gets a new client key."""
+        """Send a request about a session."""
         answer: dict[str, Any] = await self.client.request(
             f"agent/{method}", {"sessionId": session_id, **params}
         )
         return answer
 
     async def change(self, method: str, session_id: str, **params: Any) -> dict[str, Any]:
+        """Send a request that changes a session, with a new client key."""
         return await self.ask(method, session_id, clientKey=new_key(), **params)
 
     async def refused(self, method: str, session_id: str, **params: Any) -> ResponseError:
@@ -44,7 +45,7 @@ class Served:
         try:
             answer = await self.change(method, session_id, **params)
         except ResponseError as error:
-            assert error.data["hint"], f"what is to be done next? {error}"
+            assert error.data["hint"], f"the error has no hint: {error}"
             return error
         raise AssertionError(f"{method} was answered: {answer}")
 
@@ -55,6 +56,7 @@ class Served:
         return session_id
 
     async def work_off(self, session_id: str, text: str) -> None:
+        """Submit a message, allow all approvals, and wait for the end of processing."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.editor.approve_all)
             tasks.start_soon(self.editor.do_as_asked)
@@ -70,6 +72,7 @@ class Served:
         return next(self.state.glob(f"workspaces/*/sessions/{session_id}"))
 
     def recorded(self, session_id: str) -> list[dict[str, Any]]:
+        """Return the received events of a session that are in its log."""
         return [e for e in self.client.events if e["sessionId"] == session_id and "seq" in e]
 
 
@@ -81,8 +84,9 @@ async def served(
     command: tuple[str, ...] = SERVE,
     **settings: Any,
 ) -> AsyncIterator[Served]:
-    """Run a server on the sample project. With the same folder the next process finds the stored sessions.
-    `provider` answers sessions of "anthropic"; `command` is run as the server.
+    """Run a server on the sample project. A later server with the same `tmp_path` finds the stored sessions.
+
+    `provider` answers sessions of "anthropic"; `command` starts the server.
     """
     project, state = tmp_path / "project", tmp_path / "state"
     if not project.exists():

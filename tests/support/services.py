@@ -1,4 +1,4 @@
-"""The real services, for tests that cost money. They run only on request and with a key."""
+"""Access to real providers. Tests that use it cost money, and run only with AGENT_LS_SMOKE=1 and a key."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ IS_WANTED = ENVIRONMENT.get("AGENT_LS_SMOKE") == "1"
 
 
 def use_service(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Restore the provider's key and the proxies in the environment; without a key skip the test. Only tests
-    marked `smoke` may use the network.
+    """Restore the provider's key and the proxies in the environment; skip the test if there is no key.
+
+    Only tests that are marked `smoke` may use the network.
     """
     variable = key_variable(provider)
     if not (IS_WANTED and ENVIRONMENT.get(variable)):

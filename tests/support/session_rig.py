@@ -30,7 +30,7 @@ from tests.support.fake_provider import FakeProvider, Piece
 DEADLINE_S = 30
 E = TypeVar("E", bound=RecordedEvent)
 
-PROVIDER = "anthropic"  # its tools are those of the sessions
+PROVIDER = "anthropic"  # sessions have the tools of this provider
 
 
 @dataclass
@@ -138,8 +138,9 @@ async def running(
     record_to: Path | None = None,
     others: Mapping[str, ProviderAdapter] | None = None,
 ) -> AsyncIterator[SessionRig]:
-    """Run a session manager; leaving the block ends it as the end of the process does. `model` replaces the
-    scripted model; `others` are the models of other providers.
+    """Run a session manager; the end of the block cancels it, as the end of the process does.
+
+    `model` replaces the scripted model; `others` are the models of other providers.
     """
     folder = tmp_path / "project"
     folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""A real Session with fakes at its interfaces, and tools whose behaviour the test defines."""
+"""A real Session whose ports are fakes, and tools whose behaviour the test defines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ E = TypeVar("E", bound=RecordedEvent)
 
 
 class MemoryRecorder:
-    """Records in memory what a log would contain, in order. `on_event` is called while an event is recorded."""
+    """A Recorder in memory. `order` has the kinds of events and turns; `on_event` is called with each event."""
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
@@ -98,7 +98,7 @@ class MemoryRecorder:
 
 
 class Notices:
-    """A NoticeBoard whose notices are taken once."""
+    """A NoticeBoard that returns each notice once."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

@@ -1,4 +1,4 @@
-"""Texts that are reviewed as files. AGENT_LS_UPDATE_SNAPSHOTS=1 writes them again; then read the difference."""
+"""Compare a text with a file under version control. AGENT_LS_UPDATE_SNAPSHOTS=1 writes the file again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 
 def check_snapshot(path: Path, text: str) -> None:
+    """Assert that the file has this text."""
     if os.environ.get("AGENT_LS_UPDATE_SNAPSHOTS"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="")

@@ -1,4 +1,4 @@
-"""An editor with terminals: each is a real pseudo-terminal whose screen is read continuously."""
+"""An editor with terminals. Each is a real pseudo-terminal, and a thread reads its output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ShownTerminal:
         self.process = subprocess.Popen(
             terminal.argv,
             cwd=terminal.cwd,
-            # An editor's terminal has API keys in its environment; the command must not get them.
+            # The environment of an editor's terminal may have API keys, which the command must not get.
             env={**os.environ, "ADA_API_KEY": "of-the-editor", "EDITOR_SECRET": "of-the-editor"},
             stdin=theirs,
             stdout=theirs,
@@ -76,8 +76,9 @@ class ShownTerminal:
 
 
 class FakeTerminalHost:
-    """`opens` False: announces terminals but opens none. `is_read` False: the terminals accept little output
-    and display none.
+    """A TerminalHost. `opens` False: it announces terminals but opens none.
+
+    `is_read` False: the output of the terminals is not read, so commands block once the buffer is full.
     """
 
     def __init__(self, *, opens: bool = True, is_read: bool = True) -> None:
@@ -106,7 +107,7 @@ class FakeTerminalHost:
 
 
 class Watch:
-    """Receives the reports about a command's terminal."""
+    """Record the reports about a command's terminal."""
 
     def __init__(self) -> None:
         self.terminal: CommandTerminal | None = None

@@ -1,4 +1,4 @@
-"""Call a tool as dispatch does, in an in-memory environment; background processes follow a script."""
+"""Call tools as dispatch does, in an in-memory environment. A test controls its background processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from agent_ls.tools.base import Prepared, ShellLimits, Tool, ToolContext, ToolEr
 
 @dataclass
 class Reads:
-    """Contents that the model has read. `keeps_content` False is a resumed session."""
+    """Files that the model has read. `keeps_content` False: only their digests are known, as in a resumed session."""
 
     digests: dict[str, str] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class ProcessEnvironment(MemoryEnvironment):
 
 
 class TypingEnvironment(MemoryEnvironment):
-    """The user adds a line to every file while it is written, as happens in an editor."""
+    """An environment whose user adds a line to every file while it is written, as in an editor."""
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         carried = [replace(w, content=w.content + b"# typed meanwhile\n") if w.content else w for w in writes]
@@ -102,7 +102,7 @@ class TypingEnvironment(MemoryEnvironment):
 
 
 class ToolCalls:
-    """The calls of one session: they share the environment and the record of read files."""
+    """Calls of one session, which share the environment and the record of read files."""
 
     def __init__(
         self, environment: MemoryEnvironment | None = None, *, limits: ShellLimits | None = None
@@ -150,7 +150,7 @@ def result(output: str = "", exit_code: int = 0, **facts: Any) -> ExecResult:
 
 
 def commands(answer: ExecResult, seen: list[tuple[str, CommandOptions]] | None = None) -> MemoryEnvironment:
-    """Return an environment in which every command returns `answer`, with its output in one piece."""
+    """Return an environment in which every command returns `answer`. `seen` gets the commands."""
 
     async def run(command: str, options: CommandOptions, on_output: OutputSink | None) -> ExecResult:
         if seen is not None:

@@ -1,4 +1,4 @@
-"""A web server on 127.0.0.1 with the test's pages; it records the requests."""
+"""A web server on 127.0.0.1 that serves given pages and records the requests."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ class Answer:
 
 @dataclass
 class WebServer:
-    """`pages` are by path, including the query. `asked` are the requested paths and headers, with names in
-    lower case."""
+    """`pages` has answers by path, including the query; other paths are a 404.
+
+    `asked` has the path and the headers of each request, header names in lower case.
+    """
 
     pages: dict[str, Answer]
     port: int

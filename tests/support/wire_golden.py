@@ -65,7 +65,7 @@ class Golden:
 
 
 def golden() -> list[Golden]:
-    """Return all of them by name, without unstreamed bodies."""
+    """Return all golden streams, sorted by path."""
     paths = sorted(path for path in FOLDER.glob("*/*.sse"))
     return [
         Golden(path.parent.name, path.stem, json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
@@ -98,6 +98,7 @@ def back(codec: Codec, request: Request, message: Message) -> list[Any]:
 
 
 def failure(error: LlmError) -> dict[str, Any]:
+    """Return the error as a golden file has it."""
     told: dict[str, Any] = {"class": type(error).__name__, "text": str(error), "retryable": error.retryable}
     told |= {"retry_after_s": error.retry_after_s} if error.retry_after_s is not None else {}
     return told | ({"code": error.code} if isinstance(error, ProviderError) and error.code else {})
@@ -121,7 +122,7 @@ def _part(part: ContentPart) -> dict[str, Any]:
         case OpaquePart():
             return {"opaque": True}
         case _:
-            raise AssertionError(f"{part} does not stand in an answer")
+            raise AssertionError(f"an answer cannot have {part}")
 
 
 def _citation(citation: Citation) -> list[Any]:

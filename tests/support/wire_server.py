@@ -1,6 +1,6 @@
-"""A real server process whose `agent/*` methods provoke the wire; run as `python -m tests.support.wire_server`.
+"""A server process whose `agent/*` methods test the transport: `python -m tests.support.wire_server`.
 
-With the argument `broken` it is the real server behind the wire, but for a workbench that cannot be made.
+With the argument `broken` it has the real backend, but creating the session manager fails.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class WireBackend:
         await anyio.Path(params["path"]).write_text("alive")
 
     async def flood(self, params: Any) -> Any:
-        """Sends as fast as the client reads; `most` is what waited at a time."""
+        """Send as fast as the client reads; return in `most` the largest number of bytes that waited to be sent."""
         most = 0
         for number in range(params["count"]):
             self.server.protocol.send_event(json.dumps({"number": number, "pad": params["pad"]}).encode())
@@ -63,7 +63,7 @@ class WireBackend:
         return {"most": most}
 
     async def ask(self, params: Any) -> Any:
-        """Asks the client something, for as long as the client lets this request live."""
+        """Send a request to the client. It is cancelled together with the client's request."""
         question = lsp.ShowMessageRequestParams(type=lsp.MessageType.Info, message="?")
         answer = await self.server.protocol.send_request_async(lsp.WINDOW_SHOW_MESSAGE_REQUEST, question)
         return {"answer": answer and answer.title}
