@@ -55,7 +55,7 @@ def fed(events: list[StreamEvent], provider: str = "p", model: str = "m") -> Acc
 
 
 @pytest.mark.req("U3")
-def test_whole_stream_folds_to_the_response() -> None:
+def test_a_complete_stream_accumulates_to_the_response() -> None:
     response = fed(EVENTS).response()
     assert response.message.parts == (ReasoningPart("think"), KEPT, CALL, OPAQUE)
     assert (response.id, response.provider, response.model) == ("r1", "p", "m-dated")
@@ -67,12 +67,12 @@ def test_whole_stream_folds_to_the_response() -> None:
     assert (response.warnings, response.rate_limit) == (("w",), RateLimit(3))
 
 
-def test_model_of_the_request_is_where_the_stream_names_none() -> None:
+def test_the_model_of_the_request_is_used_if_the_stream_names_none() -> None:
     assert fed([StreamStart("r", ""), FINISH]).response().model == "m"
 
 
 @pytest.mark.req("R4")
-def test_broken_stream_keeps_what_was_said_and_no_open_call() -> None:
+def test_a_broken_stream_keeps_its_text_and_no_open_call() -> None:
     for count in range(len(EVENTS)):
         folded = fed(EVENTS[:count])
         assert not folded.is_finished
@@ -85,5 +85,5 @@ def test_broken_stream_keeps_what_was_said_and_no_open_call() -> None:
 
 
 @pytest.mark.req("L17")
-def test_stream_of_nothing_is_a_valid_response() -> None:
+def test_an_empty_stream_is_a_valid_response() -> None:
     assert fed([FINISH]).response().message.parts == ()

@@ -23,7 +23,7 @@ FILES = {
 
 @pytest.mark.req("U5")
 @pytest.mark.parametrize("name", FILES)
-async def test_file_when_attached_is_what_its_name_says(tmp_path: Path, name: str) -> None:
+async def test_an_attached_file_has_the_type_of_its_name(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"data")
     assert await load_attachment(tmp_path / name) == FILES[name]
 
@@ -38,7 +38,7 @@ async def test_image_by_its_path_reaches_every_wire(tmp_path: Path, codec: Codec
 
 
 @pytest.mark.req("U5")
-async def test_file_that_cannot_be_attached_is_refused_with_what_to_do(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_attached_is_refused_with_a_next_step(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK")
     with (tmp_path / "big.png").open("wb") as big:
         big.truncate(MAX_BYTES + 1)

@@ -52,7 +52,7 @@ def test_default_model_is_known(provider: str) -> None:
     assert default_model("nobody") == ""
 
 
-def test_known_models_are_whole_and_named_once() -> None:
+def test_known_models_have_all_fields_and_unique_names() -> None:
     models = known_models()
     assert len({(m.provider, m.id) for m in models}) == len(models)
     assert {m.provider for m in models} == {"anthropic", "openai", "gemini", "deepseek"}
@@ -114,7 +114,7 @@ def test_models_are_found_by_alias_and_by_ability() -> None:
     assert "images" in find_entry("openai", "gpt-6-sol").abilities
 
 
-def test_prices_are_whole_and_plausible() -> None:
+def test_prices_are_complete_and_plausible() -> None:
     for model in known_models():
         if model.price is not None:
             assert 0 < model.price.cache_read <= model.price.input <= model.price.output, model.id

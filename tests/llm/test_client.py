@@ -22,7 +22,7 @@ from agent_ls.llm.stream import StreamEvent, StreamFinish, TextDelta
 
 
 class FakeAdapter:
-    """Answers with its name and what it was asked for; records requests and closing."""
+    """An adapter whose answer is its name. It records requests and whether it was closed."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -44,7 +44,7 @@ class FakeAdapter:
 
 
 class Marking(Middleware):
-    """Adds its mark to the model on the way in and to the text on the way out."""
+    """A middleware that appends its mark to the model of a request and to the text of the answer."""
 
     def __init__(self, mark: str) -> None:
         self.mark = mark
@@ -68,7 +68,7 @@ async def said(client: Client, request: Request = ASK) -> str:
 
 
 @pytest.mark.req("U1")
-async def test_request_goes_to_the_provider_it_names_or_to_the_default() -> None:
+async def test_a_request_is_sent_to_the_provider_it_names_or_to_the_default() -> None:
     one, two = FakeAdapter("one"), FakeAdapter("two")
     client = Client({"one": one, "two": two}, default="two")
     assert (await client.complete(replace(ASK, provider="one"))).text == "one"
@@ -144,7 +144,7 @@ def test_adapter_shows_no_secret() -> None:
 
 
 @pytest.mark.req("U12", "P5")
-async def test_server_that_needs_no_key_is_there_once_it_is_named() -> None:
+async def test_a_server_without_a_key_is_available_once_its_url_is_set() -> None:
     client = build_client(Credentials())
     assert (client.providers, client.default) == ((), "")
     client.stream(replace(ASK, provider="ollama"))

@@ -35,11 +35,11 @@ def test_environment_is_read_by_provider() -> None:
         ({"GOOGLE_API_KEY": "g"}, ("gemini",)),
     ],
 )
-def test_only_providers_with_a_key_are_there(environ: dict[str, str], expected: tuple[str, ...]) -> None:
+def test_only_providers_with_a_key_are_available(environ: dict[str, str], expected: tuple[str, ...]) -> None:
     assert Credentials.from_environment(environ).providers == expected
 
 
-def test_google_key_replaces_gemini_key_only_where_that_is_not_set() -> None:
+def test_the_google_key_is_used_only_if_no_gemini_key_is_set() -> None:
     assert Credentials.from_environment({"GOOGLE_API_KEY": "g"}).secret("gemini") == "g"
     assert (
         Credentials.from_environment({"GOOGLE_API_KEY": "g", "GEMINI_API_KEY": "x"}).secret("gemini") == "x"
@@ -52,7 +52,7 @@ def test_own_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.req("H16")
-def test_credential_set_in_memory_holds_until_it_is_taken_back_and_stays_a_known_secret() -> None:
+def test_a_credential_set_in_memory_is_used_until_removed_and_stays_a_known_secret() -> None:
     held = Credentials()
     held.set("anthropic", " first ")
     held.set("anthropic", "second")

@@ -1,4 +1,4 @@
-"""Both wires over real HTTP: what is said arrives, is sent back as it came, and fails clearly."""
+"""All wires over real HTTP: answers arrive, are sent back unchanged, and errors are clear."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ async def test_call_cut_by_the_output_limit_is_left_out(server: Server, provider
     async with connected(server, provider, [[Reasoning("hm"), Text("I"), cut], "Next."]) as (client, _):
         response = await streamed(client, ask(provider))
         assert (response.finish_reason.kind, response.tool_calls) == ("length", ())
-        if provider != "gemini":  # sends no calls in pieces, and so nothing of one that is cut
+        if provider != "gemini":  # sends calls only complete, so a cut call is absent
             assert response.warnings == ("an unfinished call of read_file was left out",)
         assert (
             await streamed(client, ask(provider, user("hi"), response.message, user("go on")))
@@ -344,7 +344,7 @@ BROKEN: list[tuple[str, Sequence[Any], type[e.LlmError]]] = [
 @pytest.mark.req("U3", "U8")
 @pytest.mark.parametrize(("parts", "expected"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
 @every_wire
-async def test_stream_that_breaks_keeps_what_came_and_raises(
+async def test_a_broken_stream_keeps_the_received_parts_and_raises(
     server: Server, provider: str, parts: Sequence[Any], expected: type[e.LlmError]
 ) -> None:
     async with connected(server, provider, [parts]) as (client, _):
@@ -367,7 +367,7 @@ async def test_connection_reset_before_any_byte(server: Server, provider: str) -
 
 
 @every_wire
-async def test_host_that_does_not_stream_gives_its_whole_answer(server: Server, provider: str) -> None:
+async def test_an_unstreamed_answer_to_a_stream_request_is_read(server: Server, provider: str) -> None:
     content = [{"type": "text", "text": "whole"}]
     items = [{"type": "message", "content": [{"type": "output_text", "text": "whole"}]}]
     choices = [{"message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]
@@ -434,9 +434,7 @@ async def test_call_is_reported_as_soon_as_it_is_complete(server: Server, provid
 
 
 def _open_after(event: StreamEvent, gate: Gate) -> bool:
-    """Opens the gate when the first call was reported, so the stream can only continue if that happened
-    before its end.
-    """
+    """Open the gate at the first complete call: the stream continues only if the call is reported before its end."""
     if isinstance(event, ToolCallEnd):
         gate.open()
         return True

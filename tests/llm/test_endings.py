@@ -1,4 +1,4 @@
-"""How an answer may end and what an environment is enough for, over real HTTP and every wire."""
+"""The ends of answers, and settings from environment variables, over real HTTP and every wire."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def question(provider: str) -> Request:
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_generate_when_tools_are_called_then_they_run_and_it_goes_on(
+async def test_generate_when_tools_are_called_then_they_run_and_it_continues(
     server: Server, provider: str
 ) -> None:
     script: list[Answer] = [[call("Oslo"), call("Rome", "slow_weather")], "It is warm."]
@@ -120,7 +120,7 @@ async def test_generate_when_the_rounds_are_used_up_then_the_calls_are_returned(
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_generate_when_a_tool_is_passive_or_a_condition_holds_then_ends(
+async def test_generate_when_a_tool_is_passive_or_a_condition_is_true_then_it_ends(
     server: Server, provider: str
 ) -> None:
     async with connected(server, provider, lambda _: [call("Oslo", "show")]) as (client, running):
@@ -134,7 +134,7 @@ async def test_generate_when_a_tool_is_passive_or_a_condition_holds_then_ends(
 
 @pytest.mark.req("U8", "U9")
 @every_wire
-async def test_generate_when_a_call_fails_for_a_while_then_it_is_made_again(
+async def test_generate_when_a_request_fails_temporarily_then_it_is_retried(
     server: Server, provider: str
 ) -> None:
     slept: list[float] = []
@@ -231,7 +231,7 @@ async def test_arguments_when_they_are_bad_then_they_can_be_repaired() -> None:
 
 
 @pytest.mark.req("U12")
-async def test_default_client_when_none_is_set_then_it_is_made_from_the_environment(
+async def test_default_client_when_none_is_set_then_it_is_created_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     set_default_client(None)
@@ -256,7 +256,7 @@ def test_ask_when_prompt_and_messages_are_given_or_neither_then_it_is_refused() 
 
 @pytest.mark.req("U15")
 @pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", "a.b", "ä", "a" * 65, "_a"])
-def test_tool_when_its_name_is_refused_somewhere_then_at_once(name: str) -> None:
+def test_tool_when_a_provider_would_refuse_its_name_then_it_is_refused_at_once(name: str) -> None:
     with pytest.raises(e.ConfigurationError, match="valid tool name"):
         CallableTool(name, "", {"type": "object"})
 
@@ -329,7 +329,7 @@ def test_schema_error_is_reported_in_words(value: Any, schema: Any, problem: str
     ],
     ids=str,
 )
-def test_schema_that_cannot_be_used_is_named_and_nothing_is_fetched(schema: Any) -> None:
+def test_an_unusable_schema_is_reported_and_no_reference_is_fetched(schema: Any) -> None:
     with pytest.raises(e.ConfigurationError, match="JSON Schema cannot be used"):
         check_schema(schema)
         find_schema_error("x", schema)
@@ -343,7 +343,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_partial_json_when_it_is_whole_then_it_is_the_value_and_never_fails_before(value: Any) -> None:
+def test_partial_json_when_complete_then_it_is_the_value_and_no_prefix_fails(value: Any) -> None:
     import json
 
     text = json.dumps(value)

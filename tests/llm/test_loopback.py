@@ -1,4 +1,4 @@
-"""The loopback servers refuse what the real services refuse: else they would prove nothing."""
+"""The loopback servers refuse the requests that the real services refuse. Other tests depend on that."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_openai_server_refuses(body: Any, expected: str) -> None:
         assert expected in str((answer.get("error") or {}).get("message", ""))
 
 
-def test_violation_fails_the_test_that_made_it() -> None:
+def test_a_violation_fails_its_test() -> None:
     with (
         pytest.raises(AssertionError, match="anthropic would have refused"),
         AnthropicServer(["ok"]) as server,
@@ -134,7 +134,7 @@ def test_violation_fails_the_test_that_made_it() -> None:
         post(server.base_url, anthropic([text("")]))
 
 
-def test_script_that_is_used_up_says_so() -> None:
+def test_an_exhausted_script_is_answered_with_an_error() -> None:
     with AnthropicServer(["ok"]) as server:
         assert post(server.base_url, anthropic("hi"))[0] == 200
         status, answer = post(server.base_url, anthropic("hi"))

@@ -1,4 +1,4 @@
-"""More of what the loopback servers refuse as the real services do: Gemini's wire, and thinking that was dropped."""
+"""More requests that the loopback servers refuse as the real services do: Gemini's, and dropped reasoning."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.req("P8")
 
 
 def post(url: str, body: Any) -> tuple[int, str, Any]:
-    """Status, the words of a refusal, and the whole answer."""
+    """Return status, error message ("" for success) and body of the answer."""
     headers = dict.fromkeys(("x-api-key", "authorization", "x-goog-api-key"), "k")
     request = urllib.request.Request(
         url, json.dumps(body).encode(), headers | {"anthropic-version": "2023-06-01"}
@@ -117,7 +117,7 @@ NAMED_TWICE = [{"name": "f", "input_schema": {"type": "object"}}] * 2
 
 
 @pytest.mark.parametrize("keeps_thinking", [True, False])
-def test_anthropic_server_when_thinking_before_a_call_does_not_come_back_then_refuses(
+def test_anthropic_server_when_thinking_before_a_call_is_not_sent_back_then_refuses(
     keeps_thinking: bool,
 ) -> None:
     script: list[Answer] = [[Reasoning("Hm."), Text("I look."), ToolCall("f", id="t1")], "Done."]

@@ -144,7 +144,7 @@ async def multiple_parallel_tool_calls(cell: Cell) -> None:
         here.append(city)
         if len(here) == len(cities):
             together.set()
-        with anyio.fail_after(30):  # each waits for all others: one after the other would never end
+        with anyio.fail_after(30):  # each call waits for all others, so calls in sequence would never end
             await together.wait()
         return weather(city)
 
@@ -205,7 +205,7 @@ async def invalid_key(cell: Cell) -> None:
             await generate(cell.ask(), client=other)
     finally:
         await other.close()
-    status = 400 if cell.provider == "gemini" else 401  # its details tell that it is the key
+    status = 400 if cell.provider == "gemini" else 401  # the details of the error name the key
     assert (raised.value.status, raised.value.retryable) == (status, False)
     assert len(cell.server.requests) == 1  # it is not sent again
 

@@ -1,4 +1,4 @@
-"""Fields of requests, answers and errors that only programs use, on the wire of each provider."""
+"""Fields of requests, answers and errors for programs that use the client, on the wire of each provider."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_json_without_a_schema_is_asked_for_in_each_providers_way() -> Non
         await body_of("anthropic", response_format=wanted)
 
 
-async def test_limits_on_the_rate_are_read_next_to_what_is_left() -> None:
+async def test_rate_limits_are_read_with_the_remaining_amounts() -> None:
     headers = {
         "openai": {"x-ratelimit-limit-requests": "60", "x-ratelimit-limit-tokens": "9000"},
         "anthropic": {"anthropic-ratelimit-requests-limit": "60", "anthropic-ratelimit-tokens-limit": "9000"},

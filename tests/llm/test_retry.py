@@ -38,7 +38,7 @@ def test_delay_is_capped_before_jitter() -> None:
     assert retry_delay_s(LOST, 9, RetryPolicy(max_retries=10), 0.5) == 60.0
 
 
-def test_flag_set_on_one_error_holds_for_it() -> None:
+def test_a_retryable_flag_set_on_an_error_applies_to_it() -> None:
     error = NetworkError("lost")
     error.retryable = False
     assert retry_delay_s(error, 0, RetryPolicy(), 0.5) is None

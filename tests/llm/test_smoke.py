@@ -49,7 +49,7 @@ async def client(provider: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 
 def tiny_png() -> bytes:
-    """One red dot."""
+    """Return a picture with one red pixel."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return pack(">I", len(data)) + kind + data + pack(">I", zlib.crc32(kind + data))
@@ -104,6 +104,6 @@ async def test_object_is_generated(client: Client, provider: str) -> None:
     assert result.output == {"name": "Alice", "age": 30}
 
 
-async def test_unknown_model_is_said_to_be_unknown(client: Client, provider: str) -> None:
+async def test_an_unknown_model_is_reported_as_unknown(client: Client, provider: str) -> None:
     with pytest.raises(NotFoundError):
         await generate(build_request("no-such-model-xyz", "hi", provider=provider), client=client)

@@ -39,7 +39,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("data", "expected"), CASES.values(), ids=CASES)
-def test_frames_of_a_stream_however_it_is_cut(data: bytes, expected: list[Frame]) -> None:
+def test_a_stream_in_any_chunks_has_the_same_frames(data: bytes, expected: list[Frame]) -> None:
     assert frames_of([data]) == expected
     assert frames_of([data[i : i + 1] for i in range(len(data))]) == expected
     for at in range(len(data)):
@@ -61,14 +61,14 @@ def test_any_chunking_gives_the_same_frames(lines: list[str], ends: list[str], s
     assert frames_of(cut(data, sizes)) == frames_of([data])
 
 
-def test_frame_comes_out_with_its_blank_line_not_later() -> None:
+def test_a_frame_is_returned_as_soon_as_its_blank_line_arrives() -> None:
     decoder = SseDecoder()
     assert decoder.feed(b"data: 1\r") == []
     assert decoder.feed(b"\n\r") == [Frame("", "1")]
     assert decoder.feed(b"\ndata: 2\n\n") == [Frame("", "2")]
 
 
-def test_line_without_end_is_refused_before_memory_is_gone() -> None:
+def test_an_endless_line_is_refused_at_a_size_limit() -> None:
     decoder = SseDecoder()
     chunk = b"x" * (sse.MAX_LINE_BYTES // 4)
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""A server with a certificate that only a CA of the user's own vouches for."""
+"""A server whose certificate is signed by the user's own CA."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from agent_ls.llm.messages import user
 from agent_ls.llm.requests import Request
 from tests.support.wire_golden import Golden
 
-# Newer versions of Python want it of a CA.
+# Newer versions of Python require this extension of a CA.
 SIGNS = x509.KeyUsage(
     digital_signature=False, content_commitment=False, key_encipherment=False, data_encipherment=False,
     key_agreement=False, key_cert_sign=True, crl_sign=True, encipher_only=False, decipher_only=False,
@@ -34,7 +34,7 @@ SIGNS = x509.KeyUsage(
 
 
 def certified(folder: Path) -> tuple[Path, Path]:
-    """A CA, and a certificate by it for 127.0.0.1 with its key behind it, as PEM files."""
+    """Write two PEM files: a CA, and its certificate for 127.0.0.1 followed by the key."""
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "A CA of one's own")])
     now = datetime.now(UTC)
@@ -88,7 +88,7 @@ async def served(certificate: Path, body: bytes) -> AsyncIterator[str]:
 
 
 @pytest.mark.req("U11")
-async def test_server_of_a_ca_of_the_users_own_is_trusted_when_its_file_is_set(tmp_path: Path) -> None:
+async def test_a_server_with_the_users_own_ca_is_trusted_if_the_ca_file_is_set(tmp_path: Path) -> None:
     ca, own = certified(tmp_path)
     async with served(own, Golden("anthropic", "text", {}).body or b"") as base_url:
         for ca_file in (str(ca), ""):

@@ -30,7 +30,7 @@ def library_errors() -> list[type[Exception]]:
 
 @pytest.mark.req("U8")
 @pytest.mark.parametrize("kind", library_errors(), ids=lambda kind: kind.__name__)
-def test_every_exception_of_the_library_has_a_row(kind: type[Exception]) -> None:
+def test_every_exception_of_the_http_library_is_mapped(kind: type[Exception]) -> None:
     assert kind in ROWS, f"add a row for httpx.{kind.__name__} in llm/transport.py"
     error = kind.__new__(kind)
     error.args = (f"Illegal header value b'Bearer {SECRET}'",) if not ROWS[kind].is_telling else ("why",)
@@ -42,7 +42,7 @@ def test_every_exception_of_the_library_has_a_row(kind: type[Exception]) -> None
 
 @contextmanager
 def raw_server(*answers: bytes, hold: bool = False) -> Iterator[str]:
-    """A server that reads one request per connection, answers with the next bytes, and closes (or holds) it."""
+    """Run a server that answers one request per connection with the next bytes, and closes it unless `hold` is set."""
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         done = threading.Event()
 
@@ -58,7 +58,7 @@ def raw_server(*answers: bytes, hold: bool = False) -> Iterator[str]:
                     connection.sendall(answer)
                     if hold:
                         done.wait(30)
-                    # Closing with bytes unread would reset the connection before the client has read the answer.
+                    # Closing with unread bytes would reset the connection before the client has read the answer.
                     with suppress(OSError):
                         connection.shutdown(socket.SHUT_WR)
                         while connection.recv(65536):
@@ -141,7 +141,7 @@ async def test_body_shorter_than_announced_is_a_network_error() -> None:
         assert type(await failed(Endpoint(url, SECRET))) is NetworkError
 
 
-async def test_body_that_is_not_what_its_encoding_says_is_a_network_error() -> None:
+async def test_a_body_that_does_not_match_its_encoding_is_a_network_error() -> None:
     with raw_server(answer("200 OK", "content-encoding: gzip", body=b"not gzip")) as url:
         assert type(await failed(Endpoint(url, SECRET))) is NetworkError
 
@@ -162,7 +162,7 @@ async def test_silence_in_mid_answer_is_a_timeout() -> None:
 @pytest.mark.parametrize(
     "base_url", ["api.example.org", "ftp://127.0.0.1", "http://127.0.0.1:port", "", "http://\x00", "/v1"]
 )
-async def test_base_url_that_is_none_is_a_configuration_error(base_url: str) -> None:
+async def test_an_invalid_base_url_is_a_configuration_error(base_url: str) -> None:
     assert type(await failed(Endpoint(base_url, SECRET))) is ConfigurationError
 
 
@@ -175,7 +175,7 @@ async def test_key_that_cannot_be_in_a_header_is_a_configuration_error(secret: s
 
 
 @pytest.mark.req("U11")
-async def test_proxy_of_the_environment_is_used_and_an_unusable_one_is_named(
+async def test_the_proxy_of_the_environment_is_used_and_an_unusable_one_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with raw_server(answer("200 OK", body=b"from the proxy")) as url:
@@ -211,7 +211,7 @@ async def test_proxy_that_refuses_a_tunnel_is_reported_with_the_next_step(
 
 @pytest.mark.req("U11")
 @pytest.mark.parametrize("content", [None, "no certificate"])
-def test_ca_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | None) -> None:
+def test_an_unusable_ca_file_is_reported(tmp_path: Path, content: str | None) -> None:
     path = tmp_path / "ca.pem"
     if content is not None:
         path.write_text(content)
@@ -233,7 +233,7 @@ def test_ca_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | Non
         ),
     ],
 )
-async def test_certificate_nobody_trusts_is_said_so(words: str, told: str, hint: str) -> None:
+async def test_an_untrusted_certificate_is_reported(words: str, told: str, hint: str) -> None:
     error = httpx.ConnectError(
         f"[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {words} (_ssl.c:1000)"
     )
@@ -242,7 +242,7 @@ async def test_certificate_nobody_trusts_is_said_so(words: str, told: str, hint:
     assert hint in ours.hint
 
 
-async def test_server_that_holds_the_connection_after_the_last_event_does_not_hold_us() -> None:
+async def test_a_connection_kept_open_after_the_last_event_does_not_delay_the_end() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
     with raw_server(head + b'data: {"type": "message_stop"}\n\n', hold=True) as url:
         adapter = HttpAdapter(ANTHROPIC, Endpoint(url, SECRET))

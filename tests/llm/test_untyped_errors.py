@@ -1,4 +1,4 @@
-"""Errors as hosts and proxies send them, over real HTTP and every wire: only their words arrive."""
+"""Errors of hosts and proxies without a type, over real HTTP and every wire: their text is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream as it becomes events and an assistant message, also when it is not what it should be (L17, R5)."""
+"""Events and assistant message of a stream, also of an invalid or interrupted one (L17, R5)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_parts_are_in_the_providers_order_with_items_to_replay() -> None:
 
 
 @pytest.mark.req("L17")
-def test_an_incomplete_call_is_not_part_of_the_answer_and_its_arguments_are_closed() -> None:
+def test_an_incomplete_call_is_left_out_of_the_answer_and_its_arguments_are_closed() -> None:
     answer, emitter, _ = _fed(stream.ToolCallStart(0, "c1", "look"), stream.ToolCallDelta(0, '{"pa'), FINISH)
     assert answer.message.parts == ()
     assert answer.event_ids == ()
@@ -110,7 +110,7 @@ def test_an_interrupted_answer_keeps_its_texts_and_no_signed_items() -> None:
 
 
 class _LateFailure(FakeProvider):
-    """Fails after its terminal event, as a connection that is reset while it is read out."""
+    """A model whose stream fails after its terminal event, as when the connection is reset at the end."""
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         async for event in super().stream(request):

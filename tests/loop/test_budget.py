@@ -56,7 +56,7 @@ async def test_a_limit_pauses_the_turn_and_declining_ends_it(
         await answer(b, STOP)
         await b.idle()
         assert len(provider.requests) == 2
-        assert len(b.session.queue) == 1  # what waits does not go on by itself
+        assert len(b.session.queue) == 1  # the pending request is not resolved without an answer
     assert [event.limit for event in b.recorder.of(TurnLimit)] == [limit]
     assert b.recorder.of(ProcessingEnd)[0] == ProcessingEnd("limit")
 

@@ -1,4 +1,4 @@
-"""Rows of the specifications' checklists that are tested best by a session of their own (tests/spec_rows.py)."""
+"""Rows of the specifications' checklists that need a test with its own session (tests/spec_rows.py)."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ async def _everything(b: RunningSession) -> list[str]:
 
 @pytest.mark.req("E1", "E8")
 @pytest.mark.spec("loop 9.10.1", "loop 9.10.4")
-async def test_every_kind_of_event_is_emitted_in_its_place() -> None:
+async def test_every_kind_of_event_is_emitted_at_its_position() -> None:
     async def look(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         if not b.recorder.kinds.count("steering_queued"):
             b.session.steer("be quick")

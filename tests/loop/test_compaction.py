@@ -1,4 +1,4 @@
-"""Turns that a compaction removes and keeps, and its summary, as tables; a history depends on its turns alone."""
+"""Turns that a compaction keeps and removes, and its summary. The history depends only on the turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool pipeline: each way a call can go wrong is a result the model can act on (T1, L10, E3, E5)."""
+"""The tool pipeline: each failure of a call is a result that the model can act on (T1, L10, E3, E5)."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ async def test_repeated_provider_call_ids_are_unique_in_events_and_original_in_r
 
 @pytest.mark.spec("loop 9.5.4", "loop 9.10.3", "safety S6.3")
 @pytest.mark.req("E3", "O1")
-async def test_the_event_has_the_whole_output_and_the_model_gets_it_truncated() -> None:
+async def test_the_event_has_the_complete_output_and_the_model_gets_it_truncated() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("x" * 40_000)
 

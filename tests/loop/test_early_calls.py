@@ -1,4 +1,4 @@
-"""Reads start while the model streams, and nothing else does (L11)."""
+"""Only read calls start while the model streams (L11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Truncation, loop detection, context estimate, ids and file digests: small rules, as tables."""
+"""Tables of cases for truncation, loop detection, context estimate, ids and file digests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn that ends with an error always has an error event with words: whatever a provider answers with status 200."""
+"""A turn that ends with an error has an error event with a message, for any answer of a provider with status 200."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of a session, from its events (R6)."""
+"""Durations and counts of a session, computed from its events (R6)."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_agents_have_rounds_of_their_own_and_older_logs_no_times() -> None:
     ],
     ids=lambda value: getattr(value, "kind", ""),
 )
-def test_the_log_has_numbers_and_names(event: RecordedEvent, said: str) -> None:
+def test_the_logged_line_has_numbers_and_names(event: RecordedEvent, said: str) -> None:
     assert log_line(at(1, event, agent="agent_2")) == f"{said} session=s1 turn=t1 agent=agent_2"
 
 

@@ -1,4 +1,4 @@
-"""Turns to messages: what a provider would refuse never gets in, and what was sent is sent again as it was."""
+"""Convert turns to messages: they are valid for providers, and earlier messages stay the same in each request."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ CASES: dict[str, tuple[list[Turn], list[tuple[str, str]]]] = {
 @pytest.mark.spec("loop 9.6.4", "conversation 4.1")
 @pytest.mark.req("L6", "L16", "L17")
 @pytest.mark.parametrize("case", CASES)
-def test_messages_of(case: str) -> None:
+def test_turns_are_converted_to_messages(case: str) -> None:
     turns, expected = CASES[case]
     assert _sent(*turns) == expected
 
 
-def test_images_and_what_the_provider_signed_stay_as_they_came() -> None:
+def test_images_and_signed_parts_stay_unchanged() -> None:
     image = ImagePart(b"x", "image/png")
     signed = _answer(ReasoningPart("", Origin("p", "m", {"signature": "s"})), TextPart("ok"))
     messages = ConversationHistory(
@@ -99,7 +99,7 @@ def test_earlier_messages_are_the_same_objects_in_every_request() -> None:
     assert history.messages("other")[0].text == "other"
 
 
-def test_characters_and_model_calls_are_counted_as_they_come() -> None:
+def test_characters_and_model_calls_are_counted_with_each_turn() -> None:
     history = ConversationHistory(
         [UserTurn("four", "t"), _calls("a"), _results("a"), _answer(TextPart("ok"))]
     )

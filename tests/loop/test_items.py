@@ -1,4 +1,4 @@
-"""The fold of events to items: what each kind begins, and what completes it (H3)."""
+"""Reduce events to items: the events that start and complete each kind of item (H3)."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_call_runs_until_its_end_and_names_its_terminal() -> None:
 
 
 @pytest.mark.req("E3")
-def test_a_long_output_is_cut_and_named_so_that_the_whole_can_be_asked_for() -> None:
+def test_a_long_output_is_cut_and_has_a_reference_to_the_complete_one() -> None:
     whole = "a" * OUTPUT_SHARE_CHARS + "middle" + "z" * OUTPUT_SHARE_CHARS
 
     result = one(CALL, ended(whole))["result"]

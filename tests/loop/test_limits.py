@@ -1,4 +1,4 @@
-"""Limits, changes of settings, loop warnings, context warnings, ends of answers that are no natural ends."""
+"""Limits, changes of settings, loop and context warnings, and answers that end early."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def states(b: RunningSession) -> list[str]:
 
 @pytest.mark.req("P7")
 async def test_questions_of_one_call_are_asked_one_after_the_other() -> None:
-    """As Claude Code and gemini-cli ask: several questions, whose options say what each means."""
+    """The arguments are those of Claude Code and gemini-cli: several questions, and options with descriptions."""
     colours = [{"label": "red", "description": "warm"}, {"label": "blue"}]
     given = {
         "questions": [
@@ -212,7 +212,7 @@ def test_ends_with_question(said: str, expected: bool) -> None:
     assert ends_with_question(said) is expected
 
 
-async def test_think_changes_nothing_and_says_so() -> None:
+async def test_think_has_no_effect_and_its_result_says_so() -> None:
     async with running_session(FakeProvider([tool_call("think", '{"thought": "hm"}')]), THINK) as b:
         await b.say("go")
     assert [end.output for end in b.recorder.of(ToolCallEnd)] == ["Noted."]

@@ -1,4 +1,4 @@
-"""The queue in the user's hands: edited, reordered, emptied, started at once (L6)."""
+"""The user edits, reorders and empties the queue, and starts a queued message at once (L6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers without end are stopped; long answers that someone wants are not."""
+"""Endless answers are stopped; long answers that end are not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.sessions import running_session
 
 @pytest.mark.req("R1", "L17")
 @pytest.mark.parametrize("piece", ["the ", "\x00\x01", "\n", "I will do it now.\n" * 3])
-async def test_endless_answer_ends_the_turn_with_a_sentence_and_the_session_goes_on(piece: str) -> None:
+async def test_an_endless_answer_ends_the_turn_with_a_message_and_the_session_continues(piece: str) -> None:
     endless = ["Well, ", *[piece] * (4 * REPEATED_CHARS // len(piece))]
     provider = FakeProvider([text(*endless), text("Sorry.")])
     async with running_session(provider) as b:
@@ -30,7 +30,7 @@ async def test_endless_answer_ends_the_turn_with_a_sentence_and_the_session_goes
 
 
 @pytest.mark.parametrize("kind", [TextDelta, ReasoningDelta, ToolCallDelta])
-def test_each_kind_of_text_is_looked_at_and_a_new_part_begins_again(
+def test_each_kind_of_text_is_checked_and_a_new_part_starts_a_new_check(
     kind: type[TextDelta | ReasoningDelta | ToolCallDelta],
 ) -> None:
     guard = RunawayGuard("vllm", "m")
@@ -50,7 +50,7 @@ WANTED = {
 
 
 @pytest.mark.parametrize("answer", WANTED.values(), ids=WANTED)
-def test_long_answer_that_has_an_end_is_not_stopped(answer: str) -> None:
+def test_a_long_answer_that_ends_is_not_stopped(answer: str) -> None:
     guard = RunawayGuard("vllm", "m")
     for start in range(0, len(answer), 7):
         guard.feed(TextDelta(0, answer[start : start + 7]))

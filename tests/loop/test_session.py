@@ -1,4 +1,4 @@
-"""The plain course of a session: states, events, order (L1, L3, L5, E1, E8)."""
+"""A session without faults: its states and the order of its events (L1, L3, L5, E1, E8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of a session whose end, or whose stop, happens between two steps."""
+"""Commands of a session that end, or are stopped, between two steps."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RecordedEvents:
 
 
 class OneProcess(ForwardingEnvironment):
-    """It has printed "first"; after the first query it prints "last" and ends."""
+    """An environment with one command, which prints "last" after the first query and ends."""
 
     def __init__(self) -> None:
         super().__init__(MemoryEnvironment({}))
@@ -90,7 +90,7 @@ async def test_a_background_command_stopped_during_its_start_is_ended() -> None:
     terminals = SessionTerminals(environment, RecordedEvents(), FakeClock())
 
     async def start_slowly() -> ToolOutput:
-        # a process start cannot be cancelled: otherwise nobody would end the process
+        # a process start cannot be cancelled, because then no owner would end the process
         with anyio.CancelScope(shield=True):
             has_begun.set()
             await may_end.wait()

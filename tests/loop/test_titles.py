@@ -1,4 +1,4 @@
-"""Titles are plain text: the first line with words, without what is not seen (H2)."""
+"""Titles are plain text: the first line with words, without invisible characters (H2)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ GENERAL = {"environment", "commit", "io", "tool_error", "internal"}
 
 
 async def of(run: object, config: SessionConfig | None = None) -> ToolRecord:
-    """The record of one call of a tool that does this."""
+    """Return the record of one call of a tool that runs `run`."""
     script = [tool_call("look", '{"value": "x"}', "c1")]
     look = tool("look", run)  # type: ignore[arg-type]  # each is a Run
     async with running_session(FakeProvider(script), look, config=config or SessionConfig()) as b:
@@ -131,7 +131,7 @@ CALLS: dict[str, list[tuple[str, dict[str, object]]]] = {
 
 @pytest.mark.parametrize("kind", CALLS)
 async def test_a_record_names_each_kind_of_change(kind: str, tmp_path: Path) -> None:
-    """Through the library, as a program sees it: real files and processes."""
+    """Use the public library with real files and processes."""
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "b.txt").write_text("one\n")

@@ -67,7 +67,7 @@ def read(path: str, id: str) -> CallTool:
 
 
 def order(b: RunningSession) -> list[str]:
-    """Starts and ends of calls, as `+id` and `-id`."""
+    """Return the starts and ends of calls, as `+id` and `-id`."""
     told = (envelope.event for envelope in b.recorder.envelopes)
     return [
         f"{'+' if isinstance(event, ToolCallStart) else '-'}{event.call_id}"

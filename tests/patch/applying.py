@@ -1,4 +1,4 @@
-"""How the tests of this folder apply patches: a dict of texts is the world."""
+"""Apply patches to files in memory: a dict of texts by path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ World = dict[str, str]
 def apply_patch(
     text: str, read: Callable[[str], Contents], resolve: Callable[[str], str] = lexical_path
 ) -> ChangeSet:
-    """Parse and plan in one step; `read` is given resolved paths. A path that is refused is left to `plan`."""
+    """Parse and plan a patch. `read` gets resolved paths; `plan` reports paths that are refused."""
     parsed = parse(text)
     files: dict[str, Contents] = {}
     for path in parsed.paths:
@@ -31,7 +31,7 @@ def patch(*lines: str) -> str:
 
 
 def update(body: str, path: str = "f") -> str:
-    """A patch that updates one file with these chunk lines."""
+    """Return a patch that updates one file with these chunk lines."""
     return patch(f"*** Update File: {path}", *body.split("\n"))
 
 
@@ -43,7 +43,7 @@ def change_set(text: str, world: World) -> ChangeSet:
 
 
 def applied(text: str, world: World) -> World:
-    """The world after the patch; the one given is not touched."""
+    """Return the files after the patch; `world` is not changed."""
     after = {path: encoded(content) for path, content in world.items()}
     for write in change_set(text, world).writes:
         assert write.before == after.get(write.path)
@@ -55,7 +55,7 @@ def applied(text: str, world: World) -> World:
 
 
 def updated(body: str, before: str) -> str:
-    """The file `f` after an update with these chunk lines."""
+    """Return the file `f` after an update with these chunk lines."""
     return applied(update(body), {"f": before})["f"]
 
 
@@ -68,7 +68,7 @@ def refused(text: str, world: World) -> PatchError:
 
 
 def rules(text: str, world: World) -> set[str]:
-    """The recovery rules that were used."""
+    """Return the recovery rules that were used."""
     return {repair.rule for repair in change_set(text, world).repairs}
 
 

@@ -1,4 +1,4 @@
-"""Recorded patches of other projects, if there is a folder with them next to the repository."""
+"""Recorded patches of other projects. Skipped unless a folder with them is next to the repository."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ UNPREFIXED = found("unprefixed-context/*.json")
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize("case", UNPREFIXED, ids=names(UNPREFIXED))
-def test_context_without_its_leading_space_is_understood(case: Path) -> None:
+def test_context_without_its_leading_space_is_accepted(case: Path) -> None:
     recorded = json.loads(case.read_text(encoding="utf-8"))
     (change,) = apply_patch(recorded["patch"], lambda path: encoded(recorded["original"])).changes
     assert change.after == encoded(recorded["expected"])

@@ -79,7 +79,7 @@ def test_edit_needs_a_rule_for_every_line() -> None:
     assert try_shift_indentation(["x"], (Blanks("", "\t"), Blanks("", " "))) is None
 
 
-def test_blank_lines_are_no_evidence() -> None:
+def test_blank_lines_do_not_determine_the_indentation() -> None:
     assert indent_pairs([("  ", "\t"), ("  a", "\ta")]) == (Blanks("  ", "\t"),)
 
 
@@ -95,7 +95,7 @@ KEPT = [
 @pytest.mark.parametrize(
     ("patch_line", "file_line", "added", "expected"), [c[1:] for c in KEPT], ids=[c[0] for c in KEPT]
 )
-def test_spelling_of_the_file_is_kept_where_the_model_changed_nothing(
+def test_characters_that_the_model_did_not_change_are_kept_as_in_the_file(
     patch_line: str, file_line: str, added: str, expected: str
 ) -> None:
     assert keep_spelling(patch_line, file_line, added) == expected
@@ -131,7 +131,7 @@ def test_d1_move_onto_itself_is_an_update_in_place() -> None:
 
 
 @pytest.mark.req("T4")
-def test_d5_bom_is_invisible_to_matching_and_kept() -> None:
+def test_d5_bom_is_ignored_by_matching_and_kept() -> None:
     body = "*** Update File: f\n@@\n-a\n+b"
     change_set = apply_patch(f"*** Begin Patch\n{body}\n*** End Patch", {"f": b"\xef\xbb\xbfa\n"}.get)
     assert change_set.writes[0].after == b"\xef\xbb\xbfb\n"

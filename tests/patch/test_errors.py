@@ -13,7 +13,7 @@ CODE = "import os\n\ndef total(items):\n\tcount = 0\n\tfor item in items:\n\t\tc
 
 
 @pytest.mark.req("T4")
-def test_missing_lines_are_answered_with_the_closest_place_and_its_first_difference() -> None:
+def test_missing_lines_are_refused_with_the_closest_lines_and_their_first_difference() -> None:
     body = "@@\n \tfor item in items:\n-\t\tcount += item.cost\n+\t\tpass"
     assert str(refused(update(body), {"f": CODE})) == (
         "Failed to find expected lines in f:\n\tfor item in items:\n\t\tcount += item.cost\n"
@@ -27,25 +27,25 @@ def test_missing_lines_are_answered_with_the_closest_place_and_its_first_differe
 
 
 @pytest.mark.req("T4")
-def test_lines_that_resemble_nothing_are_said_to_be_nowhere() -> None:
+def test_lines_without_a_similar_line_are_reported_as_not_found() -> None:
     error = refused(update("@@\n-completely = different\n+x"), {"f": CODE})
     assert "The file has no similar lines." in str(error)
 
 
 @pytest.mark.req("T4")
-def test_patch_sent_twice_is_reported_that_it_is_applied() -> None:
+def test_a_patch_sent_twice_is_reported_as_already_applied() -> None:
     error = refused(update("@@\n-\tcount = 0\n+\tcount = 10"), {"f": CODE.replace("= 0", "= 10")})
     assert "Already applied: the new lines are in the file from line 4 on." in str(error)
 
 
 @pytest.mark.req("T4")
-def test_ambiguity_is_answered_with_lines_that_settle_it() -> None:
+def test_an_ambiguous_chunk_is_refused_with_lines_that_make_it_unique() -> None:
     error = refused(update("@@ nowhere\n-x\n+y"), {"f": "def one():\nx\ndef two():\nx\n"})
     assert "The lines match at 2 places: lines 2, 4." in str(error)
     assert "  line 2: @@ def one():\n  line 4: @@ def two():" in str(error)
 
 
-def test_end_of_the_file_within_the_closest_place_is_said() -> None:
+def test_the_end_of_the_file_within_the_closest_lines_is_reported() -> None:
     diagnosis = Diagnosis(FileLines(["alpha beta gamma", "delta epsilon"]))
     told = diagnosis.missing(["alpha beta gamma", "delta epsilon", "zeta"], [])
     assert told == "The closest match is lines 1-2. The file ends after line 2."
@@ -63,7 +63,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("theirs", "ours", "kind"), KINDS, ids=[c[2] for c in KINDS])
-def test_difference_is_named(theirs: str, ours: str, kind: str) -> None:
+def test_the_kind_of_difference_is_reported(theirs: str, ours: str, kind: str) -> None:
     assert kind_of_difference(theirs, ours) == kind
 
 
@@ -72,7 +72,7 @@ def test_blanks_are_made_visible_and_long_lines_are_cut() -> None:
     assert len(visible("x" * 500)) == 160
 
 
-def test_similarity_of_long_texts_is_that_of_their_lines() -> None:
+def test_similarity_of_long_texts_is_computed_from_their_lines() -> None:
     one = [f"line number {at}" for at in range(1000)]
     assert similarity(one, [*one[:900], *["other"] * 100]) == 0.9
 

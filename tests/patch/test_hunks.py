@@ -51,7 +51,7 @@ def test_hunks_of_two_sections_lead_from_the_first_text_to_the_last() -> None:
     assert "".join(apply_hunks(["a\n", "b\n", "c"], change.hunks)) == "x\ny\nc"
 
 
-def test_ending_that_a_withdrawn_line_left_behind_is_a_hunk() -> None:
+def test_a_line_ending_left_by_an_added_and_removed_line_is_a_hunk() -> None:
     text = patch("*** Update File: f", "@@", "+c", "*** Update File: f", "-c")
     (change,) = change_set(text, {"f": "a\nb"}).changes
     assert change.after == b"a\nb\n"
@@ -91,5 +91,5 @@ def test_ids_tell_calls_files_and_repetitions_apart() -> None:
     assert all(len(one) == 13 and one.startswith("h") for one in ids)
 
 
-def test_ids_of_lines_that_are_no_text_exist() -> None:
+def test_lines_that_cannot_be_decoded_have_ids() -> None:
     assert hunk_ids("call", "f", [LineHunk(0, 0, (), ("\udcff\n",))])[0].startswith("h")

@@ -1,4 +1,4 @@
-"""Comparing lines: whatever the texts, the hunks lead from one to the other."""
+"""Comparing lines: for any two texts, applying the hunks to the first gives the second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching lines: levels, and that a large file is not worked through again for every chunk."""
+"""Search for lines: levels of strictness, and a large file is not processed again for every chunk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BIG = [f"    value_{at} = {at}" if at % 4 else "" for at in range(100_000)]
 
 
 def chunks(count: int, spelled: str) -> list[Chunk]:
-    """Chunks spread over BIG whose context is written as `spelled` says."""
+    """Return chunks at positions spread over BIG. The format `spelled` changes the spelling of their lines."""
     starts = [at * (len(BIG) // count) + 5 for at in range(count)]
     return [
         Chunk(1, lines=tuple(PatchLine("-", spelled.format(BIG[start + offset]), 1) for offset in range(7)))
@@ -54,13 +54,13 @@ SEEKS = [
 @pytest.mark.parametrize(
     ("pattern", "start", "at_end", "expected"), [c[1:] for c in SEEKS], ids=[c[0] for c in SEEKS]
 )
-def test_seek_answers_the_first_place_at_the_strictest_level(
+def test_find_first_returns_the_first_position_at_the_strictest_level(
     pattern: list[str], start: int, at_end: bool, expected: LineMatch | None
 ) -> None:
     assert find_first(FileLines(["a", "x", "a", "b"]), pattern, start, at_end=at_end) == expected
 
 
-def test_places_are_those_of_the_first_level_that_has_an_allowed_one() -> None:
+def test_positions_are_those_of_the_first_level_with_an_allowed_one() -> None:
     file = FileLines(["a ", "a", "b"])
     assert find_all(file, ["a"]) == (1, [1])
     assert find_all(file, ["a"], allowed=lambda at: at != 1) == (2, [0])

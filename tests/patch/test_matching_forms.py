@@ -1,4 +1,4 @@
-"""However a file's lines are given and searched, the same places are found."""
+"""The search finds the same positions for every representation of a file's lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_texts_of_any_lines_are_these_lines_without_their_endings(lines: list[st
 
 
 @given(TEXTS, PATTERNS, st.integers(0, 12))
-def test_lines_with_endings_and_texts_without_an_index_and_with_one_give_the_same_places(
+def test_the_search_gives_the_same_positions_with_endings_without_them_and_with_an_index(
     text: str, pattern: list[str], start: int
 ) -> None:
     lines = split_lines(text)

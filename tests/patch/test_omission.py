@@ -1,4 +1,4 @@
-"""Which lines say that code was left out, and which are code or plain comments."""
+"""Markers of omitted code are distinguished from code and ordinary comments."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ CODE = [
 
 @pytest.mark.req("T3")
 @pytest.mark.parametrize("line", MARKERS)
-def test_line_that_is_for_left_out_code_is_a_marker(line: str) -> None:
+def test_a_line_for_omitted_code_is_a_marker(line: str) -> None:
     assert is_marker(line)
 
 
 @pytest.mark.req("T3")
 @pytest.mark.parametrize("line", CODE)
-def test_line_of_code_or_prose_is_no_marker(line: str) -> None:
+def test_a_line_of_code_or_prose_is_not_a_marker(line: str) -> None:
     assert not is_marker(line)
 
 
-def test_line_that_the_old_text_has_is_not_an_omission() -> None:
+def test_a_marker_that_the_old_text_has_is_not_an_omission() -> None:
     assert omission_marker(["  // ... rest ..."], ["// ... rest ..."]) == ""
     assert omission_marker(["a", "  // ... rest ..."], ["a"]) == "  // ... rest ..."

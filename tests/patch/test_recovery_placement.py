@@ -1,4 +1,4 @@
-"""Placing chunks that the strict search does not find: R3, R7, R10 to R14, and that nothing is guessed."""
+"""Recovery rules R3, R7 and R10 to R14 for chunks that the strict search does not find; no position is guessed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""edit_file's engine: one match, or all, or a refusal; every other byte stays."""
+"""Replacement of edit_file: one match, all matches, or a refusal; all other bytes stay unchanged."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ CHOSEN: list[tuple[Occurrence, str, int]] = [
 
 @pytest.mark.req("T3")
 @pytest.mark.parametrize(("occurrence", "after", "count"), CHOSEN, ids=[c[0] for c in CHOSEN])
-def test_several_places_are_replaced_when_asked_for(occurrence: Occurrence, after: str, count: int) -> None:
+def test_replace_all_replaces_several_matches(occurrence: Occurrence, after: str, count: int) -> None:
     result = replace(b"a\nb\na\n", "a", "x", occurrence=occurrence)
     assert (decoded(result.content), result.count) == (after, count)
 
@@ -169,7 +169,7 @@ def test_result_reports_the_changed_lines_and_hunks() -> None:
 
 @pytest.mark.req("T3")
 @given(st.binary(max_size=40), st.binary(max_size=40))
-def test_all_other_bytes_are_untouched_whatever_they_are(head: bytes, tail: bytes) -> None:
+def test_all_other_bytes_of_any_file_are_unchanged(head: bytes, tail: bytes) -> None:
     before = head + b"\n<unique>\n" + tail
     if before.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in before:
         return

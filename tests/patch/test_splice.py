@@ -1,4 +1,4 @@
-"""The one place where two texts differ: at line borders, smallest, and found without looking at all lines."""
+"""The smallest splice at line borders that makes one text the other, found without comparing all lines."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_hunks_of_two_texts_are_those_of_their_lines(head: str, old: str, new: s
     assert text_hunks(before, after) == line_hunks(split_lines(before), split_lines(after))
 
 
-def test_a_line_typed_in_a_long_file_is_all_that_is_spliced() -> None:
+def test_a_line_typed_in_a_long_file_is_the_whole_splice() -> None:
     lines = [f"line {number % 90}\n" for number in range(50_000)]
     typed = [*lines[:40_000], "typed\n", *lines[40_001:]]
     assert line_splice("".join(lines), "".join(typed)) == LineSplice(40_000, 40_001, ("typed\n",))

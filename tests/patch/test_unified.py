@@ -1,4 +1,4 @@
-"""Unified diffs: they parse, they count, and they lead from the old text to the new one."""
+"""Unified diffs can be parsed, have correct counts, and give the new text when applied to the old one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parsed(text: str) -> PatchedFile:
 
 
 def replayed(before: str, file: PatchedFile) -> str:
-    """The text that the parsed diff makes of `before`."""
+    """Return the result of applying the parsed diff to `before`."""
     old = before.split("\n")
     old = [line + "\n" for line in old[:-1]] + ([old[-1]] if old[-1] else [])
     result: list[str] = []
@@ -45,7 +45,7 @@ def replayed(before: str, file: PatchedFile) -> str:
 
 @pytest.mark.req("T4")
 @given(texts, texts)
-def test_diff_parses_counts_right_and_leads_to_the_new_text(old: str, new: str) -> None:
+def test_a_diff_can_be_parsed_has_correct_counts_and_gives_the_new_text(old: str, new: str) -> None:
     diff = file_diff(old, new, "dir/a b.py")
     if old == new:
         assert diff.text == ""
@@ -83,7 +83,9 @@ SHOWN: list[tuple[str, Content, Content, str]] = [
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), [c[1:] for c in SHOWN], ids=[c[0] for c in SHOWN])
-def test_diff_shows_what_happens_to_the_file(before: Content, after: Content, expected: str) -> None:
+def test_a_diff_has_the_expected_text_for_each_kind_of_change(
+    before: Content, after: Content, expected: str
+) -> None:
     assert unified_diff(before, after, "f") == expected
 
 

@@ -47,7 +47,9 @@ PLACED = [
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize(("body", "before", "after"), [c[1:] for c in PLACED], ids=[c[0] for c in PLACED])
-def test_chunk_goes_where_the_reference_program_puts_it(body: str, before: str, after: str) -> None:
+def test_a_chunk_is_applied_where_the_reference_program_applies_it(
+    body: str, before: str, after: str
+) -> None:
     assert updated(body, before) == after
     assert rules(update(body), {"f": before}) == set()
 
@@ -75,7 +77,9 @@ NOT_PLACED = [
 @pytest.mark.parametrize(
     ("body", "code", "line"), [c[1:] for c in NOT_PLACED], ids=[c[0] for c in NOT_PLACED]
 )
-def test_chunk_that_is_nowhere_is_refused_in_the_words_models_know(body: str, code: str, line: str) -> None:
+def test_a_chunk_that_is_not_found_is_refused_with_the_reference_message(
+    body: str, code: str, line: str
+) -> None:
     error = refused(update(body), {"f": "a\nb\nalpha beta gamma delta!\n"})
     assert (error.code, str(error).split("\n")[0]) == (code, line)
     assert "Nothing was written." in str(error)
@@ -180,7 +184,7 @@ def inside(path: str) -> str:
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize(("section", "code"), [c[1:] for c in SECOND_FAILS], ids=[c[0] for c in SECOND_FAILS])
-def test_patch_with_one_bad_section_is_refused_whole(section: str, code: Code) -> None:
+def test_a_patch_with_one_invalid_section_is_refused_completely(section: str, code: Code) -> None:
     files: dict[str, Contents] = {
         "f": b"a\n",
         "g": b"b\n",
@@ -214,7 +218,7 @@ def test_patch_with_lone_surrogates_is_refused() -> None:
 
 
 @pytest.mark.req("T4")
-def test_success_text_lists_sections_by_kind_as_they_were_spelled() -> None:
+def test_the_success_text_lists_paths_by_kind_as_the_patch_has_them() -> None:
     first = patch("*** Update File: ./f", "-a", "+c", "*** Delete File: g", "*** Add File: n")
     text = first.replace("*** End", move("n", "m", "+x") + "\n*** End")
     expected = "Success. Updated the following files:\nA n\nM ./f\nM m\nD g\n"
@@ -222,7 +226,7 @@ def test_success_text_lists_sections_by_kind_as_they_were_spelled() -> None:
 
 
 @pytest.mark.req("T4")
-def test_two_phases_read_what_the_patch_names_and_nothing_else() -> None:
+def test_only_files_that_the_patch_names_are_read() -> None:
     read = parse(patch(move("f", "h", " a"), "*** Add File: n", "*** Update File: f", " a"))
     assert read.paths == ("f", "h", "n")
     with pytest.raises(PatchError):
@@ -258,7 +262,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("text", "expected"), [c[1:] for c in CHANGES], ids=[c[0] for c in CHANGES])
-def test_changes_tell_the_outcome_for_each_file(
+def test_changes_have_the_outcome_for_each_file(
     text: str, expected: list[tuple[str, str, str, bytes | None]]
 ) -> None:
     changes = change_set(text, WORLD).changes
@@ -266,7 +270,7 @@ def test_changes_tell_the_outcome_for_each_file(
 
 
 @pytest.mark.req("T4")
-def test_moved_file_takes_the_mode_of_its_source_and_deletions_come_last() -> None:
+def test_a_moved_file_has_the_mode_of_its_source_and_deletions_are_last() -> None:
     writes = change_set(patch(move("f", "h", "-a", "+c")), WORLD).writes
     assert [(w.path, w.before, w.after, w.mode_from) for w in writes] == [
         ("h", None, b"c\n", "f"),

@@ -1,4 +1,4 @@
-"""Patch text as models write it: rules R1 to R9, and what they must not do."""
+"""Patches with mistakes that models make: rules R1 to R9, and the cases in which they must not apply."""
 
 from __future__ import annotations
 
@@ -71,9 +71,7 @@ READ = [
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize(("text", "sections", "used"), [c[1:] for c in READ], ids=[c[0] for c in READ])
-def test_text_that_only_models_write_is_understood_and_reported(
-    text: str, sections: list[str], used: set[str]
-) -> None:
+def test_mistakes_of_models_are_repaired_and_reported(text: str, sections: list[str], used: set[str]) -> None:
     parsed = parse_leniently(text)
     assert not parsed.problems
     assert [shown(section) for section in parsed.sections] == sections
@@ -101,7 +99,7 @@ def test_text_with_more_than_one_meaning_is_refused(text: str, code: str) -> Non
 
 
 @pytest.mark.req("T4")
-def test_truncated_patch_is_refused_whole_and_says_so() -> None:
+def test_a_truncated_patch_is_refused_with_that_reason() -> None:
     error = refused("*** Begin Patch\n*** Delete File: f\n*** Update File: g\n-a", {"f": "x\n", "g": "a\n"})
     assert error.code == "TRUNCATED"
     assert "cut off" in str(error)
@@ -112,7 +110,7 @@ def test_recovery_is_not_used_when_the_strict_reading_fits() -> None:
     assert rules(update("@@\n-a\n+b"), world) == set()
 
 
-def test_quoted_path_is_taken_literally_when_that_file_is_there() -> None:
+def test_a_quoted_path_is_used_literally_if_that_file_exists() -> None:
     assert applied(patch('*** Delete File: "f"'), {'"f"': "x\n", "f": "y\n"}) == {"f": "y\n"}
 
 

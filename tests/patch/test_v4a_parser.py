@@ -1,4 +1,4 @@
-"""The strict grammar: what it accepts, and the reference program's words for what it does not."""
+"""The strict grammar: patches that it accepts, and the reference program's messages for others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEADERS = "Valid hunk headers: '*** Add File: {path}', '*** Delete File: {path}'
 
 
 def shown(section: Section) -> str:
-    """A section in one line: chunks as `@anchor[sign text|...]$`, `$` for the end-of-file flag."""
+    """Return a section as one line: chunks as `@anchor[sign text|...]$`; `$` is the end-of-file flag."""
     match section:
         case AddFile():
             return f"A {section.path} {list(section.lines)}"
@@ -75,7 +75,7 @@ ACCEPTED = [
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize(("text", "expected"), [c[1:] for c in ACCEPTED], ids=[c[0] for c in ACCEPTED])
-def test_patch_that_the_grammar_allows_is_read(text: str, expected: list[str]) -> None:
+def test_a_valid_patch_is_parsed(text: str, expected: list[str]) -> None:
     assert read(text) == expected
 
 
@@ -137,7 +137,7 @@ REFUSED = [
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize(("text", "message"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED])
-def test_patch_that_the_grammar_forbids_is_named_in_the_words_models_know(text: str, message: str) -> None:
+def test_an_invalid_patch_is_refused_with_the_reference_message(text: str, message: str) -> None:
     assert parse_strict(text) == ParsedPatch(problems=parse_strict(text).problems)
     assert [problem.message for problem in parse_strict(text).problems] == [message]
 

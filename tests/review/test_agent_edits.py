@@ -1,4 +1,4 @@
-"""An agent's changes become hunks; what it changes of its own earlier hunks stays in them."""
+"""An agent's changes become hunks. Its later changes inside a hunk become part of that hunk."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_first_change_gives_a_hunk_for_each_run_of_changed_lines(
     assert words(ledger.base) == before
 
 
-def test_ids_are_those_of_the_specification_and_differ_for_equal_changes() -> None:
+def test_ids_follow_the_specification_and_differ_for_equal_changes() -> None:
     call = Call("c9")
     change = apply_agent_edit(open_ledger("/f", text("a b a b")), text("A b A b"), call)
     runs = [LineHunk(0, 1, ("a\n",), ("A\n",)), LineHunk(2, 3, ("a\n",), ("A\n",))]
@@ -103,7 +103,9 @@ def test_a_hunk_changed_again_keeps_its_id_and_is_reported() -> None:
         "redone by the user",
     ],
 )
-def test_changes_of_earlier_changes(steps: list[Step], hunks: list[str], lost: list[str]) -> None:
+def test_agent_changes_inside_its_earlier_hunks_update_them(
+    steps: list[Step], hunks: list[str], lost: list[str]
+) -> None:
     ledger = story("a b c d", *steps)
     assert shown(ledger) == hunks
     assert closed(ledger) == lost
@@ -132,7 +134,7 @@ def test_an_edit_of_another_session_in_a_hunk_counts_as_a_user_edit(
     assert closed(ledger) == lost
 
 
-def test_lines_that_another_session_puts_where_one_deleted_some_are_its_own() -> None:
+def test_lines_added_by_another_session_at_a_deletion_belong_to_that_session() -> None:
     ledger = story("a b c", ("agent", "a c"), ("other agent", "a x c"))
     assert shown(ledger) == ["pending c1 @1 b > ", "pending c2 @1  > x"]
 
@@ -160,13 +162,13 @@ def test_agent_edits_of_a_created_file_stay_one_hunk(steps: list[Step], hunks: l
     assert shown(story(None, *steps)) == hunks
 
 
-def test_a_file_deleted_and_written_again_shows_what_differs_from_the_base() -> None:
+def test_a_file_deleted_and_written_again_has_hunks_for_its_differences_from_the_base() -> None:
     ledger = story("a b c", ("agent", None), ("agent", "a B c"))
     assert shown(ledger) == ["pending c2 @1 b > B"]
     assert closed(ledger) == ["gone c1"]
 
 
-def test_a_deletion_taken_back_brings_the_users_text_in_hunks_back() -> None:
+def test_a_reverted_deletion_restores_the_users_text_in_hunks() -> None:
     ledger = story(
         "a b c", ("agent", "A b C"), ("user", "A own b C"), ("user", "Ax own b C"), ("agent", None)
     )

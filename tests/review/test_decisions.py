@@ -1,4 +1,4 @@
-"""Keep and undo: what they do to base and current, and what they leave alone."""
+"""Keep and undo: their effect on the base and the current text, and on other hunks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_keep_of_an_edited_hunk_keeps_the_current_text() -> None:
     assert closed(ledger) == ["kept c1"]
 
 
-def test_undo_keeps_what_the_user_typed_outside() -> None:
+def test_undo_keeps_text_that_the_user_typed_outside_of_the_hunk() -> None:
     ledger = story("a b c", ("agent", "a B c"), ("user", "1 a 2 B 3 c"), ("undo", "0"))
     assert words(ledger.current) == words(ledger.base) == "1 a 2 b 3 c"
 
@@ -74,7 +74,7 @@ def test_decisions_about_closed_hunks_change_nothing() -> None:
         assert (change.ledger, change.changed) == (ledger, ())
 
 
-def test_a_stale_hunk_is_put_aside_by_keep_and_cannot_be_undone() -> None:
+def test_a_stale_hunk_is_closed_by_keep_and_cannot_be_undone() -> None:
     ledger = story("a b c", ("agent", "A b C"), ("user", "1 2 3 4"))
     (stale,) = (hunk.id for hunk in ledger.closed)
     assert undo_hunks(ledger, [stale]).changed == ()

@@ -1,4 +1,4 @@
-"""Decide from the text alone whether it contains our edit; undetermined cases are not guessed."""
+"""Detect from the text alone whether it contains our edit, or that this cannot be decided."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ A, B = "keep\nold line of text\nkeep too\n", "keep\nwholly other here\nkeep too\
         # The editor applied the edit, and the user types next to it and inside it.
         (A, B, "keep\nwholly other herex\nkeep too\n", Present(B)),
         (A, B, "keep\nwholly xother here\nkeep too\n", Present(B)),
-        # The user took a part of either away.
+        # The user removed a part of the old or of the new text.
         (A, B, "keep\nold text\nkeep too\n", Undetermined()),
         (A, B, "keep\nwholly here\nkeep too\n", Undetermined()),
         # The edit only removes text, so the user's text could also be the edit's result with something typed.
         ("f(a, b)\n", "f(a)\n", "f(a, )\n", Undetermined()),
         ("f(a, b)\n", "f(a)\n", "f(a, bx)\n", Absent()),
         ("one\ntwo\nthree\n", "one\nthree\n", "one\nxthree\n", Present("one\nthree\n")),
-        # Some of its places only.
+        # Only some of the edited positions have the edit.
         ("one\nkeep\ntwo\n", "ONE\nkeep\nTWO\n", "ONE\nkeep\ntwo\n", Undetermined()),
         ("one\nkeep\ntwo\n", "ONE\nkeep\nTWO\n", "one\nkeep\nTWO typed\n", Undetermined()),
         # At a wrong place: the user had typed a line above.
@@ -86,7 +86,7 @@ def test_a_text_with_typing_inside_an_edit_shows_whether_it_was_applied(
         ("typed\n" + A.replace("old line", "old typed line") + "typed\n", "typed\n" + B + "typed\n"),
     ],
 )
-def test_edit_is_carried_over_what_the_user_typed_in_its_lines(observed: str, merged: str) -> None:
+def test_the_result_of_a_dropped_edit_includes_text_typed_in_its_lines(observed: str, merged: str) -> None:
     assert apply_ignoring_versions(A, B, observed) == merged
 
 
@@ -104,7 +104,7 @@ def test_line_endings_changed_by_the_editor_still_belong_to_the_edit(
     assert detect_edit(old, expected, observed) == Present(observed)
 
 
-def test_an_edit_of_line_ends_alone_is_not_taken_for_done() -> None:
+def test_an_edit_of_line_ends_alone_is_detected() -> None:
     assert detect_edit("a\nb\n", "a\r\nb\r\n", "a\nb\n") == Absent()
     assert detect_edit("a\nb\n", "a\r\nb\r\n", "a\r\nb\r\n") == Present("a\r\nb\r\n")
 
@@ -115,7 +115,7 @@ BLOCKS = st.lists(st.sampled_from(["a\n", "b\n", "}\n", "\n", "def f():\n"]), mi
 @given(
     BLOCKS, BLOCKS, BLOCKS, BLOCKS, st.sampled_from(["x\n", "é é\n", "long line of typing\n"]), st.booleans()
 )
-def test_typing_elsewhere_never_hides_what_became_of_the_edit(
+def test_typing_elsewhere_never_changes_the_detected_outcome(
     head: list[str], ours: list[str], theirs: list[str], tail: list[str], typed: str, is_above: bool
 ) -> None:
     def document(middle: list[str], above: str, below: str) -> str:
@@ -129,7 +129,7 @@ def test_typing_elsewhere_never_hides_what_became_of_the_edit(
     assert isinstance(detect_edit(old, expected, document(theirs, above, below)), Absent)
 
 
-def test_edit_at_many_places_is_found_while_a_formatter_changes_many_others() -> None:
+def test_an_edit_of_many_lines_is_detected_while_a_formatter_changes_many_others() -> None:
     lines = [f"line {number}\n" for number in range(4_000)]
     ours = [f"ours {number}\n" if number % 4 == 0 else line for number, line in enumerate(lines)]
     both = [f"  {line}" if number % 4 == 2 else line for number, line in enumerate(ours)]

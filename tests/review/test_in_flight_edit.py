@@ -1,4 +1,4 @@
-"""The outcome of an edit in flight: every transition of the module's table, and the editors that it was made for."""
+"""The outcome of an edit in flight: each transition of the module's table, and the behaviour of real editors."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ AUTHOR = Call("c1")
 
 
 def text(letters: str | None) -> str | None:
-    """One line for each letter."""
+    """Return a text with one line for each letter."""
     return None if letters is None else "".join(f"{letter}\n" for letter in letters)
 
 
@@ -54,7 +54,7 @@ def places(found: ProposalSheet) -> list[tuple[int, int]]:
         ("xyz", ["stale", "stale"], [(0, 3), (0, 3)]),
     ],
 )
-def test_what_the_user_types_moves_proposals_or_makes_them_stale(
+def test_typing_moves_proposals_or_makes_them_stale(
     typed: str, expected: list[str], at: list[tuple[int, int]]
 ) -> None:
     beside = rebase_sheet(sheet("abcdef", "aBcdEf"), text(typed))
@@ -62,7 +62,7 @@ def test_what_the_user_types_moves_proposals_or_makes_them_stale(
 
 
 @pytest.mark.req("H6")
-def test_a_stale_proposal_is_proposed_again_when_its_place_is_put_back() -> None:
+def test_a_stale_proposal_is_pending_again_when_its_lines_are_restored() -> None:
     first = sheet("abcdef", "aBcdEf")
     assert rebase_sheet(rebase_sheet(first, text("axcdef")), text("abcdef")) == first
 
@@ -80,14 +80,16 @@ def test_a_stale_proposal_is_proposed_again_when_its_place_is_put_back() -> None
         ("ab", "aB", None, "stale"),
     ],
 )
-def test_proposals_about_a_whole_file(old: str | None, new: str | None, now: str | None, state: str) -> None:
+def test_a_proposal_for_a_whole_file_follows_changes_of_the_file(
+    old: str | None, new: str | None, now: str | None, state: str
+) -> None:
     beside = rebase_sheet(rebase_sheet(sheet(old, new), text("other")), text(now))
     assert states(beside) == [state]
 
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_kept_one_by_one_in_any_order_it_is_the_whole_change(order: tuple[int, int]) -> None:
+def test_hunks_kept_one_by_one_in_any_order_give_the_whole_change(order: tuple[int, int]) -> None:
     current = text("abcdef")
     sheets: tuple[ProposalSheet, ...] = (sheet("abcdef", "aBBcdf"),)
     ids = [hunk.id for hunk in sheets[0].hunks]
@@ -112,7 +114,7 @@ def test_kept_one_by_one_in_any_order_it_is_the_whole_change(order: tuple[int, i
     ],
 )
 @pytest.mark.req("H6")
-def test_lines_of_a_proposal_are_kept_alone_and_the_rest_can_be_kept_after_them(
+def test_lines_of_a_proposal_can_be_kept_before_the_rest(
     old: str, new: str, chosen: tuple[int, int], after: str, rest: str
 ) -> None:
     first = sheet(f"x{old}y", f"x{new}y")
@@ -152,7 +154,7 @@ lines = st.lists(st.sampled_from("abcdxyz"), max_size=8).map("".join)
 
 @pytest.mark.req("H6", "T3")
 @given(old=lines, new=lines, typed=lines)
-def test_what_fits_next_to_the_typing_equals_a_merge(old: str, new: str, typed: str) -> None:
+def test_keeping_proposals_next_to_typed_text_equals_a_merge(old: str, new: str, typed: str) -> None:
     if old == new:
         return
     beside = rebase_sheet(sheet(old, new), text(typed))

@@ -1,4 +1,4 @@
-"""Hunks that no text had when a ledger was built again, and a later text has."""
+"""Hunks that are missing when a ledger is restored, and are reopened when a later text contains them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.ledger_checks import Call, problems
 pytestmark = pytest.mark.req("H6", "R3")
 
 START = "a b c d"
-EDITS: list[Step] = [("agent", "a B c x y d")]  # one in place of a line, one between lines
+EDITS: list[Step] = [("agent", "a B c x y d")]  # one hunk replaces a line, one inserts lines
 
 
 def stored(ledger: FileLedger) -> list[StoredHunk]:
@@ -23,7 +23,7 @@ def stored(ledger: FileLedger) -> list[StoredHunk]:
 
 
 def built_again(disk: str, start: str = START, *steps: Step) -> tuple[FileLedger, list[StoredHunk]]:
-    """A ledger of what the disk has, and the hunks that it has not."""
+    """Return the ledger restored from the text on disk, and the hunks that are missing in it."""
     items = stored(story(start, *(steps or EDITS)))
     ledger = restore_ledger("/f", items, text(disk))
     return ledger, [item for item in items if is_missing(ledger, item)]
@@ -70,6 +70,6 @@ def test_decided_and_present_hunks_do_not_count_as_missing() -> None:
     assert not missing and reopen_missing(ledger, missing) is None
 
 
-def test_without_a_file_nothing_comes_back() -> None:
+def test_without_a_file_no_hunk_is_reopened() -> None:
     ledger, missing = built_again(START)
     assert reopen_missing(apply_user_edit(ledger, None).ledger, missing) is None

@@ -1,4 +1,4 @@
-"""A ledger after a restart: hunks are found by their lines, at one place or not at all."""
+"""A ledger after a restart: a hunk is found by its lines if they occur at exactly one position."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def side(data: bytes | None) -> FileVersion:
 
 
 def steps(*contents: bytes | None) -> list[AgentChange]:
-    """Pairs of before and after."""
+    """Return pairs of a text and the next one."""
     return [
         AgentChange(side(before), side(after))
         for before, after in zip(contents[::2], contents[1::2], strict=True)

@@ -10,7 +10,7 @@ from tests.support.ledger_checks import Call, problems
 
 
 def lines(text: str) -> tuple[str, ...]:
-    """One line for each letter."""
+    """Return one line for each letter."""
     return tuple(f"{letter}\n" for letter in text)
 
 
@@ -101,7 +101,7 @@ def test_a_hunk_can_be_divided_again_and_again() -> None:
 @pytest.mark.parametrize(
     ("state", "base", "current"), [("kept", "b", "abc"), ("undone", None, "ac")], ids=["keep", "undo"]
 )
-def test_lines_of_a_file_that_the_agent_made(state: str, base: str | None, current: str) -> None:
+def test_lines_of_a_created_file_can_be_decided_alone(state: str, base: str | None, current: str) -> None:
     ledger = apply_agent_edit(open_ledger("/a", None), "a\nb\nc\n", Call("c1")).ledger
     (hunk,) = ledger.open_hunks
     after = apply_decision(ledger, Decision(frozenset((hunk.id,)), state, (1, 2))).ledger  # type: ignore[arg-type]

@@ -129,7 +129,7 @@ def test_a_call_undone_in_the_editor_is_gone_and_redone_is_pending(before: str, 
     ],
     ids=["inside", "deleted", "all replaced", "all replaced, then the base"],
 )
-def test_typing_taken_back_leaves_the_hunk_pending(steps: list[Step]) -> None:
+def test_reverted_typing_leaves_the_hunk_pending(steps: list[Step]) -> None:
     ledger = story("a b c", *steps)
     assert shown(ledger) == ["pending c1 @1 b > B"]
     assert words(ledger.base) == "a b c"
@@ -142,7 +142,7 @@ def test_two_hunks_are_undone_one_after_the_other() -> None:
     assert shown(ledger) == ["gone c1 @0 a > a", "gone c2 @3 d > d"]
 
 
-def test_a_gone_hunk_keeps_its_place_while_the_user_types_elsewhere() -> None:
+def test_a_gone_hunk_keeps_its_position_while_the_user_types_elsewhere() -> None:
     ledger = story(
         "a b c", ("agent", "a B c"), ("user", "a b c"), ("user", "1 2 a b c 3"), ("user", "1 2 a B c 3")
     )
@@ -169,7 +169,7 @@ def test_a_hunk_undone_by_a_decision_stays_undone_after_the_editors_redo() -> No
     assert words(ledger.base) == "a B c"
 
 
-def test_text_typed_after_a_last_line_without_end_ends_it_for_good() -> None:
+def test_the_line_end_added_by_typing_after_the_last_line_survives_an_undo() -> None:
     ledger = story("a b|", ("agent", "a B"), ("user", "a B new"), ("undo", "0"))
     assert words(ledger.current) == "a b new"
 

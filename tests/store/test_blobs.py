@@ -1,4 +1,4 @@
-"""Bytes beside a log: there whole or not at all, and never mistaken for others."""
+"""Blobs next to a log: stored completely or not at all, and checked when they are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forks of a log, and parts of outputs: what goes along, what stays, and where it ends (H2, E3, R3)."""
+"""Forks of a log: the records that they copy and leave out, and their end; parts of outputs (H2, E3, R3)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def kinds(made: tuple[bytes, ...]) -> list[str]:
 
 
 @pytest.mark.req("H2")
-def test_a_fork_has_the_whole_turns_and_not_what_belongs_to_its_source_alone() -> None:
+def test_a_fork_has_complete_turns_and_no_records_that_concern_only_its_source() -> None:
     made = forked(lines(LOG), "s-2")
 
     assert kinds(made.lines) == [
@@ -85,7 +85,7 @@ def test_a_fork_has_the_whole_turns_and_not_what_belongs_to_its_source_alone() -
 
 
 @pytest.mark.req("H2")
-def test_a_fork_at_a_turn_that_a_follow_up_ended_gets_an_end_of_its_own() -> None:
+def test_a_fork_at_a_turn_followed_by_a_follow_up_gets_its_own_end_event() -> None:
     made = forked(lines(LOG), "s-2", "t1")
 
     assert kinds(made.lines)[-4:] == ["turn", "config", "state", "processing_end"]
@@ -94,7 +94,7 @@ def test_a_fork_at_a_turn_that_a_follow_up_ended_gets_an_end_of_its_own() -> Non
 
 
 @pytest.mark.parametrize("at_turn", ["t3", "t9"])
-def test_a_fork_at_a_turn_that_runs_or_never_was_is_refused(at_turn: str) -> None:
+def test_a_fork_at_a_running_or_unknown_turn_is_refused(at_turn: str) -> None:
     with pytest.raises(UnknownTurnError, match=at_turn):
         forked(lines(LOG), "s-2", at_turn)
     with pytest.raises(UnknownTurnError, match="yet"):
@@ -128,7 +128,7 @@ def test_an_output_is_read_in_parts_of_code_points(tmp_path: Path) -> None:
 
 @pytest.mark.req("E3")
 @pytest.mark.parametrize("ref", ["fedcba9876543210", "../log", "", "event-0", "event-99", "event-1"])
-def test_an_output_that_is_not_kept_is_named(tmp_path: Path, ref: str) -> None:
+def test_an_unknown_output_reference_is_an_error(tmp_path: Path, ref: str) -> None:
     (tmp_path / "log.jsonl").write_bytes(
         b"".join(line + b"\n" for line in [b"{}", json.dumps({**event("x")}).encode()])
     )

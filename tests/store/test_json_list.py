@@ -1,4 +1,4 @@
-"""A kept list (rules, trust) that cannot be read is never overwritten by what is added to it."""
+"""Adding an entry to a stored list (rules, trust) that cannot be read never overwrites the list."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_damaged_list_is_kept_next_to_the_new_one(tmp_path: Path, stored: str)
     assert (tmp_path / "things.damaged.json").read_text() == stored
 
 
-def test_list_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_list_that_cannot_be_read_is_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "things.json"
     path.mkdir()  # a read fails for the superuser too
     things = JsonList(tmp_path, "things")
@@ -36,6 +36,6 @@ def test_list_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
     assert path.is_dir() and not (tmp_path / "things.damaged.json").exists()
 
 
-def test_list_that_is_missing_is_made(tmp_path: Path) -> None:
+def test_a_missing_list_is_created(tmp_path: Path) -> None:
     JsonList(tmp_path / "deeper", "things").change(lambda entries: [*entries, "new"])
     assert json.loads((tmp_path / "deeper/things.json").read_text()) == {"version": 1, "things": ["new"]}

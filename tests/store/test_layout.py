@@ -1,4 +1,4 @@
-"""Where sessions lie, how they are found and listed (R7)."""
+"""The folders of sessions, and how sessions are found and listed (R7)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_workspace_is_known_by_its_canonical_path(tmp_path: Path) -> None:
     assert workspace_key(str(tmp_path)) not in keys
 
 
-def test_a_session_is_made_owned_closed_and_opened_again(tmp_path: Path) -> None:
+def test_a_session_is_created_owned_closed_and_opened_again(tmp_path: Path) -> None:
     store = _store(tmp_path)
     made = store.create(_header("s-1", tmp_path))
     _say(made, UserInput("hello"))
@@ -63,7 +63,7 @@ def test_a_session_is_made_owned_closed_and_opened_again(tmp_path: Path) -> None
     assert str(tmp_path) in note.read_text(encoding="utf-8")
 
 
-def test_an_id_that_is_taken_leaves_no_lock_behind(tmp_path: Path) -> None:
+def test_creating_a_session_with_an_existing_id_leaves_no_lock(tmp_path: Path) -> None:
     store = _store(tmp_path)
     store.create(_header("s-1", tmp_path)).close()
     with pytest.raises(FileExistsError):
@@ -72,7 +72,7 @@ def test_an_id_that_is_taken_leaves_no_lock_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", ["", "..", "../x", "a/b", "a\\b", "*", "." * 3, "x" * 101, "a\0b"])
-def test_an_id_that_is_no_id_is_never_part_of_a_path(tmp_path: Path, bad: str) -> None:
+def test_an_invalid_session_id_is_never_part_of_a_path(tmp_path: Path, bad: str) -> None:
     store = _store(tmp_path)
     with pytest.raises(StoreError):
         store.create(_header(bad, tmp_path))

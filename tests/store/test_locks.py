@@ -18,7 +18,7 @@ from agent_ls.store.errors import SessionLockedError
 from agent_ls.store.locks import Owner, is_alive, this_process
 
 
-def test_a_lock_is_held_by_one_and_can_be_taken_after_its_release(tmp_path: Path) -> None:
+def test_a_lock_has_one_holder_and_can_be_acquired_after_its_release(tmp_path: Path) -> None:
     lock = locks.take(tmp_path / "lock", "s-1")
     assert json.loads((tmp_path / "lock").read_bytes()) == asdict(this_process())
     with pytest.raises(SessionLockedError, match=f"process {os.getpid()} on "):
@@ -72,7 +72,7 @@ def test_an_owner_is_alive_when_pid_and_start_time_are_those_of_a_process(owner:
 
 
 @pytest.mark.req("R7")
-def test_where_the_file_system_has_no_locks_the_file_decides_and_the_lock_says_that_it_is_not_firm(
+def test_without_locks_of_the_file_system_the_lock_file_decides_and_the_lock_is_not_firm(
     tmp_path: Path,
 ) -> None:
     def no_locks(descriptor: int) -> None:

@@ -1,4 +1,4 @@
-"""The log as a file: modes, whole lines, torn ends, failing disks (R3, R7)."""
+"""The log as a file: modes, complete lines, a partial last line, write errors (R3, R7)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ async def test_each_record_is_one_line_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("R3")
-def test_a_torn_last_line_is_dropped_by_the_reader_and_cut_off_before_more_is_written(tmp_path: Path) -> None:
+def test_a_partial_last_line_is_ignored_by_the_reader_and_removed_before_the_next_write(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "log.jsonl"
     log = SessionLog.create(path, HEADER, _fail)
     log.append(record("prompt", "whole"))
@@ -83,7 +85,7 @@ def test_a_torn_last_line_is_dropped_by_the_reader_and_cut_off_before_more_is_wr
 
 
 @pytest.mark.req("R5", "R3")
-def test_lines_that_cannot_be_read_are_skipped_and_named(tmp_path: Path) -> None:
+def test_lines_that_cannot_be_read_are_skipped_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     recorder = StoreRecorder(SessionLog.create(path, HEADER, _fail), tmp_path, _fail)
     _event(recorder, 1, AssistantTextStart("p"))
@@ -149,7 +151,7 @@ HEADERS: list[tuple[bytes, type[Exception]]] = [
 
 @pytest.mark.req("R7")
 @pytest.mark.parametrize(("content", "error"), HEADERS, ids=range(len(HEADERS)))
-def test_a_file_without_a_header_of_ours_is_refused(
+def test_a_file_without_a_valid_header_is_refused(
     tmp_path: Path, content: bytes, error: type[Exception]
 ) -> None:
     path = tmp_path / "log.jsonl"
@@ -158,13 +160,13 @@ def test_a_file_without_a_header_of_ours_is_refused(
         read_session(path)
 
 
-def test_a_header_comes_back_as_it_was() -> None:
+def test_a_header_is_read_as_it_was_written() -> None:
     header = Header("s", "c", "/w\udc80", "p", "m", "Tïtle")
     assert parse_header(header.line().rstrip(b"\n"), "") == header
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system to fail a write with")
-async def test_a_full_disk_is_reported_once_and_the_session_goes_on(tmp_path: Path) -> None:
+async def test_a_full_disk_is_reported_once_and_the_session_continues(tmp_path: Path) -> None:
     failures: list[OSError] = []
     log = SessionLog(Path("/dev/full"), os.open("/dev/full", os.O_WRONLY | os.O_APPEND), failures.append)
     recorder = StoreRecorder(log, tmp_path, failures.append)
@@ -186,14 +188,14 @@ async def test_writes_after_close_are_reported_and_reach_no_other_file(tmp_path:
     assert len(failures) == 1
 
 
-def test_a_log_is_never_made_over_another(tmp_path: Path) -> None:
+def test_a_new_log_never_replaces_another(tmp_path: Path) -> None:
     SessionLog.create(tmp_path / "log.jsonl", HEADER, _fail).close()
     with pytest.raises(FileExistsError):
         SessionLog.create(tmp_path / "log.jsonl", HEADER, _fail)
 
 
 @pytest.mark.req("R3")
-def test_partials_write_only_what_is_new_and_add_up_to_the_text(tmp_path: Path) -> None:
+def test_partials_write_only_the_new_text_and_add_up_to_the_whole(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     recorder = StoreRecorder(SessionLog.create(path, HEADER, _fail), tmp_path, _fail)
     _event(recorder, 1, AssistantTextStart("p"))
@@ -229,7 +231,7 @@ def test_an_output_over_the_limit_keeps_head_and_tail_with_a_count(tmp_path: Pat
     assert read_output(tmp_path, ref, OUTPUT_MAX_BYTES + 20 - 10, 99) == b"b" * 10
 
 
-def test_an_output_that_cannot_be_kept_is_reported_and_has_no_reference(tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_stored_is_reported_and_has_no_reference(tmp_path: Path) -> None:
     failures: list[OSError] = []
     (tmp_path / "o").write_bytes(b"a file where the folder should be")
     log = SessionLog.create(tmp_path / "log", HEADER, failures.append)

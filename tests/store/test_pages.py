@@ -1,4 +1,4 @@
-"""Pages of a log's items: the same as the whole fold, torn ends tolerated, and cheap however long the log (H2, H3)."""
+"""Pages of a log's items: equal to those of the whole log, also with a partial last line, at constant cost (H2, H3)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def conversation(turns: int, bulk: str = "") -> list[RecordedEvent]:
 @pytest.mark.req("H3")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(EVENTS, max_size=30), limit=st.integers(1, 7))
-def test_items_folded_live_are_those_of_the_log_whole_and_page_by_page(
+def test_items_of_live_events_equal_those_of_the_log_and_of_its_pages(
     tmp_path: Path, events: list[RecordedEvent], limit: int
 ) -> None:
     live = enveloped(unique(events))
@@ -100,7 +100,7 @@ def test_items_folded_live_are_those_of_the_log_whole_and_page_by_page(
 
 
 def unique(events: list[RecordedEvent]) -> list[RecordedEvent]:
-    """An id begins once in a session."""
+    """Return the events without repeated starts, because an id starts once in a session."""
     seen: set[str] = set()
     kept = []
     for event in events:
@@ -135,7 +135,7 @@ def test_a_snapshot_has_the_state_after_its_event_while_the_log_grows(tmp_path: 
 
 @pytest.mark.req("R3")
 @pytest.mark.parametrize("torn", [b'{"event":{"sessionId":"s-1","seq":8,"ki', b"x" * 200_000])
-def test_a_torn_last_line_is_as_if_it_were_not_there(tmp_path: Path, torn: bytes) -> None:
+def test_a_partial_last_line_is_ignored(tmp_path: Path, torn: bytes) -> None:
     live = enveloped(conversation(1))
     path = written(tmp_path / "log.jsonl", live)
     with path.open("ab") as file:
@@ -179,5 +179,5 @@ def test_the_cost_of_a_page_does_not_grow_with_its_session(tmp_path: Path) -> No
             assert len(page.items) == 50 and page.more
             read[turns] = log.bytes_read
 
-    # A few more halvings, each of one chunk.
+    # The search takes a few more steps, and reads one chunk in each.
     assert read[2_000] < read[100] + 12 * pages.CHUNK_BYTES

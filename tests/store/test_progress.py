@@ -47,7 +47,7 @@ ANSWERED = ("approval_resolved", {"requestId": "a1", "decision": "allow"})
         ([WORKING, ("processing_end", {"reason": "completed"})], StoredProgress("idle")),
     ],
 )
-def test_the_last_events_say_what_a_session_does(
+def test_the_last_events_give_the_progress_of_a_session(
     tmp_path: Path, events: list[tuple[str, dict[str, Any]]], progress: StoredProgress
 ) -> None:
     assert read_progress(log(tmp_path / "log.jsonl", *events)) == progress

@@ -1,4 +1,4 @@
-"""Turns to JSON and back, whatever is in them (L4, R3)."""
+"""Encode turns of any content to JSON, and decode them (L4, R3)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ TURNS: st.SearchStrategy[Turn] = st.one_of(
 
 
 @given(TURNS)
-def test_a_turn_comes_back_from_its_line_as_it_was(turn: Turn) -> None:
+def test_a_turn_is_read_as_it_was_written(turn: Turn) -> None:
     line = record("turn", turn_to_json(turn))
     assert line.count(b"\n") == 1
     assert turn_from_json(json.loads(line)["turn"]) == turn
@@ -91,7 +91,7 @@ BAD: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_record_that_is_not_whole_is_a_value_error(case: str) -> None:
+def test_an_incomplete_record_is_a_value_error(case: str) -> None:
     with pytest.raises(ValueError, match=r"not a turn|base64"):
         turn_from_json(BAD[case])
 

@@ -1,4 +1,4 @@
-"""Cut the log anywhere and resume it: readable, a valid history, numbers without gaps, and nothing starts by itself."""
+"""Resume a log that is cut anywhere: it is readable, history and numbers are valid, and nothing runs unasked."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ class CommandApprover:
 
 @dataclass
 class Story:
-    """One long session as its log has it, and its state when it had ended."""
+    """The log of one long session, and the state of the session at its end."""
 
     log: bytes
     session: Session
 
 
 async def _story(root: Path) -> Story:
-    """Text, reasoning, calls of all kinds, an approval, a steer, a follow-up, an interrupt, partial texts."""
+    """Record a session with calls of all kinds, an approval, a steer, a follow-up, an interrupt and partial texts."""
     gates = {name: Gate() for name in ("text", "last")}
     running, go_on = anyio.Event(), anyio.Event()
 

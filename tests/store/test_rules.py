@@ -23,7 +23,7 @@ def store(tmp_path: Path) -> RuleStore:
     return RuleStore(tmp_path / "state")
 
 
-def test_rule_of_a_project_holds_there_by_any_name_and_nowhere_else(
+def test_a_project_rule_applies_under_any_path_of_the_project_and_nowhere_else(
     store: RuleStore, here: str, tmp_path: Path
 ) -> None:
     store.add("words:npm test", "npm test", "project", here, NOW)
@@ -34,7 +34,7 @@ def test_rule_of_a_project_holds_there_by_any_name_and_nowhere_else(
     assert [rule.id for rule in RuleStore(tmp_path / "state").rules()] == ["words:npm test", "words:make all"]
 
 
-def test_rule_is_kept_once_and_its_hits_are_counted_where_it_holds(
+def test_a_rule_is_stored_once_and_its_hits_are_counted_where_it_applies(
     store: RuleStore, here: str, tmp_path: Path
 ) -> None:
     for _ in range(2):
@@ -45,7 +45,7 @@ def test_rule_is_kept_once_and_its_hits_are_counted_where_it_holds(
     assert (rule.hits, rule.used) == (1, NOW)
 
 
-def test_rule_is_removed_in_one_project_or_in_all(store: RuleStore, here: str, tmp_path: Path) -> None:
+def test_a_rule_is_removed_in_one_project_or_in_all(store: RuleStore, here: str, tmp_path: Path) -> None:
     for folder in (here, str(tmp_path)):
         store.add("words:npm test", "npm test", "project", folder, NOW)
     assert [rule.workspace for rule in store.remove("words:npm test", here)] == [here]
@@ -54,7 +54,9 @@ def test_rule_is_removed_in_one_project_or_in_all(store: RuleStore, here: str, t
     assert store.remove("words:npm test") == []
 
 
-def test_file_is_readable_by_a_person_and_by_nobody_else(store: RuleStore, here: str, tmp_path: Path) -> None:
+def test_the_rule_file_is_readable_text_and_private_to_the_user(
+    store: RuleStore, here: str, tmp_path: Path
+) -> None:
     store.add("words:npm test", "Allow `npm test …`", "user", here, NOW)
     path = tmp_path / "state" / "rules.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -74,7 +76,7 @@ def test_file_is_readable_by_a_person_and_by_nobody_else(store: RuleStore, here:
         '{"version": 1, "rules": [{"id": "edits", "label": "", "scope": "all", "workspace": "", "created": ""}]}',
     ],
 )
-def test_file_that_is_broken_grants_nothing(store: RuleStore, tmp_path: Path, text: str) -> None:
+def test_a_damaged_rule_file_allows_nothing(store: RuleStore, tmp_path: Path, text: str) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "rules.json").write_text(text)
     assert store.rules() == []

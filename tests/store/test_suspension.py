@@ -1,4 +1,4 @@
-"""Cut a log anywhere around approvals: a turn is suspended exactly while it waits for the user, and then completes."""
+"""Cut a log anywhere around approvals: a turn is suspended only while it waits for the user, and then completes."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _tools(hang: Callable[[], bool]) -> list[Tool[Any]]:
 
 @dataclass
 class Process:
-    """A session of this log while its process lives."""
+    """A session on the log, in one simulated process."""
 
     session: Session
     person: Person
@@ -115,7 +115,7 @@ class Process:
     restored: Restored | None
 
     async def play(self, *, answers: int, text: str = "") -> None:
-        """Run until this many rounds of answers were given and nothing else can run; then end the process."""
+        """Answer this many rounds of approvals, run until nothing else can run, and then end the process."""
         with anyio.fail_after(DEADLINE_S):
             async with anyio.create_task_group() as group:
                 group.start_soon(self.session.run)

@@ -54,7 +54,7 @@ def test_reading_on_costs_only_the_new_part_of_a_log(tmp_path: Path) -> None:
     assert tail.bytes_read - before == len(b"new\n")
 
 
-def test_a_log_replaced_by_its_copy_is_read_on_at_the_same_position(tmp_path: Path) -> None:
+def test_reading_continues_at_the_same_position_after_a_log_is_replaced_by_its_copy(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"one\n")
     tail = LogTail(path)

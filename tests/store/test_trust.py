@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> TrustStore:
     return TrustStore(tmp_path / "state")
 
 
-def test_decision_holds_for_the_folder_by_any_name_and_for_none_around_or_below(
+def test_a_decision_applies_to_the_folder_under_any_path_but_not_to_its_parents_or_subfolders(
     store: TrustStore, here: Path, tmp_path: Path
 ) -> None:
     store.keep(str(here), "trusted", NOW)
@@ -36,7 +36,7 @@ def test_decision_holds_for_the_folder_by_any_name_and_for_none_around_or_below(
     assert TrustStore(tmp_path / "state").decided(str(here)) == "trusted"
 
 
-def test_last_decision_holds_until_it_is_forgotten(store: TrustStore, here: Path) -> None:
+def test_the_last_decision_applies_until_it_is_removed(store: TrustStore, here: Path) -> None:
     store.keep(str(here), "trusted", NOW)
     store.keep(str(here), "restricted", NOW)
     assert store.decided(str(here)) == "restricted" and len(store.folders()) == 1
@@ -44,7 +44,7 @@ def test_last_decision_holds_until_it_is_forgotten(store: TrustStore, here: Path
     assert store.decided(str(here)) is None
 
 
-def test_folder_of_another_owner_by_now_was_never_decided_about(
+def test_a_decision_does_not_apply_after_the_folder_has_a_new_owner(
     store: TrustStore, here: Path, tmp_path: Path
 ) -> None:
     store.keep(str(here), "trusted", NOW)
@@ -58,7 +58,7 @@ def test_folder_of_another_owner_by_now_was_never_decided_about(
     assert store.decided(str(here)) == "trusted" and len(store.folders()) == 1
 
 
-def test_folder_that_is_gone_is_not_trusted_and_cannot_be(store: TrustStore, here: Path) -> None:
+def test_a_deleted_folder_is_not_trusted_and_cannot_be_trusted(store: TrustStore, here: Path) -> None:
     store.keep(str(here), "trusted", NOW)
     here.rmdir()
     assert store.decided(str(here)) is None
@@ -79,7 +79,9 @@ def test_folder_that_is_gone_is_not_trusted_and_cannot_be(store: TrustStore, her
         '{"version": 1, "trust": [{"path": "HERE", "owner": null, "trust": "trusted", "decided": ""}]}',
     ],
 )
-def test_file_that_is_broken_trusts_nothing(store: TrustStore, here: Path, tmp_path: Path, text: str) -> None:
+def test_a_damaged_trust_file_trusts_no_folder(
+    store: TrustStore, here: Path, tmp_path: Path, text: str
+) -> None:
     path = tmp_path / "state" / "trust.json"
     path.parent.mkdir()
     path.write_text(text.replace("HERE", str(here)).replace("OWNER", str(os.getuid())))

@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> SessionStore:
 
 
 def made(kept: SessionStore, name: str, folder: Path, days: int = 0, size: int = 0) -> OpenSession:
-    """A session that was last used so many days ago, with something of that size beside its log. It is open."""
+    """Create a session that was last used `days` ago, with a blob of `size` bytes. It is open."""
     opened = kept.create(Header(name, NOW, str(folder), "p", "m"))
     if size:
         opened.keep(b"x" * size + name.encode())
@@ -113,7 +113,7 @@ def test_relinking_assigns_the_sessions_of_a_moved_folder_to_its_new_path(tmp_pa
 
 
 class Listing(Layout):
-    """`then` happens when the sessions have been listed, and nothing has been done about them yet."""
+    """A layout that calls `then` right after sessions were listed, before they are deleted or moved."""
 
     def __init__(self, root: Path, then: Callable[[], object]) -> None:
         super().__init__(root)
@@ -183,7 +183,7 @@ def recorded(kept: SessionStore, name: str, size: int = 10, days: int = 0) -> Pa
     return path
 
 
-def test_recording_goes_with_its_session_however_that_is_deleted(tmp_path: Path) -> None:
+def test_a_recording_is_deleted_with_its_session_in_every_way(tmp_path: Path) -> None:
     kept = store(tmp_path)
     for name, days in (("one", 0), ("old", 50), ("left", 0)):
         made(kept, name, tmp_path / "a", days).close()
@@ -217,7 +217,7 @@ def test_recordings_count_for_the_quota(tmp_path: Path) -> None:
     assert ids(kept) == {"new"}
 
 
-def test_recording_of_a_session_that_is_gone_is_kept_as_long_as_a_session_would_be(tmp_path: Path) -> None:
+def test_a_recording_of_a_deleted_session_is_kept_as_long_as_a_session(tmp_path: Path) -> None:
     kept = store(tmp_path)
     recorded(kept, "old", days=31)
     recorded(kept, "young", days=29)

@@ -51,7 +51,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 async def kill_in_the_middle(
     environment: FarEnvironment, chance: random.Random, kill: Kill, act: Callable[[], Awaitable[object]]
 ) -> EnvironmentLostError | None:
-    """Run `act` and kill after a random time, also before its start or after its end. Returns the error of `act`."""
+    """Run `act` and kill after a random time, also before its start or after its end. Return the error of `act`."""
     raised: EnvironmentLostError | None = None
     await environment.file_exists("settled")  # connected
     connection = environment.host.current()

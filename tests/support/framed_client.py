@@ -173,7 +173,7 @@ class FramedClient:
     ) -> None:
         """Run `work` with each matching message, past ones first, one after the other.
 
-        Runs until it is cancelled or the server is gone.
+        Runs until it is cancelled or the server closes the connection.
         """
         seen = 0
         with suppress(HungUpError, anyio.BrokenResourceError, anyio.ClosedResourceError):

@@ -7,9 +7,10 @@
 A server runs in a thread with its own loop, so it serves async tests, sync tests and other processes alike, and
 needs nothing but the standard library. The script is a list with one answer for each good request, or a function
 from the request's body to its answer. An answer is a list of parts (`Text`, `Reasoning`, `ToolCall`, ...; see
-loopback_script.py), a string (one text), a `Reply` (parts with a stop reason, usage, headers), an `ErrorReply`, or
-`DropConnection()`. Among the parts, a `Gate` holds the stream until the test opens it, and `CutStream`,
-`DropConnection` and `MidStreamError` end it with a fault. The answer is streamed if the request has `stream`.
+tests/loopback/script.py), a string (one text), a `Reply` (parts with a stop reason, usage, headers), an
+`ErrorReply`, or `DropConnection()`. Among the parts, a `Gate` holds the stream until the test opens it, and
+`CutStream`, `DropConnection` and `MidStreamError` end it with a fault. The answer is streamed if the request has
+`stream`.
 
 Every request is recorded (`server.requests`: body, headers, and `disconnected`, set if the client disconnects during
 the answer) and checked as the real service does: roles, empty texts, a result directly after each call, known

@@ -168,7 +168,7 @@ def _each(items: Iterable[tuple[object, object]], kind: Any, at: str) -> list[st
 
 
 def _is_list(kind: Any, origin: Any) -> bool:
-    """Whether the type is a list, a sequence, an iterable, or an SDK protocol for those."""
+    """Return whether the type is a list, a sequence, an iterable, or an SDK protocol for those."""
     return origin is not None and not issubclass(origin, Mapping) and len(get_args(kind)) == 1
 
 

@@ -102,7 +102,7 @@ _COMMENT = re.compile(r"#.*")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to rewrite: `line` counts from 1."""
+    """A word or sentence to rewrite. `line` counts from 1."""
 
     file: str
     line: int
@@ -113,7 +113,7 @@ class Finding:
 
 
 def checked_files() -> list[str]:
-    """Code of the product, its clients and its tests, and the pages."""
+    """Return the names of source files and documentation pages to check."""
     return [
         name
         for name in repository_files()
@@ -126,7 +126,7 @@ def checked_files() -> list[str]:
 
 
 def findings(name: str) -> Iterator[Finding]:
-    """The places of a file that have to be rewritten."""
+    """Yield the findings in a file."""
     text = read(name)
     if any(_found(_IDENTIFIER, _NO_IDENTIFIER, text)):
         for number, line in enumerate(text.split("\n"), 1):
@@ -146,14 +146,14 @@ def findings(name: str) -> Iterator[Finding]:
 
 
 def _found(words: re.Pattern[str], not_after: re.Pattern[str], text: str) -> Iterator[str]:
-    """The words of a text, without those that are only the end of another word."""
+    """Yield the matches in a text, except those that are only the end of another word."""
     for match in words.finditer(text):
         if not not_after.search(text[max(0, match.start() - 5) : match.start()]):
             yield match[0]
 
 
 def is_dirty(name: str) -> bool:
-    """Whether the file has anything to rewrite."""
+    """Return whether the file has findings."""
     return next(findings(name), None) is not None
 
 
@@ -169,7 +169,10 @@ def _openings(name: str) -> Iterator[Finding]:
 
 
 def prose_lines(name: str, text: str) -> Iterator[tuple[int, str]]:
-    """Docstrings, comments and paragraphs, line by line. Those of a Python file may be left out if they are clean."""
+    """Yield number and text of each line of docstrings, comments and paragraphs.
+
+    Those of a Python file may be left out if they are clean.
+    """
     match PurePosixPath(name).suffix:
         case ".md":
             yield from enumerate(prose_with_lines(text).split("\n"), 1)
@@ -182,7 +185,7 @@ def prose_lines(name: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def prose_with_lines(page: str) -> str:
-    """A page whose fenced blocks and code words are blank; the line numbers stay."""
+    """Return a page with blank code blocks and code words, so that line numbers stay the same."""
     for block in re.findall(r"^```.*?^```[ ]*$", page, re.DOTALL | re.MULTILINE):
         page = page.replace(block, "\n" * block.count("\n"))
     return re.sub(r"`[^`\n]+`|\]\([^)]*\)", "", page)
@@ -201,7 +204,7 @@ def _python_prose(name: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def read_exceptions() -> list[str]:
-    """The files that are still to be rewritten."""
+    """Return the files that may still have findings."""
     return [line for line in read(EXCEPTIONS).split("\n") if line and not line.startswith("#")]
 
 

@@ -108,7 +108,7 @@ _ANCHOR = re.compile(r"\]\(#([\w-]+)\)")
 
 @dataclass(frozen=True)
 class Table:
-    """`rows` lack the last column. Rows are known again by their first `keys` cells; an empty one is as above."""
+    """A table without its last column. The first `keys` cells identify a row; an empty cell repeats the one above."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -134,7 +134,7 @@ def _keys(rows: Iterable[Sequence[str]], count: int) -> Iterator[tuple[str, ...]
 
 
 def written_rows(body: str) -> list[tuple[str, ...]]:
-    """The rows of a table of a page."""
+    """Return the rows of a table of a page."""
     lines = [line.strip() for line in body.strip().splitlines()][2:]
     return [tuple(cell.strip() for cell in _CELL.split(line)[1:-1]) for line in lines]
 
@@ -148,7 +148,7 @@ def _kept(body: str, keys: int) -> dict[tuple[str, ...], str]:
 
 
 def type_words(annotation: Any) -> str:
-    """A type as the page writes it; objects are links to their headings."""
+    """Return a type as a page writes it, with links from objects to their headings."""
     origin = get_origin(annotation)
     if origin is Literal:
         return " \\| ".join(f'`"{value}"`' for value in get_args(annotation))
@@ -178,7 +178,7 @@ def _without_none(annotation: Any) -> Any:
 
 
 def params_table(model: type[BaseModel]) -> Table:
-    """The table of parameters, which a client sends; a field with a default may be left out."""
+    """Return the table of parameters, which a client sends. A field with a default is optional."""
     model.model_rebuild()
     rows = (
         (f"`{to_camel(name)}`", type_words(_without_none(field.annotation)), _default_words(field))
@@ -188,7 +188,7 @@ def params_table(model: type[BaseModel]) -> Table:
 
 
 def result_table(model: type[BaseModel]) -> Table:
-    """The table of a result, which the server sends; a field without a value is left out."""
+    """Return the table of a result, which the server sends. A field without a value is absent."""
     model.model_rebuild()
     rows = (
         (
@@ -295,17 +295,17 @@ def table_of(name: str) -> Table:
 
 
 def read_pages() -> dict[str, str]:
-    """The pages by their names, in reading order."""
+    """Return the pages by name, in reading order."""
     return {name: (FOLDER / f"{name}.md").read_text(encoding="utf-8") for name in PAGES}
 
 
 def written_tables(page: str) -> dict[str, str]:
-    """The tables of a page by name, without their markers."""
+    """Return the tables of a page by name, without their markers."""
     return {match[2]: match[3] for match in _MARKED.finditer(page)}
 
 
 def renew_pages(pages: Mapping[str, str]) -> dict[str, str]:
-    """The pages with the tables that the code has now."""
+    """Return the pages with their tables generated again."""
     page_of = {anchor: name for name, text in pages.items() for anchor in anchors(text)}
     return {name: _renew_page(name, text, page_of) for name, text in pages.items()}
 

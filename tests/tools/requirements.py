@@ -42,7 +42,7 @@ def read_requirements() -> tuple[Requirement, ...]:
 
 
 def python_marks(path: Path, marker: str = "req") -> Iterator[tuple[str, str]]:
-    """(id, test) for every function, class or module of a file that carries this marker."""
+    """Yield (id, test) for each function, class or module of a file with this marker."""
     text = path.read_text(encoding="utf-8")
     if f"mark.{marker}(" not in text:
         return  # parsing takes most of the time
@@ -65,7 +65,7 @@ def _ids(mark: ast.AST, marker: str) -> list[str]:
 
 
 def comment_marks(path: Path) -> Iterator[tuple[str, str]]:
-    """(id, place) for every comment `req: L9` of a file."""
+    """Yield (id, position) for each comment `req: L9` of a file."""
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         for match in _COMMENT.finditer(line):
             for found in match[1].split(","):
@@ -74,7 +74,7 @@ def comment_marks(path: Path) -> Iterator[tuple[str, str]]:
 
 @cache
 def all_marks() -> dict[str, list[str]]:
-    """The tests of each requirement id."""
+    """Return the tests of each requirement id."""
     proofs: dict[str, list[str]] = defaultdict(list)
     for path in sorted((ROOT / "tests").rglob("*.py")):
         for found, test in python_marks(path):
@@ -88,7 +88,7 @@ def all_marks() -> dict[str, list[str]]:
 
 @cache
 def spec_marks() -> dict[str, list[str]]:
-    """The tests of each row of the checklists."""
+    """Return the tests of each row of the checklists."""
     proofs: dict[str, list[str]] = defaultdict(list)
     for path in sorted((ROOT / "tests").rglob("*.py")):
         for found, test in python_marks(path, "spec"):
@@ -119,7 +119,7 @@ def _print_requirements(requirements: tuple[Requirement, ...], proofs: dict[str,
 
 
 def outdated(requirements: tuple[Requirement, ...], proofs: dict[str, list[str]]) -> list[str]:
-    """Statuses of docs/requirements.md that the marks of the tests contradict."""
+    """Return the statuses of docs/requirements.md that the marks of the tests contradict."""
     return [
         f"{it.id} is '{it.status}' in docs/requirements.md, and has {len(proofs.get(it.id, ()))} tests"
         for it in requirements

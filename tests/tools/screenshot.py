@@ -1,4 +1,4 @@
-"""Pictures of the Neovim plugin, drawn from what Neovim really shows: python -m tests.tools.screenshot.
+"""Draw pictures of the Neovim plugin from the screen of a real Neovim: python -m tests.tools.screenshot.
 
 It plays `agent-ls demo` twice: up to a command that waits for approval, for docs/images/neovim.svg, and from the prompt
 to the last change kept, for the recording docs/images/neovim-demo.svg.
@@ -42,7 +42,7 @@ Cell: TypeAlias = tuple[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Run:
-    """Cells of one row that look alike."""
+    """Adjacent cells of one row with the same highlight."""
 
     column: int
     columns: int
@@ -59,12 +59,12 @@ class Frame:
 
 
 def svg(rows: Sequence[Sequence[Cell]], default: Mapping[str, int], title: str) -> str:
-    """A picture of a screen; `default` are the colours where a cell names none."""
+    """Return a picture of a screen. `default` has the colours of cells without a highlight."""
     return _document(rows, default, title, _screen(rows, default))
 
 
 def animated_svg(frames: Sequence[Frame], default: Mapping[str, int], title: str) -> str:
-    """A picture that shows the screens one after the other, and the last one to readers who want no motion."""
+    """Return a picture that shows the screens in turn, or only the last one if the reader prefers reduced motion."""
     total = sum(frame.seconds for frame in frames)
     styles, parts, begin = [], [], 0.0
     for i, frame in enumerate(frames):
@@ -151,7 +151,7 @@ def _hex(colour: int) -> str:
 
 
 def play(nvim: Nvim) -> None:
-    """Up to where a change waits for review and a command for approval."""
+    """Run the demo until a change waits for review and a command for approval."""
     nvim.wait_screen("walkthrough (no model)", "-- INSERT --")
     nvim.keys("<C-s>")
     nvim.wait_screen("Make this change?")
@@ -164,7 +164,7 @@ def play(nvim: Nvim) -> None:
 
 
 class Recorder:
-    """Plays a Neovim and keeps the screens on the way."""
+    """Control a Neovim and record its screens."""
 
     def __init__(self, nvim: Nvim) -> None:
         self.nvim = nvim
@@ -172,7 +172,7 @@ class Recorder:
         self._last = 0.0
 
     def until(self, *texts: str, key: str = "", gone: str = "", seconds: float = LOOKED_AT_S) -> None:
-        """Wait for texts on the screen, and for one that goes. Keep what changes until then, and the end for longer.
+        """Wait until `texts` are on the screen and `gone` is not. Record changed screens, and the last one for longer.
 
         `key` is pressed again while nothing changes: a press right after the last one would count as a held key.
         """
@@ -208,7 +208,7 @@ class Recorder:
 
 
 def record(nvim: Nvim) -> list[Frame]:
-    """From the prompt to the last change kept."""
+    """Record the demo from the prompt to the last accepted change."""
     recorder = Recorder(nvim)
     recorder.until("walkthrough (no model)", "-- INSERT --", "Find out why")
     recorder.until("Make this change?", "allow once", key="<C-s>")
@@ -226,7 +226,7 @@ def record(nvim: Nvim) -> list[Frame]:
 
 @contextmanager
 def demo(columns: int, rows: int) -> Iterator[Nvim]:
-    """Neovim as `agent-ls demo` starts it, on a copy of the sample project."""
+    """Start Neovim as `agent-ls demo` does, on a copy of the sample project."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         shop = copy_sample_project(home / "shop")

@@ -43,7 +43,7 @@ TEXTS = st.lists(PIECES, max_size=12).map("".join)
 
 
 def edited(text: str, tool: Tool[Any], **arguments: object) -> str | None:
-    """The text after the call, None when it was refused; then nothing has changed."""
+    """Return the text after the call; None if it was refused, which must not change the text."""
     calls = ToolCalls(MemoryEnvironment({"f": text.encode()}))
     calls.reads.record(f"{calls.environment.working_directory()}/f", sha256(text.encode()))
     try:
@@ -56,12 +56,12 @@ def edited(text: str, tool: Tool[Any], **arguments: object) -> str | None:
 
 @settings(deadline=None)
 @given(text=TEXTS, new=TEXTS, data=st.data())
-def test_replacement_when_the_text_is_any_then_exactly_it_is_replaced_or_nothing(
+def test_replacement_in_any_text_changes_exactly_the_old_string_or_nothing(
     text: str, new: str, data: st.DataObject
 ) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    # A half of a line ending is taken for the whole of it.
+    # A CRLF cannot be split: a range that ends inside of it would include both characters.
     assume(not any(text[at - 1 : at + 1] == "\r\n" for at in (start, end) if at))
     old = text[start:end]
     after = edited(text, EDIT_FILE, file_path="f", old_string=old, new_string=new)
@@ -82,7 +82,7 @@ def test_replacement_when_the_text_is_any_then_exactly_it_is_replaced_or_nothing
 
 
 def _folded(text: str) -> str:
-    """New lines take the endings that the file has (12.3)."""
+    """Return the text with LF line endings, because new lines get the endings of the file."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -92,7 +92,7 @@ def _without_first_ending(tail: str, new: str) -> set[str]:
 
 @settings(deadline=None)
 @given(text=TEXTS, new=st.lists(PIECES, max_size=4).map("".join), data=st.data())
-def test_patch_when_the_text_is_any_then_one_line_is_replaced_or_nothing(
+def test_a_patch_of_any_text_replaces_exactly_one_line_or_nothing(
     text: str, new: str, data: st.DataObject
 ) -> None:
     lines = split_lines(text)
@@ -113,7 +113,7 @@ def test_patch_when_the_text_is_any_then_one_line_is_replaced_or_nothing(
 
 @settings(deadline=None)
 @given(text=TEXTS)
-def test_writing_when_the_text_is_any_then_the_file_contains_exactly_that(text: str) -> None:
+def test_a_written_file_contains_exactly_the_given_text(text: str) -> None:
     after = edited("old\n", WRITE_FILE, file_path="f", content=text)
     assert after in (None, text)
 

@@ -141,7 +141,7 @@ async def test_apply_patch_when_it_adds_over_a_file_that_was_not_read_then_it_is
 
 
 @pytest.mark.req("X9")
-async def test_apply_patch_when_it_adds_over_a_file_then_it_must_be_as_it_was_read() -> None:
+async def test_apply_patch_when_it_adds_over_a_file_that_changed_since_its_read_then_it_is_refused() -> None:
     calls = session()
     await calls.call(READ_FILE, file_path="a.py")
     calls.environment.put("a.py", "typed\n")
@@ -177,7 +177,7 @@ async def test_apply_patch_when_a_file_moves_between_prepare_and_run_then_no_fil
 
 
 @pytest.mark.req("T4")
-async def test_apply_patch_when_several_places_fit_then_the_choice_is_reported() -> None:
+async def test_apply_patch_when_several_positions_match_then_the_choice_is_reported() -> None:
     calls = session({"f": "x\ny\nx\n"})
     output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", "-x", "+z"))
     assert calls.text("f") == "z\ny\nx\n"
@@ -190,7 +190,7 @@ CHOICE = patch("*** Update File: f", "@@", "-x", "+z")
 
 
 @pytest.mark.req("T4", "X9")
-async def test_apply_patch_when_ambiguous_places_are_refused_then_all_are_named_with_what_settles_it() -> (
+async def test_apply_patch_when_ambiguity_is_refused_then_all_positions_and_a_way_to_choose_are_listed() -> (
     None
 ):
     calls = session(dict(LOOSE))
@@ -210,7 +210,7 @@ async def test_apply_patch_when_ambiguous_places_are_refused_then_all_are_named_
 
 
 @pytest.mark.req("T4")
-async def test_apply_patch_when_ambiguous_places_are_refused_then_all_chunks_are_reported_and_nothing_is_written() -> (
+async def test_apply_patch_when_ambiguity_is_refused_then_all_chunks_are_reported_and_nothing_is_written() -> (
     None
 ):
     calls = session({**LOOSE, "g": "y  \ny  \n"})
@@ -223,7 +223,7 @@ async def test_apply_patch_when_ambiguous_places_are_refused_then_all_chunks_are
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize("refuses", [False, True])
-async def test_apply_patch_when_lines_fit_exactly_then_the_first_place_is_meant_whatever_is_set(
+async def test_apply_patch_when_lines_match_exactly_then_the_first_match_is_used_with_any_setting(
     refuses: bool,
 ) -> None:
     calls = session({"f": "x\ny\nx\n"})
@@ -233,7 +233,7 @@ async def test_apply_patch_when_lines_fit_exactly_then_the_first_place_is_meant_
 
 
 @pytest.mark.req("T4")
-async def test_apply_patch_when_nothing_is_set_then_the_first_loose_place_is_taken_and_reported() -> None:
+async def test_apply_patch_with_default_settings_then_the_first_loose_match_is_used_and_reported() -> None:
     calls = session(dict(LOOSE))
     output = await calls.call(APPLY_PATCH, patch=CHOICE)
     assert calls.text("f") == "# one\nz\n# two\nx\t\n"
@@ -257,7 +257,7 @@ async def test_apply_patch_when_it_was_repaired_then_the_repair_is_reported() ->
     assert "[Repaired: R1" in output.text
 
 
-async def test_apply_patch_when_nothing_changes_then_nobody_is_asked() -> None:
+async def test_apply_patch_when_nothing_changes_then_no_approval_is_needed() -> None:
     calls = session()
     prepared = await calls.prepare(
         APPLY_PATCH, patch=patch("*** Update File: b.py", "@@", "-B = 1", "+B = 1")
@@ -322,7 +322,9 @@ async def test_apply_patch_when_it_updates_a_file_that_was_not_read_then_the_set
 
 @pytest.mark.req("X9")
 @pytest.mark.parametrize("setting", ["overwrite", "edit", "all"])
-async def test_apply_patch_when_it_adds_over_a_file_then_it_was_read_whatever_is_set(setting: Any) -> None:
+async def test_apply_patch_when_it_adds_over_a_file_then_a_read_is_required_with_any_setting(
+    setting: Any,
+) -> None:
     calls = ToolCalls(MemoryEnvironment({"f": "one\n"}))
     calls.context = replace(calls.context, read_first=setting)
     with pytest.raises(ToolError) as refused:

@@ -30,7 +30,7 @@ SAMPLE = Tool("sample", "A sample.", "read", Sample, prepare, lambda a: a.title)
         pytest.param({"title": "a", "count": "5"}, ("a", "", 5), id="number-as-text"),
     ],
 )
-def test_arguments_when_they_fit_then_they_become_values(
+def test_arguments_when_valid_then_they_are_parsed(
     given: dict[str, object], expected: tuple[str, str, int]
 ) -> None:
     values = Sample.model_validate(given)
@@ -52,7 +52,7 @@ def test_arguments_when_they_fit_then_they_become_values(
         pytest.param({"title": "a", "sizes": {"\udfff": 1}}, "sizes", "value_error", id="half-a-pair-inside"),
     ],
 )
-def test_arguments_when_they_do_not_fit_then_each_is_named(
+def test_arguments_when_invalid_then_each_error_is_reported(
     given: dict[str, object], name: str, kind: str
 ) -> None:
     with pytest.raises(ValidationError) as caught:
@@ -61,7 +61,7 @@ def test_arguments_when_they_do_not_fit_then_each_is_named(
 
 
 @pytest.mark.req("T9")
-def test_definitions_when_made_then_schemas_are_plain_and_properties_keep_their_names() -> None:
+def test_definitions_have_plain_schemas_and_unchanged_property_names() -> None:
     (definition,) = ToolRegistry([SAMPLE]).definitions()
     assert definition.parameters == {
         "type": "object",

@@ -1,4 +1,4 @@
-"""diagnostics: what the editor's tools find, the worst first, in pages; nothing of files that may not be read."""
+"""The tool diagnostics: problems sorted by severity, in pages, without those of files that may not be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.tool_calls import ToolCalls
 
 
 class KeptSecret(MemoryEnvironment):
-    """One file of it holds secrets."""
+    """An environment that refuses to read .env."""
 
     async def read_bytes(self, path: str, max_bytes: int = 10_000_000) -> bytes:
         if path.endswith(".env"):
@@ -55,7 +55,7 @@ async def test_problems_are_listed_worst_first_with_their_source() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_of_a_file_without_problems_it_says_so_and_that_the_tools_are_at_work() -> None:
+async def test_a_file_without_problems_is_reported_and_whether_the_tools_are_still_running() -> None:
     host = KnownCode(files=[of("a.py", CodeProblem(0, "hint", "short"), settled=False)])
 
     told = await calls().call(diagnostics(host), file_path="a.py")
@@ -69,7 +69,7 @@ async def test_of_a_file_without_problems_it_says_so_and_that_the_tools_are_at_w
 
 
 @pytest.mark.req("T14")
-async def test_many_problems_come_in_pages() -> None:
+async def test_many_problems_are_listed_in_pages() -> None:
     host = KnownCode(files=[of("a.py", *(CodeProblem(n, "error", f"p{n}") for n in range(PAGE + 1)))])
 
     first = await calls().call(diagnostics(host))
@@ -82,7 +82,7 @@ async def test_many_problems_come_in_pages() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_of_a_file_that_may_not_be_read_no_word_is_reported() -> None:
+async def test_problems_of_a_file_that_may_not_be_read_are_not_reported() -> None:
     host = KnownCode(files=[of(".env", CodeProblem(0, "error", "K=1 is unused"))])
 
     told = (await calls().call(diagnostics(host))).text

@@ -75,7 +75,9 @@ async def test_edit_file_when_all_are_replaced_then_they_are_counted() -> None:
 @pytest.mark.parametrize(
     ("occurrence", "after"), [("first", "z\ny\nx\n"), ("last", "x\ny\nz\n"), ("all", "z\ny\nz\n")]
 )
-async def test_edit_file_when_an_occurrence_is_named_then_it_is_the_one(occurrence: str, after: str) -> None:
+async def test_edit_file_when_an_occurrence_is_given_then_only_that_one_is_replaced(
+    occurrence: str, after: str
+) -> None:
     calls = await session("x\ny\nx\n")
     await calls.call(EDIT_OCCURRENCE, file_path="f", old_string="x", new_string="z", occurrence=occurrence)
     assert calls.text("f") == after
@@ -151,7 +153,7 @@ async def test_edit_file_when_it_does_not_fit_then_the_error_says_why_and_nothin
 
 
 @pytest.mark.req("T9")
-async def test_edit_file_when_the_file_is_missing_then_the_nearest_name_is_offered() -> None:
+async def test_edit_file_when_the_file_is_missing_then_the_most_similar_name_is_suggested() -> None:
     calls = ToolCalls(MemoryEnvironment({"util.py": "x"}))
     error = await calls.fails(EDIT_FILE, file_path="utils.py", old_string="x", new_string="y")
     assert (error.kind, str(error)) == ("file_not_found", "File not found: utils.py. Did you mean util.py?")
@@ -171,7 +173,7 @@ async def test_edit_file_when_the_file_was_not_read_then_it_is_refused() -> None
         pytest.param({"old_string": "", "new_string": "x"}, "file_exists", id="creates-over-a-file"),
     ],
 )
-async def test_edit_file_when_the_call_makes_no_sense_then_that_is_said_before_reading_is_asked_for(
+async def test_edit_file_when_the_call_is_invalid_then_that_is_reported_before_the_missing_read(
     arguments: dict[str, str], kind: str
 ) -> None:
     calls = ToolCalls(MemoryEnvironment({"f": "a\n"}))
@@ -255,14 +257,14 @@ async def test_edit_file_when_prepared_then_the_key_does_not_move_with_typing_el
     assert first.digest != other.digest
 
 
-async def test_edit_file_when_many_places_change_then_three_are_shown() -> None:
+async def test_edit_file_when_many_matches_are_replaced_then_three_are_shown() -> None:
     calls = await session("".join(f"x\n{'-' * n}\n" + "pad\n" * 12 for n in range(1, 6)))
     text = await edit(calls, "x", "y", replace_all=True)
     assert text.count("| y") == 3
     assert text.endswith("[... and 2 more places]")
 
 
-async def test_edit_file_when_a_place_is_long_then_it_is_cut() -> None:
+async def test_edit_file_when_a_change_has_many_lines_then_the_shown_ones_are_cut() -> None:
     calls = await session("a\n")
     assert (await edit(calls, "a", "n\n" * 100)).endswith("[... 61 more lines]")
 
@@ -275,9 +277,7 @@ async def test_edit_file_when_folder_then_the_environments_error_passes_through(
 
 
 @pytest.mark.req("X9")
-async def test_edit_file_when_reading_first_is_for_overwriting_only_then_its_text_proves_the_reading() -> (
-    None
-):
+async def test_edit_file_when_read_first_applies_to_overwriting_only_then_no_read_is_needed() -> None:
     calls = ToolCalls(MemoryEnvironment({"f": "one\ntwo\n"}))
     calls.context = replace(calls.context, read_first="overwrite")
     told = await edit(calls, "one", "ONE")
@@ -290,7 +290,7 @@ async def test_edit_file_when_reading_first_is_for_overwriting_only_then_its_tex
 
 @pytest.mark.req("X9")
 @pytest.mark.parametrize("setting", ["overwrite", "edit", "all"])
-async def test_edit_file_when_the_text_changed_since_it_was_read_then_it_is_refused_whatever_is_set(
+async def test_edit_file_when_the_text_changed_since_it_was_read_then_it_is_refused_with_any_setting(
     setting: Any,
 ) -> None:
     calls = await session("one\none too\n")

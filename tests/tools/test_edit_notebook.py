@@ -83,7 +83,7 @@ async def test_a_cell_is_changed_and_nothing_else(
     assert all(cell["outputs"] == CELLS[1]["outputs"] and cell["execution_count"] == 1 for cell in kept)
 
 
-async def test_a_missing_notebook_is_made_by_its_first_cell(calls: ToolCalls) -> None:
+async def test_inserting_a_cell_creates_a_missing_notebook(calls: ToolCalls) -> None:
     output = await calls.call(EDIT_NOTEBOOK, file_path="new.ipynb", action="insert", source="1 + 1")
 
     made = json.loads(await calls.environment.read_bytes("/project/new.ipynb"))
@@ -117,7 +117,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "kind", "words"), REFUSED)
-async def test_what_does_not_fit_changes_nothing_and_says_what_to_do(
+async def test_an_invalid_cell_edit_changes_nothing_and_names_the_next_step(
     calls: ToolCalls, arguments: dict[str, Any], kind: str, words: str
 ) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
@@ -146,7 +146,7 @@ async def test_a_notebook_that_was_not_read_is_not_changed(calls: ToolCalls) -> 
     assert error.kind == "not_read"
 
 
-async def test_a_number_that_means_another_cell_by_now_is_stale_and_one_that_does_not_is_not(
+async def test_a_cell_number_is_stale_only_if_it_now_names_another_cell(
     calls: ToolCalls,
 ) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
@@ -177,7 +177,7 @@ OVER = "*** Begin Patch\n*** Add File: a.ipynb\n+{}\n*** End Patch"
         (APPLY_PATCH, {"patch": OVER}),
     ],
 )
-async def test_text_tools_leave_a_notebook_alone_and_name_the_tool(
+async def test_text_tools_refuse_a_notebook_and_name_the_right_tool(
     calls: ToolCalls, tool: Any, arguments: dict[str, Any]
 ) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
@@ -188,7 +188,7 @@ async def test_text_tools_leave_a_notebook_alone_and_name_the_tool(
     assert await calls.environment.read_bytes(PATH) == text_of(CELLS).encode()
 
 
-async def test_a_notebook_is_moved_as_it_is(calls: ToolCalls) -> None:
+async def test_a_moved_notebook_is_unchanged(calls: ToolCalls) -> None:
     moved = "*** Begin Patch\n*** Update File: a.ipynb\n*** Move to: b.ipynb\n*** End Patch"
 
     await calls.call(APPLY_PATCH, patch=moved)

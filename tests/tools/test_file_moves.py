@@ -32,7 +32,7 @@ async def test_move_names_both_files_in_its_effect_and_keeps_every_byte() -> Non
     assert output.text == "Moved a.bin to x/b.bin."
 
 
-async def test_copy_leaves_the_source() -> None:
+async def test_copy_keeps_the_source_file() -> None:
     made = calls(a_txt="x\r\n")
     await made.call(COPY_FILE, source="a.txt", target="b.txt")
     assert made.bytes("a.txt") == made.bytes("b.txt") == b"x\r\n"
@@ -60,7 +60,7 @@ async def test_missing_source_is_an_error_with_similar_names(tool: object) -> No
 
 
 @pytest.mark.parametrize("tool", [MOVE_FILE, COPY_FILE, DELETE_FILE], ids=lambda tool: str(tool.name))
-async def test_file_that_changed_since_it_was_read_is_left_as_it_is(tool: object) -> None:
+async def test_a_file_that_changed_since_it_was_read_is_not_changed(tool: object) -> None:
     made = calls(a_txt="one\n")
     await made.call(READ_FILE, file_path="a.txt")
     await made.environment.commit([FileWrite("/project/a.txt", b"two\n", b"one\n")], made.context.attribution)

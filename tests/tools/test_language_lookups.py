@@ -1,4 +1,4 @@
-"""definition, references and symbols: found by a name on a line, listed with the code that may be read."""
+"""The tools definition, references and symbols: lookup by a name on a line, and results with code that may be read."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_a_symbol_is_found_on_its_line_in_units_of_utf_16(
         ({"file_path": "c.py", "line": 1, "symbol": "add"}, "file_not_found", "c.py"),
     ],
 )
-async def test_what_is_not_on_the_line_is_refused_with_where_it_is(
+async def test_a_symbol_that_is_not_on_the_line_is_refused_with_a_next_step(
     arguments: dict[str, object], kind: str, words: str
 ) -> None:
     host = KnownCode()
@@ -93,7 +93,7 @@ async def test_what_is_not_on_the_line_is_refused_with_where_it_is(
 
 
 @pytest.mark.req("T14")
-async def test_a_name_alone_is_looked_up_and_must_be_the_only_one() -> None:
+async def test_a_name_without_a_line_is_looked_up_and_must_be_unique() -> None:
     def symbol(name: str, file: str, line: int, container: str = "") -> Symbol:
         return Symbol(name, "function", FoundLocation(f"/project/{file}", line), line, container)
 
@@ -124,7 +124,7 @@ async def test_no_answer_is_an_error_that_names_grep() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_many_references_come_in_pages_a_line_once() -> None:
+async def test_many_references_are_listed_in_pages_with_each_line_once() -> None:
     count = PAGE + 7
     environment = MemoryEnvironment({"a.py": "".join(f"use({n})\n" for n in range(count))})
     many = KnownCode(
@@ -152,7 +152,7 @@ async def test_many_references_come_in_pages_a_line_once() -> None:
 
 
 async def bounded(folder: Path, places: Sequence[FoundLocation | Symbol]) -> tuple[ToolCalls, KnownCode]:
-    """The bounds that a session has, over a real folder."""
+    """Return tool calls in a real folder with the path policy of a session."""
     found = ToolCalls()
     environment = BoundedEnvironment(LocalEnvironment(str(folder)), PathBounds(places_of(str(folder))))
     context = found.context
@@ -162,7 +162,7 @@ async def bounded(folder: Path, places: Sequence[FoundLocation | Symbol]) -> tup
 
 
 @pytest.mark.req("T14")
-async def test_what_may_not_be_read_is_named_without_its_text(tmp_path: Path) -> None:
+async def test_locations_in_unreadable_files_are_listed_without_their_text(tmp_path: Path) -> None:
     root, outside = tmp_path / "project", tmp_path / "lib.py"
     root.mkdir()
     (root / "a.py").write_text("key = 1\n")
@@ -218,7 +218,7 @@ async def test_an_outline_shows_kinds_lines_and_depth() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_the_effect_names_the_file_that_is_looked_into() -> None:
+async def test_the_effect_names_the_file_of_the_lookup() -> None:
     host = KnownCode()
     for tool in (definition(host), references(host)):
         assert (await calls().prepare(tool, symbol="x")).effect == NoEffect()

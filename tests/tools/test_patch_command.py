@@ -41,7 +41,7 @@ def files() -> MemoryEnvironment:
         pytest.param(f"cd 'my sub' && apply_patch <<'EOF'\n{PATCH}\nEOF", "my sub", id="cd-quoted"),
     ],
 )
-def test_patch_command_when_it_is_one_patch_then_its_text_is_taken_unchanged(
+def test_patch_command_when_it_is_one_patch_then_its_text_is_used_unchanged(
     command: str, folder: str
 ) -> None:
     sent = parse_patch_command(command)
@@ -50,7 +50,7 @@ def test_patch_command_when_it_is_one_patch_then_its_text_is_taken_unchanged(
 
 
 @pytest.mark.req("T4")
-def test_patch_command_when_a_shell_is_called_with_it_then_it_is_seen_all_the_same() -> None:
+def test_patch_command_when_a_shell_runs_it_then_it_is_recognised() -> None:
     script = f"apply_patch <<'EOF'\n{PLAIN}\nEOF".replace("'", "'\\''")
     assert parse_patch_command(f"bash -lc '{script}'") == PatchCommand(PLAIN)
 
@@ -67,7 +67,7 @@ def test_patch_command_when_a_shell_is_called_with_it_then_it_is_seen_all_the_sa
         f"git log && cat <<'EOF'\n{PLAIN}\nEOF",
     ],
 )
-async def test_shell_when_a_command_only_speaks_of_patches_then_it_is_a_command(command: str) -> None:
+async def test_shell_when_a_command_only_mentions_a_patch_then_it_runs_as_a_command(command: str) -> None:
     prepared = await ToolCalls(files()).prepare(SHELL, command=command)
     assert prepared.effect == CommandEffect(command, "/project")
 
@@ -83,7 +83,7 @@ async def test_shell_when_a_command_only_speaks_of_patches_then_it_is_a_command(
         f"cd $(mktemp -d) && apply_patch <<'EOF'\n{PLAIN}\nEOF",
     ],
 )
-async def test_shell_when_more_than_a_patch_is_sent_then_nothing_runs_and_it_is_reported_how(
+async def test_shell_when_a_patch_is_combined_with_commands_then_nothing_runs_and_the_right_call_is_named(
     command: str,
 ) -> None:
     error = await ToolCalls(files()).fails(SHELL, command=command)
@@ -132,7 +132,7 @@ async def test_shell_when_a_sent_patch_does_not_fit_then_it_is_refused_as_the_to
 
 
 @pytest.mark.req("E5")
-def test_shell_when_a_patch_is_sent_then_people_see_its_files() -> None:
+def test_shell_when_a_patch_is_sent_then_its_summary_names_the_files() -> None:
     model = SHELL.arguments
     sent = model.model_validate({"command": f"apply_patch <<'EOF'\n{PLAIN}\nEOF"})
     assert SHELL.summarize(sent) == "apply_patch a.py"

@@ -41,7 +41,7 @@ async def test_plan_when_two_items_are_active_then_says_which_and_what_to_do() -
     assert refused.value.kind == "validation" and "pending or done" in str(refused.value)
 
 
-async def test_plan_when_empty_then_there_is_none_any_more() -> None:
+async def test_plan_when_empty_then_the_plan_is_removed() -> None:
     output = await ToolCalls(MemoryEnvironment()).call(PLAN, items=[])
     assert output.text == "The plan is empty now." and output.plan and output.plan.items == ()
 
@@ -85,7 +85,7 @@ def test_plan_when_its_arguments_do_not_fit_then_they_are_refused(arguments: dic
 
 
 @pytest.mark.req("T9")
-def test_the_schema_of_a_tool_with_parts_names_nothing_that_is_elsewhere() -> None:
+def test_the_schema_of_a_tool_with_nested_objects_has_no_references() -> None:
     (definition,) = ToolRegistry((PLAN,)).definitions()
     schema: Any = definition.parameters
     assert "$" not in str(schema)

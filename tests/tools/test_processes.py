@@ -34,7 +34,7 @@ async def test_processes_when_listed_then_each_shows_id_state_and_command() -> N
 
 
 @pytest.mark.req("T5")
-async def test_processes_when_read_then_output_comes_with_the_next_offset() -> None:
+async def test_processes_when_read_then_the_result_has_the_output_and_the_next_offset() -> None:
     calls, environment = await started()
     assert (await calls.call(PROCESSES, action="read", process_id="p1")).text == (
         "(no output yet)\n[running. Read on with offset=0.]"

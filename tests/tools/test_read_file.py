@@ -58,7 +58,7 @@ async def test_read_file_when_longer_than_the_limit_then_the_first_2000_lines_ar
     assert "\n2000 | x\n\n[Lines 1-2000 of 2500. Continue with offset=2001.]" in text
 
 
-async def test_read_file_when_bytes_are_undecodable_then_they_are_marked_and_said() -> None:
+async def test_read_file_when_bytes_are_undecodable_then_they_are_marked_and_reported() -> None:
     text = await read(b"caf\xe9\x01\n")
     assert text.startswith("1 | caf\ufffd\x01\n\n[The file is not valid UTF-8.")
     assert text.encode("utf-8")
@@ -73,7 +73,7 @@ async def test_read_file_when_bytes_are_undecodable_then_they_are_marked_and_sai
         ("é\n".encode(), "1 | é", ""),
     ],
 )
-async def test_read_file_when_it_is_not_utf_8_then_its_encoding_is_said(
+async def test_read_file_when_it_is_not_utf_8_then_its_encoding_is_reported(
     data: bytes, shown: str, note: str
 ) -> None:
     text = await read(data)
@@ -90,7 +90,7 @@ async def test_read_file_when_it_is_not_utf_8_then_its_encoding_is_said(
         (b"RIFF\n\0\0\0WEBPVP8 ", "image/webp"),
     ],
 )
-async def test_read_file_when_image_then_an_image_part_comes_back(data: bytes, media_type: str) -> None:
+async def test_read_file_when_image_then_the_result_has_an_image_part(data: bytes, media_type: str) -> None:
     calls = ToolCalls(MemoryEnvironment({"picture": data}))
     output = await calls.call(READ_FILE, file_path="picture")
     assert [(image.media_type, image.data) for image in output.images] == [(media_type, data)]
@@ -156,7 +156,7 @@ async def test_read_file_when_prepared_then_the_effect_names_the_file_and_nothin
         pytest.param({}, {"file_path": "a\0b"}, "validation", "NUL", id="nul-in-path"),
     ],
 )
-async def test_read_file_when_it_cannot_then_the_error_says_what_to_do(
+async def test_read_file_when_it_fails_then_the_error_says_what_to_do(
     files: dict[str, str | bytes], arguments: dict[str, object], kind: str, says: str
 ) -> None:
     error = await ToolCalls(MemoryEnvironment(files)).fails(READ_FILE, **arguments)

@@ -17,9 +17,7 @@ def calls() -> ToolCalls:
 
 
 @pytest.mark.req("P4")
-async def test_read_many_files_when_all_are_there_then_each_comes_under_its_name_and_is_known_as_read() -> (
-    None
-):
+async def test_read_many_files_when_all_exist_then_each_is_listed_by_name_and_counts_as_read() -> None:
     session = calls()
     output = await session.call(READ_MANY_FILES, paths=["a.py", "src/b.py", "a.py"])
     assert output.text == "--- a.py ---\n1 | 1\n\n--- src/b.py ---\n1 | 2"

@@ -1,4 +1,4 @@
-"""remember: notes are added at the end of the project's memory file, once each, and never over what is there."""
+"""The tool remember: each note is added once at the end of the memory file, without changing other content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_a_note_is_added_at_the_end(before: str | None, note: str, end: st
     assert text.endswith(end) and text.startswith(before or "# Memory\n")
 
 
-async def test_the_effect_is_a_write_of_the_file_and_none_for_a_note_that_is_there() -> None:
+async def test_a_new_note_has_the_effect_of_a_write_and_a_repeated_one_none() -> None:
     files = MemoryEnvironment({MEMORY_FILE: "- a\n"})
 
     new = (await ToolCalls(files).prepare(REMEMBER, note="b")).effect
@@ -44,7 +44,7 @@ async def test_the_effect_is_a_write_of_the_file_and_none_for_a_note_that_is_the
 
 
 @pytest.mark.req("H26")
-async def test_a_note_of_scope_user_goes_to_the_users_own_file() -> None:
+async def test_a_note_of_scope_user_is_added_to_the_users_file() -> None:
     files = MemoryEnvironment({MEMORY_FILE: "- a\n"})
     tool = remember_tool("/state/memory.md")
 

@@ -1,4 +1,4 @@
-"""rename_symbol: what the editor tells is checked, and changes all files or none."""
+"""The tool rename_symbol: the editor's changes are checked, and applied to all files or to none."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def failing(error: Exception) -> Callable[[], list[FileChanges]]:
 
 
 @pytest.mark.req("T14")
-async def test_all_places_of_all_files_are_changed_and_listed() -> None:
+async def test_all_occurrences_in_all_files_are_changed_and_listed() -> None:
     calls, host = ToolCalls(MemoryEnvironment(FILES)), KnownCode(renames=[BOTH])
 
     output = await calls.call(rename_symbol(host), **ASKED, new_name="plus")
@@ -101,7 +101,7 @@ async def test_the_effect_is_that_of_edits_and_nothing_happens_before_it_is_allo
         "no files",
     ],
 )
-async def test_an_answer_that_makes_no_sense_changes_nothing(
+async def test_an_invalid_answer_of_the_editor_changes_nothing(
     files: list[tuple[str, Sequence[TextChange]]], words: str
 ) -> None:
     calls = ToolCalls(MemoryEnvironment({**FILES, "bin.py": b"\xff\xfa\x01 add"}))
@@ -126,7 +126,7 @@ async def test_no_answer_and_the_same_name_are_errors() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_an_answer_about_an_earlier_text_is_asked_for_again() -> None:
+async def test_the_rename_is_requested_again_after_an_answer_for_an_earlier_text() -> None:
     now = answer(("a.py", [change(0, 4, 7)]), document=FILES["a.py"])
     before = answer(("a.py", [change(3, 4, 7)]), document="# typed\n\n\n" + FILES["a.py"])
     stale = failing(StaleFileError("/project/a.py"))
@@ -142,7 +142,7 @@ async def test_an_answer_about_an_earlier_text_is_asked_for_again() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_a_file_that_was_not_read_before_has_not_been_read_by_a_rename() -> None:
+async def test_a_rename_does_not_count_as_reading_its_files() -> None:
     calls, host = ToolCalls(MemoryEnvironment(FILES)), KnownCode(renames=[BOTH])
     calls.reads.record("/project/a.py", sha256(FILES["a.py"].encode()), FILES["a.py"].encode())
 
@@ -168,5 +168,7 @@ async def test_a_file_that_was_not_read_before_has_not_been_read_by_a_rename() -
         ("a", [], "a"),
     ],
 )
-def test_changes_are_made_where_an_editor_counts(text: str, changes: list[TextChange], expected: str) -> None:
+def test_text_changes_are_applied_at_the_editors_positions(
+    text: str, changes: list[TextChange], expected: str
+) -> None:
     assert apply_text_changes(text, changes) == expected

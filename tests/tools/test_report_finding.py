@@ -1,4 +1,4 @@
-"""report_finding over files in memory: what is listed, and what is refused with a way on."""
+"""The tool report_finding: findings are listed, and invalid ones are refused with a next step."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_a_finding_is_listed_once_with_its_lines() -> None:
         (call(file_path="a.bin"), "binary_file"),
     ],
 )
-async def test_what_cannot_be_listed_is_refused_and_changes_nothing(
+async def test_a_finding_that_cannot_be_listed_is_refused_and_changes_nothing(
     arguments: dict[str, Any], kind: str
 ) -> None:
     found = ReviewFindings()
@@ -71,7 +71,7 @@ async def test_what_cannot_be_listed_is_refused_and_changes_nothing(
         {"more": 1},
     ],
 )
-async def test_arguments_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+async def test_invalid_arguments_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         await ToolCalls().prepare(report_finding_tool(ReviewFindings()), **call(**wrong))
 

@@ -1,4 +1,4 @@
-"""The prebuilt schemas of tools equal those that their classes generate, and spare the first request the validators."""
+"""The prebuilt schemas of tools equal the generated ones, and the first request builds no validators."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ print(len(classes) > 10, [cls.__name__ for cls in classes if cls.__pydantic_comp
 """
 
 
-def test_the_file_has_what_the_classes_generate() -> None:
+def test_the_schema_file_has_what_the_classes_generate() -> None:
     assert FILE.read_text(encoding="utf-8") == rendered(), "run `python -m tests.tools.tool_schemas`"
 
 

@@ -1,4 +1,4 @@
-"""The pictures of a screen say what the screen says, and those in the docs show what they promise."""
+"""Pictures have the text of the screen, and those in the docs show what the docs describe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def row(*parts: tuple[str, dict[str, Any]]) -> list[Cell]:
     return [(char, look) for text, look in parts for char in text]
 
 
-def test_a_screen_becomes_text_where_it_renders_in_its_colours() -> None:
+def test_the_text_of_a_screen_is_drawn_at_its_position_in_its_colours() -> None:
     rows = [row(("┃ ", {"foreground": 0xFFFF00}), ("  a<b ", {"bold": True}), ("&", {"reverse": True}))]
 
     picture = ElementTree.fromstring(svg(rows, DEFAULT, "A <screen>"))
@@ -63,7 +63,7 @@ def test_screens_of_a_recording_are_shown_one_after_the_other() -> None:
     assert "prefers-reduced-motion" in picture
 
 
-def test_the_recording_of_neovim_goes_from_the_prompt_to_the_changes_kept() -> None:
+def test_the_recording_of_neovim_shows_all_steps_from_prompt_to_accepted_changes() -> None:
     groups = ElementTree.parse(RECORDING).getroot().findall(f".//{SVG}g[@class='frame']")
     screens = [" ".join(group.itertext()) for group in groups]
     story = ["Find out why", "Make this change?", "agent 1 of 1", "agent 1 of 2", "All tests pass.", "2 kept"]
@@ -91,6 +91,6 @@ def chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def steps_of_the_recording() -> int:
-    """Return the number of pictures that its script takes: `allow` takes one at each of its calls."""
+    """Return the number of pictures that the recording's script takes; each call of `allow` takes one."""
     script = (ROOT / "tests/editors/vscode/recording.mjs").read_text("utf-8")
     return len(re.findall(r"^  await (?:step|allow)\(", script, re.MULTILINE))

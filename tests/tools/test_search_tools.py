@@ -66,7 +66,7 @@ def calls() -> ToolCalls:
         ),
     ],
 )
-async def test_grep_when_searching_content_then_lines_come_back(
+async def test_grep_when_searching_content_then_matching_lines_are_returned(
     arguments: dict[str, object], expected: str
 ) -> None:
     assert (await calls().call(GREP, **arguments)).text == expected
@@ -92,14 +92,14 @@ async def test_grep_when_contexts_lie_apart_then_a_rule_is_between() -> None:
         pytest.param({"output_mode": "content", "path": "src/c.txt"}, "src/c.txt:1:TODO", id="content"),
     ],
 )
-async def test_grep_when_another_output_is_asked_for_then_files_or_counts_come_back(
+async def test_grep_when_another_output_mode_is_set_then_files_or_counts_are_returned(
     arguments: dict[str, object], expected: str
 ) -> None:
     assert (await calls().call(GREP_MODES, pattern="TODO", **arguments)).text == expected
 
 
 @pytest.mark.req("T6", "T9")
-async def test_grep_when_the_pattern_is_bad_then_the_error_offers_literal() -> None:
+async def test_grep_when_the_pattern_is_invalid_then_the_error_suggests_literal() -> None:
     error = await calls().fails(GREP, pattern="run(")
     assert error.kind == "invalid_pattern"
     assert "'run('" in str(error)
@@ -107,7 +107,7 @@ async def test_grep_when_the_pattern_is_bad_then_the_error_offers_literal() -> N
 
 
 @pytest.mark.req("T6")
-async def test_glob_when_files_match_then_the_newest_comes_first() -> None:
+async def test_glob_when_files_match_then_the_newest_is_first() -> None:
     session = calls()
     session.environment.put("src/a.py", "newer")
     assert (await session.call(GLOB, pattern="**/*.py")).text == "src/a.py\nsrc/b.py"
@@ -115,7 +115,7 @@ async def test_glob_when_files_match_then_the_newest_comes_first() -> None:
 
 
 @pytest.mark.req("T6")
-async def test_glob_when_nothing_matches_then_it_is_said_where() -> None:
+async def test_glob_when_nothing_matches_then_the_searched_folder_is_named() -> None:
     assert (await calls().call(GLOB, pattern="*.rs", path="src")).text == (
         "No files match '*.rs' below src. Ignored files are left out."
     )
@@ -181,7 +181,7 @@ async def test_list_dir_when_folders_have_rules_then_the_deeper_ones_win(
     assert lines == names
 
 
-async def test_list_dir_when_the_folder_is_empty_then_it_is_said() -> None:
+async def test_list_dir_when_the_folder_is_empty_then_the_result_says_so() -> None:
     assert (await ToolCalls().call(LIST_DIR)).text == "The folder . is empty."
 
 

@@ -54,7 +54,7 @@ TIMEOUT = (
         ),
     ],
 )
-async def test_shell_when_the_command_ends_then_output_comes_first_and_facts_last(
+async def test_shell_when_the_command_ends_then_the_result_is_output_followed_by_facts(
     answer: ExecResult, text: str, kind: str
 ) -> None:
     output = await ToolCalls(commands(answer)).call(SHELL, command="x")
@@ -75,7 +75,7 @@ async def test_shell_when_the_command_ends_then_output_comes_first_and_facts_las
         pytest.param(ShellLimits(), 900_000, 600_000, True, id="asked-over-the-cap"),
     ],
 )
-async def test_shell_when_a_timeout_is_asked_for_then_the_cap_holds(
+async def test_shell_when_a_timeout_is_requested_then_the_maximum_applies(
     limits: ShellLimits, asked_ms: int | None, expected_ms: int, is_told: bool
 ) -> None:
     seen: list[tuple[str, CommandOptions]] = []
@@ -85,14 +85,14 @@ async def test_shell_when_a_timeout_is_asked_for_then_the_cap_holds(
     assert ("timeout_ms was lowered to the limit of 600000" in output.text) is is_told
 
 
-async def test_shell_when_the_cap_cut_the_time_then_the_timeout_names_the_time_that_held() -> None:
+async def test_shell_when_the_maximum_shortens_the_timeout_then_the_message_names_the_shorter_one() -> None:
     calls = ToolCalls(commands(result(timed_out=True)), limits=ShellLimits(1000, 2000))
     output = await calls.call(SHELL, command="x", timeout_ms=5000)
     assert "timed out after 2000ms" in output.text
 
 
 @pytest.mark.req("T5")
-async def test_shell_when_output_comes_then_it_is_streamed() -> None:
+async def test_shell_when_the_command_prints_then_the_output_is_streamed() -> None:
     calls = ToolCalls(commands(result("hello")))
     await calls.call(SHELL, command="x")
     assert calls.streamed == [("stdout", "hello")]

@@ -21,7 +21,7 @@ and <a href="#top">up</a>, &lt;b&gt; &amp; so on.</p>
     return 1</pre><table><tr><th>a<td>b</table><img alt="A cat" src=c.png><br>end</body></html>"""
 
 
-def test_text_of_a_page_is_what_a_reader_sees() -> None:
+def test_the_text_of_a_page_has_only_visible_text() -> None:
     assert html_to_text(HTML, URL).split("\n\n") == [
         "The guide",
         "# Begin",
@@ -36,12 +36,12 @@ def test_text_of_a_page_is_what_a_reader_sees() -> None:
 @pytest.mark.parametrize(
     "broken", ["<p", "</div></div>", "<script>x", "<a href='http://[x'>y</a>", "&#xZZ; <![CDATA[ x"]
 )
-def test_text_of_a_broken_page_is_what_can_be_read(broken: str) -> None:
+def test_the_text_of_an_invalid_page_has_its_readable_parts(broken: str) -> None:
     assert html_to_text(f"<p>before</p>{broken}", URL).startswith("before")
 
 
 @pytest.mark.parametrize("part", ["<!--", "<a ", "<b>x", "</x", "<svg>", "&#1;<"])
-def test_text_of_a_page_that_takes_too_long_is_given_up(part: str) -> None:
+def test_extracting_the_text_of_a_page_stops_at_a_time_limit(part: str) -> None:
     calls = 0
 
     def check() -> None:
@@ -116,12 +116,12 @@ async def test_fetch_when_the_server_refuses_or_redirects_then_that_is_reported(
         "https://docs.example/" + "a" * 2000,
     ],
 )  # fmt: skip
-def test_fetch_when_the_address_is_none_then_is_refused(url: str) -> None:
+def test_fetch_when_the_url_is_invalid_then_it_is_refused(url: str) -> None:
     with pytest.raises(ValidationError):
         WebFetchArguments(url=url)
 
 
-def test_tool_is_read_but_never_runs_early() -> None:
+def test_web_fetch_is_a_read_tool_that_never_starts_early() -> None:
     tool = web_fetch(Pages(WebPage(URL, 200)))
     assert (tool.category, tool.starts_early) == ("read", False)
     assert tool.summarize(WebFetchArguments(url=URL)) == URL

@@ -21,7 +21,7 @@ async def session(content: str | bytes, *, read: bool = True) -> ToolCalls:
 
 
 @pytest.mark.req("T3")
-async def test_write_file_when_new_then_parents_are_made_and_bytes_reported() -> None:
+async def test_write_file_when_new_then_parent_folders_are_created_and_bytes_reported() -> None:
     calls = ToolCalls()
     output = await calls.call(WRITE_FILE, file_path="a/b/c.txt", content="hä\n")
     assert output.text == "Created a/b/c.txt: wrote 4 bytes."
@@ -106,7 +106,7 @@ async def test_write_file_when_written_before_then_it_may_be_written_again() -> 
 
 
 @pytest.mark.parametrize(("append", "content"), [(False, "same\n"), (True, "")])
-async def test_write_file_when_nothing_changes_then_nobody_is_asked(append: bool, content: str) -> None:
+async def test_write_file_when_nothing_changes_then_no_approval_is_needed(append: bool, content: str) -> None:
     calls = await session("same\n")
     prepared = await calls.prepare(WRITE_FILE, file_path="f", content=content, append=append)
     assert prepared.effect == NoEffect()

@@ -15,7 +15,7 @@ _PART = re.compile(r"<!-- (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def rendered(page: str) -> str:
-    """Return the page with its generated parts as they should be."""
+    """Return the page with its tables generated again."""
     parts = {"presets": _presets, "packs": _packs, "markers": _markers}
     return _PART.sub(
         lambda found: f"<!-- {found[1]} -->\n\n{chr(10).join(parts[found[1]]())}\n\n<!-- end -->", page

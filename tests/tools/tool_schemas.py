@@ -35,7 +35,7 @@ def argument_classes() -> Iterator[type[Arguments]]:
 
 
 def generated() -> Mapping[str, object]:
-    """Return what the file should contain."""
+    """Return the schemas by class."""
     return {key: generate_schema(cls) for cls in argument_classes() if (key := schema_key(cls))}
 
 

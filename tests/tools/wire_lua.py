@@ -94,7 +94,7 @@ def _camel(kind: str) -> str:
 
 
 class _Maker:
-    """Turns schemas into types. An object without a name gets one from its position: `inner`."""
+    """A converter of schemas to Lua types. An object without a name gets one from its position (`inner`)."""
 
     def __init__(self, defs: Schema) -> None:
         self._defs = defs

@@ -1,6 +1,6 @@
-"""The messages of the protocol as types of TypeScript, made from its schema.
+"""Generate TypeScript types for the protocol's messages from its schema.
 
-A field that may be left out is never null: what is null is left out by both sides. A field that is always there may be.
+An optional field is never null, because both sides leave out null values. A required field may be null.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean"
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _EMPTY = "Readonly<Record<string, never>>"
 _MAX_LINE = 120
-_FEW = 10  # an integer with so few values is a union of them
+_FEW = 10  # an integer with at most this many values becomes a union of them
 Schema = Mapping[str, Any]
 
 
 def modules(schema: Schema) -> Iterator[tuple[str, str]]:
-    """The text of each module, by its name."""
+    """Yield name and text of each module."""
     objects = {name: one for name, one in schema["$defs"].items() if name != "Event"}
     parts = {
         "objects": "".join(_declaration(name, one) for name, one in sorted(objects.items())),
@@ -66,7 +66,7 @@ def _alias(name: str, words: str) -> str:
 
 
 def _choices(words: str) -> list[str]:
-    """The members of a union, without a look into the objects among them."""
+    """Return the members of a union, without splitting unions inside objects."""
     found, depth = [""], 0
     for piece in re.split(r"( \| |[{}<>()])", words):
         depth += (piece in "{<(" and piece != "") - (piece in "}>)" and piece != "")
@@ -93,7 +93,7 @@ def _table(name: str, group: Schema) -> str:
 
 
 def _events(event: Schema) -> Iterator[str]:
-    """The envelope, and a table of the data of all kinds for those of the log, for the others and for deltas."""
+    """Yield the envelope, and a table of the data by kind for logged events, for other events and for deltas."""
     forms = event["anyOf"]
     names = list(dict.fromkeys(name for form in forms for name in form["properties"]))
     always = [name for name in names if all(name in form["required"] for form in forms)]

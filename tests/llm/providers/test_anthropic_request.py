@@ -64,7 +64,7 @@ def texts(*words: str) -> list[dict[str, str]]:
     return [{"type": "text", "text": word} for word in words]
 
 
-def test_plain_request_whole() -> None:
+def test_the_complete_body_of_a_plain_request() -> None:
     codec = AnthropicCodec(lambda _: ModelCapabilities(64_000, "adaptive"))
     wire = codec.encode(Request("claude-x", (system("be"), user("hi")), tools=(TOOL,)), stream=True)
     assert wire.path == "/v1/messages"
@@ -235,7 +235,7 @@ def test_forced_tool_excludes_thinking_where_the_two_exclude_each_other() -> Non
     assert "thinking" in encode(asked, "always")
 
 
-def test_budget_thinking_is_not_taken_up_inside_a_tool_loop_that_began_without() -> None:
+def test_budget_thinking_is_not_enabled_during_a_tool_loop_that_began_without_it() -> None:
     began = Request("m", (user("a"), turn(CALL), tool_results([RESULT])), reasoning_effort="low")
     assert "thinking" not in encode(began, "budget")
     thought = turn(ReasoningPart("hm", own(THOUGHT)), CALL)

@@ -231,7 +231,7 @@ def test_searches_of_the_service_are_reported_and_their_blocks_kept() -> None:
     assert finish.finish_reason == FinishReason("pause", "pause_turn")
 
 
-def test_blocks_of_other_tools_of_the_service_are_opaque_and_whole() -> None:
+def test_blocks_of_other_tools_of_the_service_are_opaque_and_unchanged() -> None:
     use: dict[str, Any] = {"type": "server_tool_use", "id": "s1", "name": "bash_code_execution", "input": {}}
     code = {"type": "input_json_delta", "partial_json": '{"command": "ls"}'}
     (part,) = response_of(ANTHROPIC, sse(start(), *block(0, use, code), *end())).message.parts
@@ -333,7 +333,7 @@ def test_response_with_nothing_in_it_is_valid() -> None:
         ("invalid_request_error", "bad", InvalidRequestError),
     ],
 )
-def test_error_in_mid_stream_is_of_its_class(kind: str, message: str, expected: type[LlmError]) -> None:
+def test_an_error_during_a_stream_has_its_class(kind: str, message: str, expected: type[LlmError]) -> None:
     error = {"type": "error", "error": {"type": kind, "message": message, "details": None}, "request_id": "r"}
     with pytest.raises(expected, match=message) as raised:
         events_of(ANTHROPIC, [sse(start(), *text_block(0, "a", open=True), error)])

@@ -48,7 +48,7 @@ def turn(*parts: Any) -> Message:
     return Message(Role.ASSISTANT, parts)
 
 
-def test_plain_request_whole() -> None:
+def test_the_complete_body_of_a_plain_request() -> None:
     request = Request("m", (system("be"), user("hi")), tools=(TOOL,), max_output_tokens=9, temperature=0.5)
     function = {"name": "read_file", "description": "Reads.", "parameters": SCHEMA}
     assert encode(request) == {
@@ -132,7 +132,7 @@ def test_messages_are_encoded_in_the_wire_format(said: Sequence[Message], expect
 
 
 @pytest.mark.req("U5")
-def test_images_documents_and_sounds_go_in() -> None:
+def test_images_documents_and_sounds_are_sent() -> None:
     parts = (
         TextPart("look"),
         ImagePart(url="https://x.example/a.png", detail="low"),
@@ -173,13 +173,15 @@ def test_tool_choice_of_every_kind() -> None:
         ("groq", None, {}),
     ],
 )
-def test_effort_is_where_the_server_looks(server: str, effort: str | None, expected: dict[str, Any]) -> None:
+def test_effort_is_in_the_field_of_the_server(
+    server: str, effort: str | None, expected: dict[str, Any]
+) -> None:
     body = encode(Request("m", (user("hi"),), reasoning_effort=effort), server)
     assert {key: value for key, value in body.items() if key.startswith("reasoning")} == expected
 
 
 @pytest.mark.req("U4")
-def test_deepseeks_thoughts_go_back_within_the_turn_only() -> None:
+def test_reasoning_of_deepseek_is_sent_back_only_within_its_turn() -> None:
     def thought(text: str) -> ReasoningPart:
         return ReasoningPart(text, Origin("deepseek", "m", {"reasoning_content": text}))
 
@@ -216,7 +218,7 @@ def test_format_of_the_answer() -> None:
     assert '"properties"' in body["messages"][0]["content"]
 
 
-def test_ids_are_cut_to_what_the_server_takes() -> None:
+def test_ids_are_cut_to_the_length_that_the_server_accepts() -> None:
     long = replace(CALL, id="toolu_0123456789abcdef")
     said = (user("a"), turn(long), tool_results([replace(RESULT, tool_call_id=long.id)]))
     _, answer, result = messages(*said, server="mistral")

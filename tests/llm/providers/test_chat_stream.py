@@ -102,7 +102,7 @@ def test_calls_of_every_shape(
 
 
 @pytest.mark.req("L11")
-def test_call_is_ended_as_soon_as_its_arguments_are_whole() -> None:
+def test_a_call_ends_as_soon_as_its_arguments_are_complete() -> None:
     whole = [
         call(0, "c1", "f"),
         call(0, None, "", '{"a": "}'),
@@ -168,7 +168,7 @@ USAGES = {
 
 @pytest.mark.req("E6")
 @pytest.mark.parametrize("chunks", USAGES.values(), ids=USAGES)
-def test_usage_of_every_place(chunks: Sequence[Any]) -> None:
+def test_usage_is_read_from_every_position(chunks: Sequence[Any]) -> None:
     assert response_of(CHAT, wire(*chunks)).usage == Usage(3, 2)
 
 
@@ -250,7 +250,7 @@ WHOLE = {
 
 
 @given(st.lists(st.integers(1, 9)))
-def test_whole_answer_and_stream_in_any_pieces_give_the_same(sizes: list[int]) -> None:
+def test_complete_answer_and_stream_in_any_chunks_give_the_same_response(sizes: list[int]) -> None:
     body = {"id": "r1", "model": "m1", "choices": [{"message": WHOLE, "finish_reason": "tool_calls"}]}
     whole = CHAT.decode(ASK, HEAD, json.dumps(body).encode())
     streamed = events_of(CHAT, cut(wire(chunk(WHOLE), chunk({}, "tool_calls")), sizes), ASK)
@@ -382,7 +382,7 @@ def test_error_in_the_stream_is_raised_also_after_a_finish_reason() -> None:
 
 
 @pytest.mark.req("P5")
-def test_model_whose_server_refuses_tools_is_spoken_to_in_text_from_then_on() -> None:
+def test_after_a_server_refuses_tools_its_model_gets_the_text_protocol() -> None:
     codec = ChatCodec("ollama", capabilities_lookup("ollama"))
     body = {"error": {"message": "registry.ollama.ai/library/gemma:2b does not support tools"}}
     error = codec.decode_error(ASK, ReplyHead(400), json.dumps(body).encode())

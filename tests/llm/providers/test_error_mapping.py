@@ -38,7 +38,7 @@ STATUSES: list[tuple[int, type[e.LlmError], bool]] = [
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize(("status", "expected", "retryable"), STATUSES)
 @pytest.mark.parametrize("body", [b"", b"<html><b>Bad gateway</b></html>", b'{"error": "text"}', b"[1]"])
-def test_status_with_a_body_that_says_nothing(
+def test_a_status_without_an_error_body_has_its_class(
     codec: Codec, status: int, expected: type[e.LlmError], retryable: bool, body: bytes
 ) -> None:
     error = codec.decode_error(ask(), ReplyHead(status), body)
@@ -141,7 +141,9 @@ def test_long_message_is_cut() -> None:
         (429, "insufficient_quota", "true", False),  # waiting never refills an account
     ],
 )
-def test_should_retry_header_overrides(status: int, code: str | None, told: str, expected: bool) -> None:
+def test_the_should_retry_header_overrides_the_status(
+    status: int, code: str | None, told: str, expected: bool
+) -> None:
     body = json.dumps(openai(code)).encode()
     assert OPENAI.decode_error(ask(), ReplyHead(status, {"x-should-retry": told}), body).retryable is expected
 

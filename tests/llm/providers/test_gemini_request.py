@@ -51,7 +51,7 @@ def turn(*parts: Any) -> Message:
     return Message(Role.ASSISTANT, parts)
 
 
-def test_plain_request_whole() -> None:
+def test_the_complete_body_of_a_plain_request() -> None:
     request = Request(ARGON, (system("be"), user("hi")), tools=(TOOL,), max_output_tokens=9)
     sent = GEMINI.encode(request, stream=True)
     assert sent.path == "/v1beta/models/gemini-4-argon:streamGenerateContent?alt=sse"
@@ -166,7 +166,7 @@ def test_older_models_get_images_of_results_separately() -> None:
 
 
 @pytest.mark.req("U5")
-def test_images_documents_and_sounds_go_in() -> None:
+def test_images_documents_and_sounds_are_sent() -> None:
     parts = (
         ImagePart(url="https://x.example/a.png", media_type="image/png"),
         DocumentPart(b"pdf"),
@@ -252,7 +252,7 @@ def test_schema_subset(schema: Any, expected: Any) -> None:
 
 
 @pytest.mark.req("U6")
-def test_schema_without_a_form_goes_as_json_schema_and_an_empty_one_not_at_all() -> None:
+def test_a_schema_outside_the_subset_is_sent_as_json_schema_and_an_empty_one_is_left_out() -> None:
     odd: dict[str, Any] = {"type": "object", "properties": {"a": {"not": {}}}}
     tools = (ToolDefinition("f", "", odd), ToolDefinition("g", "", {"type": "object", "properties": {}}))
     first, second = encode(Request(ARGON, (user("hi"),), tools=tools))["tools"][0]["functionDeclarations"]

@@ -27,7 +27,7 @@ STOP = chunk(finish="STOP")
 
 
 def replayed(*chunks: Any) -> Any:
-    """The model's parts as the next request sends them."""
+    """Return the model's parts as the next request sends them."""
     message = response_of(GEMINI, wire(*chunks)).message
     return body_of(GEMINI.encode(Request("m", (user("a"), message, user("b"))), stream=True))["contents"][1][
         "parts"
@@ -86,7 +86,7 @@ REPLAYED: dict[str, tuple[Sequence[Any], Any]] = {
 
 @pytest.mark.req("U4")
 @pytest.mark.parametrize(("parts", "expected"), REPLAYED.values(), ids=REPLAYED)
-def test_parts_go_back_as_they_came(parts: Sequence[Any], expected: Any) -> None:
+def test_parts_are_sent_back_unchanged(parts: Sequence[Any], expected: Any) -> None:
     sent = replayed(*map(chunk, parts), STOP)
     assert sent == expected
 
@@ -137,7 +137,7 @@ def test_calls_of_every_shape(parts: Sequence[Any], expected: list[tuple[str, st
 
 
 @pytest.mark.parametrize("finish", ["FUNCTION_CALL", "STOP"])
-def test_whole_call_goes_on_however_the_answer_names_its_end(finish: str) -> None:
+def test_a_complete_call_runs_with_any_finish_reason_of_the_answer(finish: str) -> None:
     response = response_of(GEMINI, wire(chunk({"functionCall": {"name": "f"}}, finish=finish)))
     assert [call.name for call in response.tool_calls] == ["f"]
     assert (response.finish_reason.kind, response.finish_reason.raw) == ("tool_calls", finish)
@@ -211,7 +211,7 @@ def test_cut_stream_is_an_error(data: bytes) -> None:
 
 
 @given(st.lists(st.integers(1, 9)))
-def test_whole_answer_list_of_chunks_and_stream_in_any_pieces_give_the_same(sizes: list[int]) -> None:
+def test_complete_answer_chunk_list_and_stream_in_any_chunks_give_the_same_response(sizes: list[int]) -> None:
     parts = [
         {"text": "hm", "thought": True},
         {"text": "👋"},

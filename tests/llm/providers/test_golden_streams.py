@@ -1,5 +1,4 @@
-"""Our own streams in the formats of the real services: one for each feature of a wire, and for each known
-pitfall.
+"""Hand-written streams in the formats of the real services, for each feature and each known pitfall of a wire.
 
 Pitfalls that concern errors and requests instead of streams are in errors.json and requests.json.
 """
@@ -63,7 +62,7 @@ def read(name: str) -> Any:
 @pytest.mark.sweep
 @pytest.mark.req("U2", "U3", "U4", "E6", "L17")
 @pytest.mark.parametrize("row", STREAMS)
-def test_stream_however_it_arrives_is_read_as_it_is_meant(row: Golden) -> None:
+def test_a_stream_in_any_chunks_decodes_to_the_expected_answer(row: Golden) -> None:
     codec, expected = row.codec, row.expected
     whole = decoded_stream(codec, row.request, [row.stream])
     for chunks in cuttings(row.stream, f"{row.wire}/{row.name}"):
@@ -110,7 +109,7 @@ def is_cut_call(events: Sequence[StreamEvent], index: int) -> bool:
 
 @pytest.mark.req("U3", "U5")
 @pytest.mark.parametrize("row", BODIES)
-def test_answer_in_one_piece_is_the_one_that_its_stream_adds_up_to(row: Golden) -> None:
+def test_an_unstreamed_answer_equals_the_streamed_one(row: Golden) -> None:
     whole = row.codec.decode(row.request, HEAD, row.body or b"")
     streamed = decoded_stream(row.codec, row.request, [row.stream]).whole
     assert answer(whole) == row.expected["answer"]
@@ -126,7 +125,7 @@ def test_stream_of_every_wire_with_any_frame_missing_at_the_end_is_an_error(wire
     for count in range(1, len(frames)):
         cut = b"\n\n".join(frames[:count]) + b"\n\n"
         found = decoded_stream(row.codec, row.request, [cut])
-        if found.error is None:  # what is missing says nothing: [DONE], counts, the blank line at the end
+        if found.error is None:  # the missing frame is optional: [DONE], token counts, the last blank line
             assert {**answer(found.whole), "usage": {}} == {**row.expected["answer"], "usage": {}}
         else:
             assert type(found.error) is errors.StreamError
@@ -137,7 +136,7 @@ ERRORS = read("errors.json")
 
 @pytest.mark.req("U8")
 @pytest.mark.parametrize("row", ERRORS, ids=lambda row: f"{row['wire']}-{row['shows']}")
-def test_error_that_a_wire_answers_is_of_its_class(row: dict[str, Any]) -> None:
+def test_an_error_answer_of_a_wire_has_its_error_class(row: dict[str, Any]) -> None:
     provider = row.get("provider")
     codec = ChatCodec(provider, capabilities_lookup(provider)) if provider else WIRES[row["wire"]]
     body = row["body"] if isinstance(row["body"], str) else json.dumps(row["body"])
@@ -156,7 +155,7 @@ MODELS: dict[str, Codec] = {
 
 
 def conversation(model: str) -> Request:
-    """One request for all wires: what differs between their bodies is theirs."""
+    """Return the request that all wires encode, so that their bodies differ only by format."""
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {"path": {"type": "string"}},
@@ -187,12 +186,12 @@ def conversation(model: str) -> Request:
 
 @pytest.mark.req("U2", "U6", "U7", "U14", "L7")
 @pytest.mark.parametrize("row", REQUESTS, ids=lambda row: row["model"])
-def test_one_conversation_is_written_as_each_wire_wants_it(row: dict[str, Any]) -> None:
+def test_one_conversation_is_encoded_in_the_format_of_each_wire(row: dict[str, Any]) -> None:
     sent = MODELS[row["provider"]].encode(conversation(row["model"]), stream=True)
     assert (sent.path, dict(sent.headers)) == (row["path"], row["headers"])
     assert body_of(sent) == row["body"]
 
 
-def test_every_trap_has_an_example() -> None:
+def test_every_known_pitfall_has_an_example() -> None:
     shown = [*(row.expected for row in golden()), *ERRORS, *REQUESTS]
     assert {trap for row in shown for trap in row.get("traps", ())} == {*range(1, 13)}

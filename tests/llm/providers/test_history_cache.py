@@ -1,4 +1,4 @@
-"""A history that grows is encoded as if it had never been seen before (any history, cut anywhere)."""
+"""A growing history is encoded as without a cache: any history, extended from any point."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def request_of(messages: Sequence[Message], model: str = "m") -> Request:
 
 @pytest.mark.parametrize("make", CODECS.values(), ids=CODECS)
 @given(history=st.lists(MESSAGES, max_size=12), model_changes_at=st.integers(0, 12))
-def test_history_when_it_grows_is_sent_as_one_that_is_new(
+def test_a_growing_history_is_encoded_as_a_new_one(
     make: Any, history: list[Message], model_changes_at: int
 ) -> None:
     growing: Codec = make()
@@ -88,7 +88,7 @@ def test_history_when_it_grows_is_sent_as_one_that_is_new(
 
 @pytest.mark.parametrize("make", CODECS.values(), ids=CODECS)
 @given(histories=st.lists(st.lists(MESSAGES, max_size=6), min_size=2, max_size=2), cut=st.integers(0, 6))
-def test_history_when_it_is_changed_in_its_middle_is_sent_as_one_that_is_new(
+def test_a_history_changed_in_its_middle_is_encoded_as_a_new_one(
     make: Any, histories: list[list[Message]], cut: int
 ) -> None:
     codec: Codec = make()
@@ -99,7 +99,7 @@ def test_history_when_it_is_changed_in_its_middle_is_sent_as_one_that_is_new(
 
 
 @pytest.mark.parametrize("make", CODECS.values(), ids=CODECS)
-def test_more_sessions_than_are_kept_are_sent_right_all_the_same(make: Any) -> None:
+def test_requests_are_right_with_more_sessions_than_the_cache_keeps(make: Any) -> None:
     codec: Codec = make()
     for rounds in range(1, 5):
         for session in range(2 * MAX_CACHED_HISTORIES):
@@ -110,7 +110,7 @@ def test_more_sessions_than_are_kept_are_sent_right_all_the_same(make: Any) -> N
             assert codec.encode(request, stream=True) == make().encode(request, stream=True)
 
 
-def test_history_when_a_message_is_refused_is_not_kept_by_halves() -> None:
+def test_a_history_with_a_refused_message_is_not_cached_in_part() -> None:
     codec = CODECS["anthropic"]()
     refused = Message(Role.USER, (ImagePart(b"i", "image/tiff"),))
     history = [user("a"), assistant("b"), refused, assistant("c"), user("d")]

@@ -1,4 +1,4 @@
-"""Whatever a server sends, a codec answers with events or with an LlmError (R5)."""
+"""For any input from a server, a codec returns events or raises an LlmError (R5)."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def event(source: random.Random) -> dict[str, Any]:
 
 
 def assert_writable(values: Sequence[Any]) -> None:
-    """No surrogate gets through: a log line or an LSP message of it would fail."""
+    """Assert that values have no lone surrogates, which cannot be written to a log or an LSP message."""
     json.dumps([asdict(value) for value in values], ensure_ascii=False).encode()
 
 
 @pytest.mark.req("R5")
 @pytest.mark.parametrize("codec", CODECS)
-def test_stream_of_anything_gives_events_or_an_error_of_ours(codec: Codec) -> None:
+def test_any_stream_gives_events_or_an_llm_error(codec: Codec) -> None:
     ended = 0
     for seed in range(600):
         source = random.Random(seed)
@@ -112,7 +112,7 @@ def test_stream_of_anything_gives_events_or_an_error_of_ours(codec: Codec) -> No
 
 @pytest.mark.req("R5")
 @pytest.mark.parametrize("codec", CODECS)
-def test_body_of_anything_gives_a_response_or_an_error_of_ours(codec: Codec) -> None:
+def test_any_body_gives_a_response_or_an_llm_error(codec: Codec) -> None:
     for seed in range(600):
         data = json.dumps(anything(random.Random(seed), 4)).encode()
         try:
@@ -127,7 +127,7 @@ def test_body_of_anything_gives_a_response_or_an_error_of_ours(codec: Codec) -> 
 
 @pytest.mark.parametrize("codec", CODECS)
 @given(data=st.binary(max_size=60))
-def test_bytes_of_anything_give_an_error_of_ours(codec: Codec, data: bytes) -> None:
+def test_any_bytes_give_an_llm_error(codec: Codec, data: bytes) -> None:
     with pytest.raises(LlmError):
         events_of(codec, [data])
     with pytest.raises(LlmError):

@@ -42,5 +42,5 @@ def test_models_are_listed_once_in_the_servers_order_without_those_that_cannot_c
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"data": 7}', b'{"data": [null, 7, "x"]}'])
-def test_body_that_is_no_list_of_models_has_none(body: bytes) -> None:
+def test_a_body_that_is_not_a_list_of_models_gives_none(body: bytes) -> None:
     assert listed_models(body) == []

@@ -77,7 +77,7 @@ def test_choice_of_a_tool_names_its_kind(custom: bool) -> None:
 
 @pytest.mark.req("P2", "U3")
 @pytest.mark.parametrize("pieces", [(), (INPUT,), tuple(INPUT), ("select ", '"ä\n', "👋")], ids=range(4))
-def test_streamed_text_is_the_argument_of_a_call_whatever_its_pieces(pieces: tuple[str, ...]) -> None:
+def test_streamed_text_in_any_chunks_is_the_argument_of_a_call(pieces: tuple[str, ...]) -> None:
     data, _ = answer(*pieces)
     events = events_of(codec(), [data], ASK)
     deltas = [event.json for event in events if isinstance(event, ToolCallDelta)]
@@ -89,7 +89,7 @@ def test_streamed_text_is_the_argument_of_a_call_whatever_its_pieces(pieces: tup
     assert len(deltas) >= len(pieces)
 
 
-def test_whole_answer_gives_the_same_call() -> None:
+def test_a_complete_answer_gives_the_same_call_as_a_stream() -> None:
     data, raw = answer(INPUT)
     call = response_of(codec(), data, ASK).tool_calls[0]
     assert json.loads(call.arguments) == {"query": INPUT}
@@ -138,7 +138,7 @@ def example() -> str:
 
 @pytest.mark.req("P2", "T4")
 @pytest.mark.parametrize("parser", ["lalr", "earley"])
-def test_grammar_of_patches_takes_what_the_description_shows_and_nothing_else(parser: Any) -> None:
+def test_the_grammar_of_patches_accepts_only_the_form_in_the_description(parser: Any) -> None:
     assert APPLY_PATCH.free_text
     grammar = Lark(APPLY_PATCH.free_text.grammar, parser=parser)
     assert list(grammar.parse(example()).find_data("chunk"))

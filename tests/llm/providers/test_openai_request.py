@@ -72,7 +72,7 @@ PLAIN_CALL = {key: value for key, value in FC.items() if key != "id"}
 PLAIN_TEXT = {"role": "assistant", "content": "t", "phase": "commentary"}
 
 
-def test_plain_request_whole() -> None:
+def test_the_complete_body_of_a_plain_request() -> None:
     request = Request("gpt-x", (system("be"), user("hi")), tools=(TOOL,), cache_key="session-1")
     codec = OpenAIResponsesCodec(lambda _: ModelCapabilities(64_000, "effort"))
     wire = codec.encode(request, stream=True)
@@ -199,7 +199,7 @@ def test_tool_choice(choice: ToolChoice, expected: Any) -> None:
 
 
 @pytest.mark.req("L7")
-def test_effort_and_what_reasoning_needs_are_sent_to_models_that_reason() -> None:
+def test_effort_and_reasoning_fields_are_sent_only_to_reasoning_models() -> None:
     asked = Request("m", (user("a"),), reasoning_effort="high", max_output_tokens=500)
     body = encode(asked)
     assert body["reasoning"] == {"effort": "high", "summary": "auto"}
@@ -268,7 +268,7 @@ SCHEMAS: dict[str, tuple[dict[str, Any], bool]] = {
 
 @pytest.mark.req("U6")
 @pytest.mark.parametrize(("schema", "expected"), SCHEMAS.values(), ids=SCHEMAS)
-def test_strict_only_where_the_schema_fits(schema: dict[str, Any], expected: bool) -> None:
+def test_only_schemas_of_the_strict_subset_are_strict(schema: dict[str, Any], expected: bool) -> None:
     assert fits_strict(schema) is expected
     assert (
         encode(Request("m", (user("a"),), tools=(ToolDefinition("t", "", schema),)))["tools"][0]["strict"]

@@ -231,7 +231,7 @@ def test_reasoning_that_ends_after_the_text_has_begun_does_not_hold_the_text_bac
     assert response_of(OPENAI, data).message.parts[0] == ReasoningPart("hm")
 
 
-def test_call_whose_arguments_come_without_pieces_is_whole() -> None:
+def test_a_call_with_arguments_but_no_deltas_is_complete() -> None:
     data = sse(CREATED, added(0, {**CALL, "arguments": ""}), done(0, CALL), final())
     assert events_of(OPENAI, [data])[2:4] == [
         ToolCallDelta(0, '{"path":"ä"}'),
@@ -264,7 +264,7 @@ def test_call_cut_by_the_output_limit_is_left_out_with_a_warning(is_told: bool) 
     assert response.warnings == ("an unfinished call of f was left out",)
 
 
-def test_whole_response_leaves_a_cut_call_out_with_a_warning() -> None:
+def test_a_complete_response_leaves_a_cut_call_out_with_a_warning() -> None:
     body = final("incomplete", output=[{**CALL, "status": "incomplete", "arguments": '{"pa'}])["response"]
     response = OPENAI.decode(ask(), HEAD, json.dumps(body).encode())
     assert response.tool_calls == ()
@@ -281,7 +281,7 @@ def test_text_cut_by_the_output_limit_is_kept_but_not_as_an_item_to_replay() -> 
     assert response_of(OPENAI, unfinished).message.parts == (TextPart("Grü"),)
 
 
-def test_stream_of_nothing_but_the_final_response_is_read() -> None:
+def test_a_stream_with_only_the_final_response_is_read() -> None:
     data = sse(final("incomplete", output=[MESSAGE], incomplete_details={"reason": "content_filter"}))
     response = response_of(OPENAI, data)
     assert response.text == "Grüße 👋"
@@ -357,7 +357,7 @@ QUOTA = {
         (final("failed", error=QUOTA), QuotaExceededError),
     ],
 )
-def test_error_in_mid_stream_is_of_its_class(event: Event, expected: type[LlmError]) -> None:
+def test_an_error_during_a_stream_has_its_class(event: Event, expected: type[LlmError]) -> None:
     with pytest.raises(expected) as raised:
         events_of(OPENAI, [sse(CREATED, event)])
     assert type(raised.value) is expected
@@ -372,7 +372,7 @@ def test_stream_cut_anywhere_before_its_terminal_event_is_an_error() -> None:
             events_of(OPENAI, [b"\n\n".join(frames[:count]) + b"\n\n"])
 
 
-def test_done_alone_does_not_make_a_stream_whole() -> None:
+def test_done_alone_does_not_complete_a_stream() -> None:
     with pytest.raises(StreamError):
         events_of(OPENAI, [sse(CREATED) + b"data: [DONE]\n\n"])
 

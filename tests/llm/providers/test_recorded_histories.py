@@ -95,7 +95,7 @@ def streams(provider: str, kind: str) -> list[Any]:
 
 @pytest.mark.req("U4")
 @pytest.mark.parametrize("entry", streams("openai-responses", "responses"))
-def test_items_of_openai_go_back_as_they_came(entry: dict[str, Any]) -> None:
+def test_items_of_openai_are_sent_back_unchanged(entry: dict[str, Any]) -> None:
     found = decoded_stream(OPENAI, ask(), [wire_bytes(entry)])
     done = [p for p in found.payloads if p["type"] == "response.output_item.done"]
     came = [p["item"] for p in sorted(done, key=lambda p: p["output_index"])]
@@ -112,7 +112,7 @@ def test_items_of_openai_go_back_as_they_came(entry: dict[str, Any]) -> None:
 
 @pytest.mark.req("U4")
 @pytest.mark.parametrize("entry", streams("anthropic", "anthropic"))
-def test_signed_blocks_of_anthropic_go_back_as_they_came(entry: dict[str, Any]) -> None:
+def test_signed_blocks_of_anthropic_are_sent_back_unchanged(entry: dict[str, Any]) -> None:
     found = decoded_stream(ANTHROPIC, ask(), [wire_bytes(entry)])
     begun = {p["index"]: p["content_block"] for p in found.payloads if p["type"] == "content_block_start"}
     ended = [p["index"] for p in found.payloads if p["type"] == "content_block_stop"]
@@ -134,7 +134,7 @@ def test_signed_blocks_of_anthropic_go_back_as_they_came(entry: dict[str, Any]) 
 
 @pytest.mark.req("U4")
 @pytest.mark.parametrize("entry", streams("gemini", "gemini"))
-def test_parts_of_gemini_go_back_with_their_signatures(entry: dict[str, Any]) -> None:
+def test_parts_of_gemini_are_sent_back_with_their_signatures(entry: dict[str, Any]) -> None:
     found = decoded_stream(GEMINI, ask(), [wire_bytes(entry)])
     came = [part for part in candidate_parts(found) if not part.get("thought")]
     answers = [c["parts"] for c in sent_again(GEMINI, found.message)["contents"] if c["role"] == "model"]

@@ -1,5 +1,6 @@
-"""Recordings of real services, if there is a folder with them next to the repository: every fact of its
-manifest holds.
+"""Recordings of real services decode to the facts of their manifest.
+
+Skipped unless a folder with recordings is next to the repository.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ANSWERS = recordings(CODECS, *KINDS)
 STREAMS = [p for p in ANSWERS if p.values[0]["framing"] not in ("json", "json-array")]
 BODIES = [p for p in ANSWERS if p.values[0]["framing"] in ("json", "json-array")]
 
-# What ends the streams that end badly.
+# The errors of the streams that end with an error.
 FAILED: dict[str, type[e.LlmError]] = {
     "anthropic/errors/midstream-overloaded": e.OverloadedError,
     "openai-responses/errors/midstream-failed": e.QuotaExceededError,
@@ -43,7 +44,7 @@ FAILED: dict[str, type[e.LlmError]] = {
 
 
 def answers(entry: dict[str, Any]) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """A file may hold several answers, one after the other, each with facts of its own."""
+    """Yield each answer of a recording with its facts; a file may have several answers in sequence."""
     data, facts = wire_bytes(entry), entry["facts"]
     if "responses" not in facts:
         yield data, facts
@@ -61,7 +62,7 @@ def answers(entry: dict[str, Any]) -> Iterator[tuple[bytes, dict[str, Any]]]:
 @pytest.mark.sweep
 @pytest.mark.req("U2", "U3", "U4")
 @pytest.mark.parametrize("entry", STREAMS)
-def test_recorded_stream_however_it_arrives_decodes_to_its_facts(entry: dict[str, Any]) -> None:
+def test_a_recorded_stream_in_any_chunks_decodes_to_its_facts(entry: dict[str, Any]) -> None:
     codec = CODECS[entry["provider"]]
     for data, facts in answers(entry):
         expected = decoded_stream(codec, ask(), [data])
@@ -74,12 +75,12 @@ def test_recorded_stream_however_it_arrives_decodes_to_its_facts(entry: dict[str
 
 @pytest.mark.req("U2")
 @pytest.mark.parametrize("entry", BODIES)
-def test_recorded_whole_answer_decodes_to_its_facts(entry: dict[str, Any]) -> None:
+def test_a_recorded_unstreamed_answer_decodes_to_its_facts(entry: dict[str, Any]) -> None:
     body = (FOLDER / entry["file"]).read_bytes()
     check_facts(decoded_body(CODECS[entry["provider"]], ask(), body), entry["facts"])
 
 
-# The class of each error, and the seconds to wait that it tells.
+# The class of each error, and its retry delay in seconds.
 ERRORS: dict[str, tuple[type[e.LlmError], float | None]] = {
     "anthropic/errors/400-context": (e.ContextLengthError, None),
     "anthropic/errors/404-model": (e.NotFoundError, None),
@@ -108,7 +109,7 @@ ERRORS: dict[str, tuple[type[e.LlmError], float | None]] = {
 
 @pytest.mark.req("U8")
 @pytest.mark.parametrize("entry", recordings(CODECS, "error"))
-def test_recorded_error_is_of_its_class(entry: dict[str, Any]) -> None:
+def test_a_recorded_error_has_its_class(entry: dict[str, Any]) -> None:
     http, body = entry.get("http", {}), entry["facts"]["body"]
     head = ReplyHead(http.get("status") or body["error"]["code"], http.get("headers", {}))
     sent = (FOLDER / entry["file"]).read_bytes()

@@ -64,7 +64,7 @@ def test_schema_that_is_nested_too_deep_is_not_strict() -> None:
 
 
 @pytest.mark.parametrize("chosen", [True, False])
-def test_option_makes_strict_what_can_be_and_does_not_reach_the_wire(*, chosen: bool) -> None:
+def test_the_option_makes_possible_schemas_strict_and_is_not_sent(*, chosen: bool) -> None:
     free = ToolDefinition("free", "", {"type": "object", "properties": {"a": {"type": "object"}}})
     tool = ToolDefinition("read", "", {"type": "object", "properties": {"a": TEXT}})
     request = Request(

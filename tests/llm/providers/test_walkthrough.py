@@ -12,7 +12,7 @@ TASK = user("fix the discount")
 
 
 def answered(messages: list[Message], *results: tuple[str, bool]) -> tuple[ScriptedAnswer, list[Message]]:
-    """The walkthrough's next move, and the conversation after its calls were answered so."""
+    """Return the walkthrough's next answer, and the conversation with these results of its calls."""
     move = next_answer(messages, TOOLS)
     calls = tuple(
         ToolCallPart(f"c{len(messages)}-{i}", call.name, json.dumps(call.arguments))
@@ -46,9 +46,7 @@ def names(move: ScriptedAnswer) -> list[str]:
         ("win32", r"C:\Program Files\agent-ls\python.exe", r'"C:\Program Files\agent-ls\python.exe"'),
     ],
 )
-def test_the_command_of_the_walkthrough_calls_a_python_that_is_there(
-    platform: str, ours: str, name: str
-) -> None:
+def test_the_command_of_the_walkthrough_uses_an_existing_python(platform: str, ours: str, name: str) -> None:
     assert python_name(platform, ours) == name
 
 
@@ -69,7 +67,7 @@ def test_moves_when_all_goes_well_then_read_edit_test_edit_test_and_finish() -> 
 
 
 @pytest.mark.req("H14")
-def test_first_words_name_the_walkthrough_as_what_it_is() -> None:
+def test_the_first_text_says_that_it_is_the_walkthrough() -> None:
     assert next_answer([TASK], TOOLS).say.startswith(load_script()["label"])
 
 
@@ -118,7 +116,7 @@ def test_moves_when_steered_to_note_the_change_then_says_so_and_edits_the_change
 
 
 @pytest.mark.req("H14")
-def test_moves_when_the_sample_project_is_not_there_then_says_how_to_get_it() -> None:
+def test_moves_when_the_sample_project_is_missing_then_says_how_to_get_it() -> None:
     messages = [TASK]
     _, messages = answered(messages, ("File not found", True), ("File not found", True))
     move = next_answer(messages, TOOLS)

@@ -29,13 +29,13 @@ from agent_ls.llm.providers.wire_json import (
         (b"\xff", None),
     ],
 )
-def test_parse_object_gives_an_object_or_nothing(text: str | bytes, expected: object) -> None:
+def test_parse_object_returns_an_object_or_none(text: str | bytes, expected: object) -> None:
     assert parse_object(text) == expected
 
 
 @pytest.mark.parametrize("broken", ["", "null", "[]", '"x"', '{"a": ', "{'a': 1}"])
 @pytest.mark.req("L17")
-def test_arguments_that_are_no_object_replay_as_an_empty_one(broken: str) -> None:
+def test_arguments_that_are_not_an_object_are_sent_back_as_an_empty_one(broken: str) -> None:
     assert arguments_object(broken) == {}
 
 
@@ -48,7 +48,7 @@ def test_arguments_that_are_no_object_replay_as_an_empty_one(broken: str) -> Non
         ("😀 \ud83d", "😀 \ufffd"),
     ],
 )
-def test_encode_json_mends_surrogates(text: str, shown: str) -> None:
+def test_encode_json_replaces_lone_surrogates(text: str, shown: str) -> None:
     assert json.loads(encode_json({"t": text})) == {"t": shown}
 
 
