@@ -66,8 +66,8 @@ def build_hunk(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
 def build_proposed_hunk(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
     """Return a proposed hunk for clients.
 
-    Its lines are positions in the current text; `base_start` and `base_end` are the same lines in the accepted
-    text.
+    `start` and `end` are line numbers in the current text; `base_start` and `base_end` are the
+    numbers of the same lines in the accepted text.
     """
     open_before = [other for other in ledger.open_hunks if other.end <= hunk.start]
     shift = sum((it.base_end - it.base_start) - (it.end - it.start) for it in open_before)

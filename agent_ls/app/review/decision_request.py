@@ -13,7 +13,10 @@ Verdict: TypeAlias = Literal["keep", "undo"]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The hunks to decide. Exactly one field is given, or ids and the fields that narrow the selection."""
+    """The hunks to decide.
+
+    Either one field is given, or `hunk_ids` and fields that narrow the selection.
+    """
 
     hunk_ids: Sequence[str] | None = None
     path: str | None = None
@@ -23,10 +26,12 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRequest:
-    """A decision that a user asks for. `confirm`: text that the user typed inside the hunks may be lost.
+    """A decision that a user requests.
 
-    `lines` and `replacement` apply to exactly one hunk (agent_ls/review). `turn_id`: only the changes of this
-    turn.
+    `confirm` allows an undo to discard text that the user typed in a hunk. `lines` and
+    `replacement` apply to exactly one hunk and mean the same as in
+    `agent_ls.review.decisions.Decision`. With `turn_id`, an undo refuses hunks that another turn
+    has changed too.
     """
 
     verdict: Verdict

@@ -48,14 +48,15 @@ OTHER_TURN = "another turn changed these lines too: undo the hunk by itself, whi
 NO_SUCH_HUNK = "the hunk is unknown; open its session first"
 
 Group: TypeAlias = tuple[str, str, str]
+"""Key of a move: session id, call id and link name."""
 
 
 @dataclass(slots=True)
 class FileDecision:
     """A decision about hunks of one file, while it is carried out.
 
-    `groups` maps linked hunks to their move. `refused` maps hunk ids to reasons. `decided` has the decided
-    hunks as they were before, `changed` the resulting hunks.
+    `groups` maps the ids of linked hunks to their move. `refused` maps hunk ids to reasons.
+    `decided` has the decided hunks as they were before the decision, `changed` the resulting hunks.
     """
 
     file: ReviewedFile
@@ -78,7 +79,10 @@ class FileDecision:
 
 @dataclass(slots=True)
 class _Step:
-    """The effect of a decision on one file: `data` is its content, `expected` its new text (None: no file)."""
+    """The effect of a decision on one file.
+
+    `data` is the file's current content, `expected` its new text (None: the file will not exist).
+    """
 
     task: FileDecision
     undoing: Undoing
@@ -93,7 +97,11 @@ class _Step:
 
 
 class HunkDecisions:
-    """`proposed` decides about hunks that are not written yet; `saves` follows an undo in an editor."""
+    """Carries out decisions about written and proposed hunks.
+
+    `proposed` carries out the part about hunks that are not written yet. `saves` saves files in the
+    editor after an undo.
+    """
 
     def __init__(self, state: ReviewState, proposed: ProposalDecisions, saves: UndoneSaves) -> None:
         self._state = state
@@ -251,13 +259,13 @@ class HunkDecisions:
         """Apply the steps. Return False if a file has changed; in that case, no step remains applied.
 
         Raises:
-            EnvError: a file could not be written; then no file is different from before.
+            EnvError: a file could not be written; then all files have their previous content.
         """
         writing = [step for step in steps if step.writes]
         if writing and not await self._are_written(writing, audience):
             return False
         for step in steps:
-            if step.undoing.outcome is None:  # an editor reports the edit itself
+            if step.undoing.outcome is None:  # otherwise the editor's report has recorded the edit already
                 self.land(step.task.file, step.undoing)
             step.task.decided, step.task.changed = step.decided, step.undoing.changed()
         for step in writing:
@@ -284,10 +292,11 @@ class HunkDecisions:
         return is_done
 
     def land(self, file: ReviewedFile, undoing: Undoing) -> None:
-        """Record a decision that is now in the file; the ledger has the text from before it.
+        """Record a decision that has been written to the file.
 
-        If the user typed inside a hunk while some of its lines were being decided, the hunk no longer matches;
-        then the next text is handled like any other edit.
+        The ledger still has the previous text. If the user typed inside a hunk while some of its
+        lines were being decided, the lines no longer match. Nothing is recorded then, and the
+        file's next text counts as an edit by the user.
         """
         try:
             divided, ids = narrow_to_lines(file.ledger, undoing.decision)
@@ -300,7 +309,8 @@ class HunkDecisions:
         self._state.replace_ledger(file, undoing.outcome, "user", undoing.comment)
 
     def _take_back(self, file: ReviewedFile, ledger: FileLedger) -> None:
-        """Revert a decision because another file of it could not be written.
+        """Revert a recorded decision because another file of the same decision could not be
+        written.
 
         `ledger` is the state before the decision.
         """
@@ -321,7 +331,10 @@ class HunkDecisions:
 
 
 def _group(hunk: LedgerHunk) -> Group:
-    """Return the key of a linked hunk's move: a link name is unique within its call."""
+    """Return the key of a linked hunk's move.
+
+    It includes the call, because link names are unique per call only.
+    """
     return (hunk.session_id, hunk.call_id, hunk.link)
 
 
@@ -353,7 +366,7 @@ def _write(step: _Step, steps: Sequence[_Step]) -> FileWrite:
         return FileWrite(file.path, None, step.data)
     groups = set(step.task.groups.values())
     ends = (it for it in steps if it is not step and groups & set(it.task.groups.values()))
-    # A file that returns from a move gets its permission bits back.
+    # If the undo of a move recreates this file, it gets the permission bits of the file at the other end.
     mode_from = next((it.task.path for it in ends if it.data is not None), "") if step.data is None else ""
     return FileWrite(
         file.path, encode(with_fields(file.written_as, text=step.expected)), step.data, mode_from

@@ -34,14 +34,17 @@ class ReviewFinding:
 
 @dataclass(slots=True)
 class _File:
-    """The findings of a file. `text` is the one that their lines refer to."""
+    """The findings of a file. Their line numbers refer to `text`."""
 
     text: str
     findings: list[ReviewFinding] = field(default_factory=list)
 
 
 class ReviewFindings:
-    """Implements FindingSink of tools/report_finding.py."""
+    """The findings of all sessions of this process.
+
+    Implements FindingSink (tools/report_finding.py).
+    """
 
     def __init__(self) -> None:
         self._files: dict[str, _File] = {}
@@ -106,7 +109,11 @@ class ReviewFindings:
         return finding
 
     def text_is(self, path: str, text: str | None) -> None:
-        """Move the findings of a file to its current text; None: the file is gone, and its findings with it."""
+        """Update the line numbers of a file's findings for its current text, and remove findings
+        whose lines changed.
+
+        `text` None means that the file was deleted; all its findings are removed.
+        """
         file = self._files.get(path)
         if file is None:
             return
@@ -131,5 +138,7 @@ class ReviewFindings:
 
 
 def _lines_of(text: str) -> str:
-    """Return the text by which lines are compared: editors differ in the endings that they send."""
+    """Return the text with normalised line ends and a final one, because editors send different
+    ones.
+    """
     return normalize_line_endings(text) + "\n"

@@ -35,6 +35,8 @@ class _Typing:
 
 
 class HunkNews:
+    """Publishes the hunk events of all files. `tell` publishes an event to a session."""
+
     def __init__(self, tell: Tell, clock: Clock, start: TaskStarter) -> None:
         self._tell_session = tell
         self._clock = clock
@@ -42,7 +44,10 @@ class HunkNews:
         self._typing: dict[str, _Typing] = {}
 
     def take(self, before: FileLedger, change: LedgerChange, by: By, comment: str = "") -> None:
-        """Publish the changed hunks. Delays hunks in which the user is only typing."""
+        """Publish the hunks that `change` changed.
+
+        An edited hunk in which the user types on is published later.
+        """
         typing = self._typing.setdefault(change.ledger.path, _Typing())
         typed = {hunk.id for hunk in change.changed if by == "editor" and _is_typed_in(before, hunk)}
         told = [hunk for hunk in change.changed if hunk.id not in typed]

@@ -12,13 +12,17 @@ from agent_ls.environments.base import Attribution, FileState, FileWrite
 
 
 class Journal(Protocol):
-    """Methods documented as "must not raise" may raise OwnershipLostError (store.errors); then nothing is written."""
+    """Records the writes of one session.
+
+    Methods documented as "must not raise" may still raise OwnershipLostError (store.errors); then
+    nothing is written.
+    """
 
     def demand_ours(self) -> None:
         """Check that this process still owns the session.
 
         Raises:
-            OwnershipLostError: another process has the session; the call is not carried out.
+            OwnershipLostError: another process owns the session; the call must not be carried out.
         """
         ...
 

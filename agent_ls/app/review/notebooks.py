@@ -63,7 +63,9 @@ def _has_cells_of(text: str | None, other: str | None) -> bool:
 
 
 def _maybe_relaid(ledger: FileLedger, new_text: str) -> FileLedger | None:
-    """Return the ledger in the layout of `new_text`, with its own cells; None if it has that layout already.
+    """Return the ledger with the same cells, but in the layout of `new_text`.
+
+    Returns None if the ledger has that layout already, or cannot be converted within the limits.
 
     Raises:
         NotebookError
@@ -82,7 +84,7 @@ def _maybe_relaid(ledger: FileLedger, new_text: str) -> FileLedger | None:
         if not isinstance(placed, int):
             pieces, closed = placed
             relaid = join_segments(FileLedger(ledger.path, (), (), (), ledger.closed), pieces, closed)
-            # The last line of the file may have been given a line end.
+            # The texts differ if the conversion added a line end to the last line of the file.
             return relaid if relaid.current_text == layout.notebook.text else None
         groups[placed - 1 : placed + 1] = [(*groups[placed - 1], *groups[placed])]
 
@@ -94,7 +96,10 @@ Group: TypeAlias = tuple[LedgerHunk, ...]
 def _arrange_groups(
     ledger: FileLedger, layout: _Layout, groups: Sequence[Group]
 ) -> tuple[list[Segment], list[LedgerHunk]] | int:
-    """Return segments and hunks to close; or the number of a group that overlaps the one before it.
+    """Convert each group to the new layout. Return the segments and the hunks to close.
+
+    If that is not possible, return the number of a group that must be merged with the group before
+    it.
 
     Raises:
         NotebookError
@@ -117,7 +122,7 @@ def _arrange_groups(
         first = next((hunk for hunk in group if hunk.is_open), group[0])
         others = [hunk for hunk in group if hunk is not first]
         old, current, agent = (lines[start : len(lines) - behind] for lines in (before, now, agents))
-        # it changed no cell but, for example, outputs, which the editor owns by now
+        # The group changed no cell, only parts that the editor has written again, for example outputs.
         if old == current == agent:
             others = list(group)
         else:
@@ -130,7 +135,10 @@ def _arrange_groups(
 
 
 def _sides(ledger: FileLedger, group: Group) -> tuple[Lines, Lines]:
-    """Return the text with all hunks up to the group's end: as it is now, and as the agent wrote the group."""
+    """Return two texts that have the hunks up to the group's end, followed by the accepted text.
+
+    The first has the group as it is now, the second as the agent wrote it.
+    """
     current, tail = ledger.current or (), (ledger.base or ())[group[-1].base_end :]
     agents: list[str] = []
     at = group[0].start
@@ -143,7 +151,7 @@ def _sides(ledger: FileLedger, group: Group) -> tuple[Lines, Lines]:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """`notebook` has the cells of `current` in the new layout."""
+    """The new layout of a notebook. `notebook` has the cells of `current` in that layout."""
 
     current: Notebook
     notebook: Notebook
@@ -154,6 +162,7 @@ class _Layout:
         return _Layout(current, parse_notebook(_with_cells(parse_notebook(new_text), current, None)))
 
     def lines(self, lines: Lines) -> Lines:
+        """Convert the lines of a notebook to the new layout. Raises NotebookError."""
         text = _with_cells(self.notebook, parse_notebook("".join(lines)), self.current)
         return tuple(split_lines(text))
 
@@ -161,14 +170,17 @@ class _Layout:
 def _with_cells(layout: Notebook, wanted: Notebook, known_as: Notebook | None) -> str:
     """Return the text of `layout` with the cells of `wanted`.
 
-    `known_as` has the cells of `layout` as `wanted` knows them.
+    The cells of `wanted` are matched with those of `known_as`, which has the cells of `layout` in
+    another layout. If it is None, they are matched with those of `layout`.
     """
     cells = align_cells(editor_cells(known_as or layout), editor_cells(wanted))
     return build_notebook_text(layout, [_whole(cell, at, wanted) for at, cell in enumerate(cells)])
 
 
 def _whole(cell: TargetCell, at: int, of: Notebook) -> TargetCell:
-    """Copy a cell that the layout lacks completely, including outputs."""
+    """Return the cell; if the layout does not contain it, with all its data from `of`, outputs
+    included.
+    """
     return cell if cell.origin is not None else replace(cell, data=of.cells[at].place.data)
 
 

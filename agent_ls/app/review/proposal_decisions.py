@@ -38,7 +38,11 @@ KEEPS_CHANGING = "something else keeps changing the file; try again when it is d
 
 @dataclass(slots=True)
 class CallDecision:
-    """A decision about hunks of one call: the `wanted` ids, and the result."""
+    """A decision about hunks of one call, while it is carried out.
+
+    `wanted` are the ids of the hunks. `refused` maps hunk ids to reasons. `judged` and `changed`
+    are the result.
+    """
 
     call: Call
     wanted: frozenset[str]
@@ -53,6 +57,8 @@ class CallDecision:
 
 
 class ProposalDecisions:
+    """Carries out decisions about proposed hunks."""
+
     def __init__(self, state: ReviewState, proposals: Proposals) -> None:
         self._state = state
         self._proposals = proposals
@@ -227,7 +233,7 @@ class ProposalDecisions:
     def _note(self, file: ReviewedFile, proposal: Proposal, judged: list[Judged], task: CallDecision) -> None:
         ids = {it.hunk.id for it in judged}
         task.judged += judged
-        told = ids | (task.open_ids if ids else frozenset())  # if the hunk was split, the rest of it too
+        told = ids | (task.open_ids if ids else frozenset())  # includes the rest of a hunk that was split
         task.changed += [build_proposed_hunk(file.ledger, hunk) for hunk in proposal.hunks if hunk.id in told]
         for it in judged:
             self._proposals.judge(proposal, it)

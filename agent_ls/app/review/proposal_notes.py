@@ -19,8 +19,8 @@ MAX_LINES = 20  # of one hunk
 class Judged:
     """A proposed hunk, as it was displayed, and the decision about it.
 
-    `made`: the user made the same change themselves. `replacement` is the user's text that
-    replaces the text of the hunk; None: the hunk's text is used.
+    The outcome `made` means that the user made the same change themselves. `replacement` is the
+    user's text that replaces the text of the hunk; None: the hunk's text is used.
     """
 
     path: str

@@ -1,9 +1,10 @@
-"""Proposals: changes that are displayed before they are written, and the calls that wait for decisions about them.
+"""Proposals: changes that are displayed before they are written, and the calls that wait for
+decisions about them.
 
-With review `before`, a call proposes its writes and waits until each hunk is decided
-(proposal_decisions.py). If the process ends in between, the proposals stay in the log; a resume restores
-them, and the call goes on waiting. If the user stops the call, its proposals are dropped. Decisions about
-proposals of a call that no longer waits are sent to the model as a notice.
+With the review setting `before`, a call proposes its writes and waits until each hunk is decided
+(proposal_decisions.py). If the process ends before that, the proposals stay in the log; a resume
+restores them, and the call waits again. If the user stops the call, its proposals are dropped.
+Decisions about proposals of a call that no longer waits are sent to the model as a notice.
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ class Wait:
 
 
 class Proposals:
-    """The proposals of all calls. They follow their file's text by themselves."""
+    """The proposals of all calls.
+
+    When the text of a file changes, its proposals are moved with the text.
+    """
 
     def __init__(self, state: ReviewState) -> None:
         self._state = state
@@ -88,7 +92,9 @@ class Proposals:
     async def propose(
         self, writes: Sequence[FileWrite], attribution: Attribution, audience: Audience
     ) -> None:
-        """Propose these writes of text files, without a call that waits: the model gets the decisions by a notice.
+        """Propose these writes of text files.
+
+        No call waits, so the model gets the decisions in a notice.
 
         Raises:
             StaleFileError: the change does not fit the current file. EnvError: a file cannot be
@@ -130,7 +136,7 @@ class Proposals:
             self.end_if_decided(call)
             await wait.is_over.wait()
         except anyio.get_cancelled_exc_class():
-            if audience.is_stopped:  # else the process is ending, and the next one restores the proposals
+            if audience.is_stopped:  # else the process is ending, and a resume restores the proposals
                 self.drop(attribution, audience)
             raise
         finally:
@@ -233,7 +239,10 @@ class Proposals:
         return True
 
     def land(self, file: ReviewedFile, landing: Landing, before: str | None, after: str | None) -> None:
-        """Record that the kept hunks are in the file, whose text was `before` when they were written."""
+        """Record that the kept hunks are in the file.
+
+        The write changed the file's text from `before` to `after`.
+        """
         proposal = landing.proposal
         self._state.user_edit(file.path, before)
         beside = (rebase_sheet(sheet, before) for sheet in landing.sheets)
@@ -244,7 +253,7 @@ class Proposals:
             for sheet in beside
             for part in mark_written(with_new_lines(sheet, landing.lines), landing.ids, after)
         )
-        # dropped while these hunks were being written; the other hunks are not proposed again
+        # The proposal was dropped while these hunks were being written: do not propose its other hunks again.
         if proposal.is_dropped:
             rest = {hunk.id for hunk in proposal.waiting}
             proposal.sheets = tuple(mark_decided(sheet, rest, "gone") for sheet in proposal.sheets)
@@ -325,7 +334,7 @@ def what_of(write: FileWrite) -> Literal["create", "delete", "content"]:
 
 
 def links_of(writes: Sequence[FileWrite]) -> dict[str, str]:
-    """Return the name of each move's group, by the paths of both ends."""
+    """Return the link name of each move, by the path of each end: both ends have the same name."""
     deleted = {write.path for write in writes if write.content is None}
     links: dict[str, str] = {}
     for write in writes:

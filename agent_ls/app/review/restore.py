@@ -48,9 +48,10 @@ _KINDS = (b'"kind":"file_change"', b'"kind":"hunk_state"')
 class Evidence:
     """Contents of the log and of the files that it names.
 
-    `hunks` and `intents` are by path. `now` has each file that can be read (None: it does not exist). `preimages`
-    has the stored contents before an edit, by the names of their files in the store. `waiting` are calls that wait
-    for decisions. `late` has the files that the former owner, `put_out` after a forced take-over, may still write.
+    `hunks` and `intents` are by path. `now` has each file that can be read (None: it does not
+    exist). `preimages` has the stored contents before an edit, by the names of their files in the
+    store. `waiting` are calls that wait for decisions. `put_out` is the process that owned the
+    session before a forced take-over; `late` are the files that this process may still write.
     """
 
     hunks: Mapping[str, list[StoredHunk]]
@@ -85,7 +86,7 @@ class LogComparison:
 
     @property
     def proposed(self) -> dict[str, str]:
-        """The call of each pending hunk, for calls that wait."""
+        """The call id of each pending hunk that a waiting call proposed, by hunk id."""
         calls = {it.attribution.call_id for it in self.waiting}
         return {
             hunk.id: hunk.call_id for it in self.proposals for hunk in it.waiting if hunk.call_id in calls
@@ -100,8 +101,9 @@ async def gather(
 ) -> Evidence:
     """Read the log and files for `find`; remove temporary files of a killed or replaced process.
 
-    Files that cannot be read are left out. `ledger` returns what is known of a file now: if it changes while
-    files are read, the file is read again. Call `find` next, without an await in between.
+    Files that cannot be read are left out. `ledger` returns the current ledger of a file, or None.
+    If it returns another object after the file was read, the file is read again. Call `find` next,
+    without an await in between.
     """
 
     session_id = stored.header.session_id
@@ -139,7 +141,9 @@ async def gather(
 
 
 def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> LogComparison:
-    """Combine log and files with the hunks that other sessions have in the same files."""
+    """Compare the log with the files, and merge the hunks that other sessions have in the same
+    files.
+    """
     events: list[RecordedEvent] = []
     changes: list[LedgerChange] = []
     proposals: list[Proposal] = []
@@ -188,6 +192,8 @@ def stand_found(proposals: Proposals, found: LogComparison, audience: Audience) 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
+    """Compares the log with one file at a time."""
+
     state: ReviewState
     stored: StoredSession
     evidence: Evidence
@@ -286,7 +292,7 @@ def _moved_to(hunk: LedgerHunk, positions: Mapping[str, HunkPosition]) -> Ledger
 def _not_as_known(
     ledger: FileLedger, items: Sequence[StoredHunk], live: FileLedger | None
 ) -> Iterator[LedgerHunk]:
-    """Yield the hunks that clients know in a different state or text."""
+    """Yield the hunks that have another state or text than clients have received."""
     others = [StoredHunk(hunk, live.lines_of(hunk)) for hunk in live.hunks] if live else []
     of_others = [item for item in others if not any(_is_same(item.hunk, own.hunk) for own in items)]
     for item in (*items, *of_others):

@@ -1,4 +1,4 @@
-"""Rebuild the proposals of calls whose process ended from the log, relative to the current files."""
+"""Rebuild proposals from the log after their process has ended, relative to the current files."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def judged_by(events: Iterable[bytes], calls: Iterable[str]) -> dict[str, list[J
         for hunk in told.hunks:
             if hunk.call_id not in wanted:
                 continue
-            if hunk.state in PENDING_STATES:  # also if it was kept, and then returned to the proposal
+            if hunk.state in PENDING_STATES:  # a kept hunk is pending again if the write was reverted
                 proposed[hunk.id] = hunk
                 judged.pop(hunk.id, None)
             elif hunk.state == "undone":

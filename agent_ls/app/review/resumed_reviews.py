@@ -15,7 +15,10 @@ from agent_ls.tools.file_commits import effect_of_writes
 
 
 class ResumedReviews:
-    """Resumes calls that wait for decisions. `audience` finds the session, once it is live."""
+    """Resumes calls that wait for decisions.
+
+    `audience` returns the session, or None before it is live.
+    """
 
     def __init__(
         self, proposals: Proposals, approver: Approver, audience: Callable[[], Audience | None]

@@ -8,12 +8,13 @@ from typing import Literal
 from agent_ls.loop.events.types import Hunk
 from agent_ls.review.hunks import LedgerHunk
 
-MAX_HUNKS, MAX_CHARS = 5, 600  # enough for the model to know which; it can read the file
+MAX_HUNKS, MAX_CHARS = 5, 600  # enough to identify the changes; the model can read the file
 
 
 def verdict_notice(path: str, hunks: Sequence[Hunk], verdict: Literal["keep", "undo"], comment: str) -> str:
-    """Return the notice that the user kept or undid changes; an undone change is quoted, so that the model knows
-    which.
+    """Return the notice that the user kept or undid changes.
+
+    Undone changes are quoted to identify them.
     """
     because = f" The user says: {comment}" if comment else ""
     if verdict == "keep":

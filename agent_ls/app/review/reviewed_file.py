@@ -49,9 +49,10 @@ Call: TypeAlias = tuple[str, str]
 
 @dataclass(slots=True)
 class Proposal:
-    """The change that a call proposes for a file: its write, and the same as hunks relative to the current text.
+    """The change that a call proposes for a file: its write, and the same change as hunks of the
+    current text.
 
-    `is_dropped`: the call has withdrawn it.
+    `is_dropped`: the call was stopped or refused, so the rest of the proposal is withdrawn.
     """
 
     attribution: Attribution

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 
 
 class UnderWay:
+    """Counts running foreground commands, and records changes by background processes."""
+
     def __init__(self) -> None:
         self._waited_for = 0
         self._background: list[Callable[[], Awaitable[None]]] = []
@@ -26,6 +28,9 @@ class UnderWay:
 
     @property
     def is_waited_for(self) -> bool:
+        """Whether a foreground command is running, or has ended and its changes are not recorded
+        yet.
+        """
         return self._waited_for > 0
 
     def began(self, look: Callable[[], Awaitable[None]]) -> None:

@@ -1,4 +1,5 @@
-"""Record which text editors saved, and in which order: such a change is not one that a command made.
+"""Record the texts that editors save, in order, so that the user's saves are not attributed to a
+command.
 
 No disk access. A notebook is compared by its cells, because editors save it in their own layout.
 """
@@ -15,7 +16,10 @@ from agent_ls.text import normalize_line_endings
 
 MAX_FILES = 1_000
 MAX_TEXTS = 50
-"""For the newest saves the text is kept, to separate a later change by a process from what the user saved."""
+"""Number of newest saves that keep their text.
+
+A later change by a process is compared with that text.
+"""
 
 
 @dataclass(frozen=True, slots=True)

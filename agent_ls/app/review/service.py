@@ -38,7 +38,11 @@ from agent_ls.review.user_edits import apply_user_edit
 
 
 class ReviewService:
-    """`audience` finds a live session by its id, or None. `save_undone` is given if there is an editor."""
+    """Tracks the changes of all sessions, and carries out the user's decisions about them.
+
+    `audience` returns a live session by its id, or None. `save_undone` is given if there is an
+    editor.
+    """
 
     def __init__(
         self,
@@ -63,9 +67,8 @@ class ReviewService:
     # -- reports from editors
 
     def document_opened(self, path: str, text: str) -> None:
-        if not self.state.is_writing(
-            path
-        ):  # else the editor displays a file that it moved there for an agent
+        # During an agent's write, the editor may open a file that it moved there for the agent.
+        if not self.state.is_writing(path):
             self.user_edit(path, text)
 
     def document_closed(self, path: str) -> None:
@@ -108,7 +111,7 @@ class ReviewService:
         self._announce_change(file, before, after, change, attribution)
 
     def undo_applied(self, path: str, before: str, after: str) -> None:
-        """Report that the editor has applied an edit that a decision asked for."""
+        """Report that the editor has applied the edit of a decision to undo."""
         file = self.state.files.get(path)
         if file is None:
             return
@@ -159,7 +162,7 @@ class ReviewService:
         """Adopt a ledger of a resumed session, and publish `change.changed`: the hunks that differ from the log."""
         path = change.ledger.path
         file = self.state.files.setdefault(path, ReviewedFile(change.ledger))
-        file.is_saved_by_us = True  # as far as known: the file had the changes when the session was opened
+        file.is_saved_by_us = True  # assumed, because the file had the changes when the session was opened
         self.state.replace_ledger(file, change, "editor")
         self.state.hunk_events.flush(path)
         self.state.notify(file, [hunk for hunk in change.changed if hunk.state == "gone"], gone_notice)
@@ -177,11 +180,11 @@ class ReviewService:
         self.state.hunk_events.flush_all()
 
     def watch_texts(self, changed: Callable[[str], None]) -> None:
-        """As ReviewState.watch_texts."""
+        """Call `changed` with the path of each file whose base or proposed text has changed."""
         self.state.watch_texts(changed)
 
     def watch_positions(self, changed: Callable[[str], None]) -> None:
-        """As ReviewState.watch_positions."""
+        """Call `changed` with the path of each file whose text has changed, which moves its hunks."""
         self.state.watch_positions(changed)
 
     # -- requests of users
@@ -234,9 +237,10 @@ class ReviewService:
     # -- internal: files
 
     async def look_at_disk(self, path: str) -> None:
-        """Read the file, because something may have changed it: unknown changes count as the user's.
+        """Read the file, because something may have changed it.
 
-        Does nothing while a foreground command runs: its changes are recorded when it ends.
+        Unknown changes count as the user's. Does nothing while a foreground command runs: its
+        changes are recorded when it ends.
         """
         await self.seen_on_disk(path)
 
@@ -278,7 +282,10 @@ class ReviewService:
     def _announce_unreviewed(
         self, path: str, before: str | None, after: str | None, attribution: Attribution
     ) -> None:
-        """Publish the change of a file without hunks; once, although an editor may report it too."""
+        """Publish the change of a file that gets no hunks.
+
+        A second report of it, by an editor, is ignored.
+        """
         change = (attribution.session_id, attribution.call_id, after)
         if self._last_unreviewed.get(path) == change:
             return

@@ -1,7 +1,7 @@
 """The review state of all changed files of this process: one ledger per file, and the sessions that own its hunks.
 
 Every part of the review works on this state: decisions, proposals, restore, and the service that editors and
-environments report to. It knows none of them.
+environments report to. This module depends on none of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ H = TypeVar("H", Hunk, LedgerHunk)
 
 
 class Audience(Protocol):
-    """Interface of a session that the review uses."""
+    """Interface to a live session: what the review needs of it."""
 
     def emit(self, event: RecordedEvent) -> object: ...
 
@@ -80,14 +80,20 @@ class Audience(Protocol):
 
 
 class ReviewState:
-    """`audience` finds a live session by its id; None if it is not live."""
+    """The tracked files, and the observers of their texts.
+
+    `audience` returns a live session by its id, or None.
+    """
 
     def __init__(
         self, audience: Callable[[str], Audience | None], *, clock: Clock, start: TaskStarter
     ) -> None:
         self.audience = audience
         self.is_reviewed: Callable[[str], bool] = lambda path: True
-        """Returns whether changes of a file get hunks. Those of a session's own worktree do not."""
+        """Returns whether changes of a file get hunks.
+
+        Files in a session's own worktree get none.
+        """
         self.files: dict[str, ReviewedFile] = {}
         self.hunk_events = HunkNews(self.publish, clock, start)
         self._recorded_positions: dict[tuple[str, str], HunkPositions] = {}
@@ -108,7 +114,10 @@ class ReviewState:
             self.files[path] = ReviewedFile(open_ledger(path, text))
 
     def user_edit(self, path: str, text: str | None) -> None:
-        """Take the file's current text: each change since the last report counts as an edit by the user."""
+        """Record the file's current text.
+
+        All changes since the last report count as edits by the user.
+        """
         if (file := self.files.get(path)) and file.ledger.current_text != text:
             self.replace_ledger(file, user_edited(file.ledger, text), "editor")
             if back := reopen_missing(file.ledger, self._missing.get(path, ())):
@@ -173,7 +182,10 @@ class ReviewState:
         return self._writing[path] > 0
 
     def forget(self, session_id: str) -> None:
-        """Drop the hunks of a session that another process has taken over; here they count as accepted."""
+        """Drop the hunks of a session that another process has taken over.
+
+        In this process they count as accepted.
+        """
         self._recorded_positions = {
             key: it for key, it in self._recorded_positions.items() if key[0] != session_id
         }
@@ -197,7 +209,10 @@ class ReviewState:
     # -- hunks that no file contains at present
 
     def await_missing(self, missing: Mapping[str, Sequence[StoredHunk]]) -> None:
-        """Watch for these hunks of adopted ledgers, by path: reopen them when another editor saves them."""
+        """Watch for these hunks of resumed sessions, by path.
+
+        A hunk is reopened when a file contains it again.
+        """
         for path, items in missing.items():
             self._missing[path] = (*self._missing.get(path, ()), *items)
 
@@ -259,11 +274,11 @@ class ReviewState:
         self._text_watchers.append(changed)
 
     def watch_positions(self, changed: Callable[[str], None]) -> None:
-        """Call `changed` with the path of each file whose text, and so its hunk positions, have changed."""
+        """Call `changed` with the path of each file whose text has changed, which moves its hunks."""
         self._position_watchers.append(changed)
 
     def texts_changed(self, path: str) -> None:
-        """Tell the observers that the base or proposed text of a file has changed."""
+        """Notify the observers that the base or proposed text of a file has changed."""
         for changed in self._text_watchers:
             changed(path)
 
@@ -274,6 +289,8 @@ def all_hunks(ledger: FileLedger) -> tuple[LedgerHunk, ...]:
 
 
 def _find_hunk_positions(file: ReviewedFile, session_id: str) -> HunkPositions | None:
-    """Return the positions of the session's hunks in a file, also of the proposed ones that have a position."""
+    """Return the positions of the session's hunks in a file, including proposed hunks that are not
+    stale.
+    """
     proposed = [hunk for it in file.proposals for hunk in it.waiting if hunk.state == "proposed"]
     return find_hunk_positions(file.ledger, session_id, proposed)

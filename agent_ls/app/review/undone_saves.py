@@ -1,4 +1,6 @@
-"""After an undo in the editor, save the files whose agent changes are on disk already, or warn that they are not."""
+"""After an undo in the editor, save the files that have the agent's changes on disk, or warn about
+them.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,17 @@ async def nothing_unsaved(paths: Sequence[str]) -> Sequence[str]:
 
 
 class UndoneSaves:
+    """Makes the editor save files after an undo."""
+
     def __init__(self, state: ReviewState, save: SaveUndone) -> None:
         self._state = state
         self._save = save
 
     async def save(self, paths: Collection[str], session_ids: Collection[str]) -> None:
-        """Make the editor save the files that agent-ls wrote or saved.
+        """Make the editor save those of the files that agent-ls wrote to disk or saved before.
 
-        Files with other unsaved text of the user's are not saved; the sessions get a warning about them.
+        The editor does not save a file with other unsaved changes; the sessions get a warning about
+        this file.
         """
         files = self._state.files
         saved = [path for path in paths if (file := files.get(path)) and file.is_saved_by_us]
