@@ -1,1 +1,3 @@
-"""Skills and slash commands in files of the user: finds them, lists them for the model, and expands them when used."""
+"""Skills and slash commands in files: find them, list them for the model, and expand them when they
+are used.
+"""

@@ -1,5 +1,6 @@
-"""Offer the kinds of subagents to the model: a list in the system prompt, and a parameter of the tool that starts
-one.
+"""Offer the user's kinds of subagents to the model.
+
+The system prompt lists them, and the tool that starts a subagent has a parameter for the kind.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ LoadKinds = Callable[[], Awaitable[AgentKinds]]
 
 
 def kinds_text(kinds: AgentKinds, window_tokens: int) -> str:
-    """Return one line for each kind, within a share of the window; "" if there are none."""
+    """Return one line for each kind, within a share of the model's context window; "" without
+    kinds.
+    """
     if not kinds.found:
         return ""
     limit = min(MAX_CHARS, int(window_tokens * WINDOW_SHARE * CHARS_PER_TOKEN))
@@ -51,8 +54,9 @@ def kinds_text(kinds: AgentKinds, window_tokens: int) -> str:
 def with_agent_kinds(
     profiles: ProfileFor, load: LoadKinds, is_usable: Callable[[str, str], bool]
 ) -> ProfileFor:
-    """Add the parameter for the kind to the tool that starts agents. `is_usable` returns whether a provider has a
-    model.
+    """Add a parameter for the kind to the tool that starts subagents.
+
+    `is_usable` returns whether a provider has a model; its arguments are the ids of both.
     """
 
     def profile(provider: str, model: str) -> ProviderProfile:
@@ -76,7 +80,7 @@ def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool
         wanted = str(getattr(given, name)).strip()
         kinds = (await load()).found
         kind = kinds.get(wanted)
-        # Models of one family always give a type, because their own agent's tool has one: ignore unknown types there.
+        # Some models always pass the default type of their own agent's tool, which is not a kind here.
         if kind is None and wanted and not (name == "subagent_type" and wanted == "general-purpose"):
             known = ", ".join(kinds) or "there are none"
             raise ToolError(f"There is no kind of agent named {wanted!r}. Kinds: {known}.", kind="validation")
@@ -96,7 +100,10 @@ def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool
 
 @dataclass(slots=True)
 class _OfKind:
-    """Starts subagents of a kind. `note` lists the entries of the kind's file that have no effect."""
+    """Starts subagents of one kind.
+
+    `note` tells the model which entry of the kind's file has no effect.
+    """
 
     inner: SubagentSpawner
     kind: AgentKind

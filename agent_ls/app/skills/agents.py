@@ -1,4 +1,7 @@
-"""Kinds of subagents in files of the user. Trusted like skills; a file cannot grant permissions."""
+"""Read the kinds of subagents that files define.
+
+They are trusted like skills, and cannot grant permissions.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,12 @@ _LOOSER_MODES = frozenset(("acceptEdits", "bypassPermissions", "dontAsk", "auto"
 
 @dataclass(frozen=True, slots=True)
 class AgentKind:
-    """A kind of subagent. `tools` None: all tools of the parent agent. `denied` tools are removed. `models` are in
-    order of preference. `only_reads`: it has no tool that changes anything. `instructions` is the text
-    of the file.
+    """A kind of subagent, defined in the file `path`; `instructions` is the text of that file.
+
+    `tools` and `denied` are patterns for tool names: the subagent has the parent's tools that match
+    `tools` (None: all) and do not match `denied`. `models` are in order of preference.
+    `only_reads`: the subagent has only tools that change nothing. `max_turns` limits its model
+    calls; 0 sets no limit.
     """
 
     name: str
@@ -60,7 +66,10 @@ class AgentKind:
 
 @dataclass(frozen=True, slots=True)
 class AgentKinds:
-    """All kinds by name. `problems` are sentences for the user that begin with a path."""
+    """All kinds of subagents, by name.
+
+    `problems` are sentences for the user; each begins with a file's path.
+    """
 
     found: Mapping[str, AgentKind] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
@@ -76,8 +85,8 @@ def load_agent_kinds(
 ) -> AgentKinds:
     """Return the kinds of subagents of the user, and those of `workspace` if it is given. Blocks.
 
-    Pass None for a folder that the user does not trust: no file of this folder is read. `files` accesses the
-    machine that has the workspace.
+    Pass None for a folder that the user does not trust: no file of this folder is read. `state` is
+    the state folder. `files` accesses the machine that has the workspace.
     """
     found: dict[str, AgentKind] = {}
     problems: list[str] = []
@@ -137,7 +146,7 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
 
 
 def _tools(page: MarkdownPage, row: str) -> tuple[str, ...] | None:
-    """Return the tools in a field; None if the field is absent or names all."""
+    """Return the tool name patterns in a field; None if the field is absent or names all tools."""
     if row not in page.rows or page.rows[row] is None:
         return None
     names = tuple(_pattern(name) for name in page.names(row))
@@ -145,8 +154,10 @@ def _tools(page: MarkdownPage, row: str) -> tuple[str, ...] | None:
 
 
 def _pattern(name: str) -> str:
-    """Convert a tool name of another agent: `Bash(git:*)` is `Bash`; `mcp__db__query` and `db/query` are tools of a
-    server.
+    """Convert a tool name as other agents write it.
+
+    `Bash(git:*)` becomes `Bash`; `mcp__db__query` and `db/query`, tools of an MCP server, become
+    `db__query`.
     """
     name = name.partition("(")[0].removeprefix("mcp__")
     return name.replace("/", "__")

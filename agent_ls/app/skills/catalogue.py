@@ -1,4 +1,6 @@
-"""Format the list of skills in the system prompt, within a share of the model's window. Pure: no input or output."""
+"""Pure: format the list of skills in the system prompt, within a share of the model's context
+window.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,9 @@ class Described(Protocol):
 def catalogue_text(skills: Sequence[UserCommand], window_tokens: int) -> str:
     """Return one line for each skill; "" if there are none.
 
-    The lines have at most 2 % of the window or 8,000 characters. If that is not enough, all descriptions are cut to
-    the same length; if the descriptions would become too short, the last skills are listed by name only.
+    The lines have at most 2 % of the context window, and at most 8,000 characters. If they are
+    longer, all descriptions are cut to the same length. If that makes the descriptions too short,
+    the last skills are listed by name only.
     """
     if not skills:
         return ""

@@ -1,4 +1,6 @@
-"""The files with instructions of a project at another place."""
+"""The instruction files (skills, commands, kinds of subagents, tools) of a project on another
+machine.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,12 @@ WANTED = (*PROJECT_FOLDERS, (TOOL_FOLDER, ".yaml"), (TOOL_FOLDER, ".yml"))
 
 
 class FarInstructionFiles:
-    """Implements InstructionFiles for a place. `levels` lists all files there, with one request.
+    """Implements InstructionFiles for another machine.
 
-    The other methods answer from the last listing; `read` asks for all texts that are new or changed at once. If the
-    place does not answer, the result is empty. `to_far` and `to_near` convert paths where this machine shows folders
-    of that place under other names.
+    `levels` lists all its files with one request. The other methods use the last listing. `read`
+    requests all new and changed texts at once. If the machine does not answer, the result is empty.
+    `to_far` converts a path of this machine to the path of the same file there, `to_near` does the
+    opposite.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ _UNQUOTED = re.compile(r"^(name|description):[ \t]+(?![\"'|>])(.+)$", re.MULTILI
 
 
 class FrontMatterError(Exception):
-    """The block is not valid YAML. The message is one sentence for the user."""
+    """The front matter is not valid YAML. The message is part of a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class MarkdownPage:
 def parse_page(data: str) -> MarkdownPage:
     """Return the fields and the text of a Markdown file; no fields if it has no front matter.
 
-    If the block is invalid, it is parsed again with the values of `name` and `description` quoted, because an
-    unquoted colon in them is the usual mistake.
+    If the front matter is invalid, it is parsed again with the values of `name` and `description`
+    quoted, because an unquoted colon in them is the usual mistake.
 
     Raises:
         FrontMatterError

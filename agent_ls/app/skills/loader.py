@@ -39,8 +39,9 @@ def load_user_commands(
 ) -> UserCommands:
     """Return the skills and commands of the user, and those of `workspace` if it is given. Blocks.
 
-    Pass None for a folder that the user does not trust: no file of this folder is read, because a description
-    is an instruction to the model. `files` accesses the machine that has the workspace.
+    Pass None for a folder that the user does not trust: no file of this folder is read, because a
+    skill's description is an instruction to the model. `state` is the state folder. `files`
+    accesses the machine that has the workspace.
     """
     if not settings.enabled:
         return NO_COMMANDS
@@ -77,6 +78,8 @@ def has_skills(
 
 @dataclass(slots=True)
 class _Reading:
+    """Collects the commands of several folders, and the problems in their files."""
+
     is_ignored: Callable[[str], bool]
     budget: ReadBudget = field(default_factory=ReadBudget)
     found: dict[str, UserCommand] = field(default_factory=dict)
@@ -108,9 +111,10 @@ class _Reading:
 def _read_again(
     path: str, place: SkillFolder, signature: Signature | None
 ) -> tuple[UserCommand | None, tuple[str, ...]]:
-    """Return the command in a file, and its errors. A file is read again only when its signature changes.
+    """Return the command in a file, or None, and the problems in the file.
 
-    The result is cached, because all files are checked at each letter of a command that the user types.
+    The result is cached until the signature changes, because an editor asks for all commands at
+    each letter that the user types after `/`.
     """
     try:
         return _read(path, place)
@@ -119,7 +123,7 @@ def _read_again(
 
 
 def _read(path: str, place: SkillFolder) -> tuple[UserCommand, tuple[str, ...]]:
-    """Read one skill or command. Returns it, and the problems in its file.
+    """Read one skill or command. Return it and the problems in its file.
 
     Raises:
         UnreadableFileError, FrontMatterError
@@ -147,7 +151,7 @@ def _read(path: str, place: SkillFolder) -> tuple[UserCommand, tuple[str, ...]]:
 
 
 def _problems_of_skill(skill: UserCommand, page: MarkdownPage) -> Iterator[str]:
-    """Yield the errors of a skill that can be used, each as half a sentence.
+    """Yield the problems of a skill that can be used nevertheless, each as part of a sentence.
 
     Raises:
         UnreadableFileError: the skill cannot be used at all.
@@ -186,8 +190,10 @@ def _toml_page(text: str) -> MarkdownPage:
 
 
 def _name_of(path: str, place: SkillFolder, page: MarkdownPage) -> str:
-    """Return the name: for skills, the `name` field or the folder; for commands, the path (`git/commit.md` is
-    git:commit).
+    """Return the name of a skill or command.
+
+    A skill is named by its `name` field, or else by its folder. A command is named by its path:
+    `git/commit.md` is `git:commit`.
     """
     if place.kind == "skill":
         name = page.string("name") or os.path.basename(os.path.dirname(path))
@@ -203,7 +209,9 @@ def _name_of(path: str, place: SkillFolder, page: MarkdownPage) -> str:
 
 
 def _described(command: UserCommand, page: MarkdownPage) -> UserCommand:
-    """Use the first line of the text as the description if there is none."""
+    """Return the command; if it has no description, with the first line of its text as the
+    description.
+    """
     if command.description:
         return command
     first = next((line.strip("# \t") for line in page.text.splitlines() if line.strip("# \t")), "")

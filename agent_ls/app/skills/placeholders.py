@@ -1,4 +1,4 @@
-"""Insert the user's arguments into the text of a skill or command. Pure: no input or output."""
+"""Pure: insert the user's arguments into the text of a skill or command."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ _EDITOR = {
 
 
 def insert_arguments(text: str, arguments: str) -> str:
-    """Return `text` with the user's words in place of `$ARGUMENTS`, `$1`, `{{args}}` and `${input:name}`.
+    """Return `text` with the user's words in place of `$ARGUMENTS`, `$1`, `{{args}}` and
+    `${input:name}`.
 
-    The words are appended if the text has no placeholder. A command in the text (`` !`git diff` ``) becomes a request
-    to the model to run it: a file must not run anything, while the policy checks the model's commands.
+    The words are appended if the text has no placeholder. A shell command in the text (`` !`git
+    diff` ``) becomes a request to the model to run it. It is not run here, because the policy
+    checks only commands of the model.
     """
     words = _split(arguments)
     has_place = False
@@ -42,13 +44,19 @@ def insert_arguments(text: str, arguments: str) -> str:
 
 
 def expand_command(command: UserCommand, text: str, arguments: str) -> str:
-    """Return the model's input for `/name arguments`: the words as typed, then the instructions."""
+    """Return the model's input for `/name arguments`: the words that the user typed, then the
+    instructions.
+    """
     typed = f"/{command.name} {arguments}".rstrip()
     return f"{typed}\n\n{wrap_instructions(command, insert_arguments(text, arguments))}"
 
 
 def wrap_instructions(command: UserCommand, text: str) -> str:
-    """Return the instructions between tags that name the skill and the folder that its relative paths start from."""
+    """Return the instructions in tags with the name of the skill and its folder, the base of
+    relative paths.
+
+    The instructions of a command get no tags.
+    """
     if command.kind == "command":
         return text
     return f'<skill name="{command.name}" folder="{command.folder}">\n{text}\n</skill>'

@@ -14,7 +14,10 @@ from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFile
 
 @dataclass(frozen=True, slots=True)
 class SkillFolder:
-    """One folder to look through. `suffix` is the end of the names of its files, `files` the machine that has it."""
+    """A folder to search for skills, commands or kinds of subagents.
+
+    Only file names that end with `suffix` count. `files` accesses the machine that has the folder.
+    """
 
     folder: str
     kind: Literal["skill", "command", "agent"]
@@ -59,13 +62,16 @@ PROJECT_FOLDERS = (
     *((folder, suffix) for folder, _, suffix, _ in _PROJECT),
     *((folder, suffix) for folder, suffix, _ in _PROJECT_AGENTS),
 )
-"""All folders of a project that are looked through, each with the end of the names of its files."""
+"""All folders of a project that are searched, each with the suffix of its file names."""
 
 
 def find_agent_places(
     settings: SkillSettings, state: str, workspace: str | None, files: InstructionFiles = LOCAL_FILES
 ) -> Iterator[SkillFolder]:
-    """Yield the folders with kinds of subagents; of one name the later wins. Blocks. Parameters as in find_places."""
+    """Yield the folders with kinds of subagents, in ascending precedence. Blocks.
+
+    The parameters are the same as those of `find_places`.
+    """
     for folder, suffix, is_foreign in _USER_AGENTS:
         if settings.foreign or not is_foreign:
             yield SkillFolder(os.path.expanduser(folder), "agent", "user", suffix, is_foreign)
@@ -79,7 +85,7 @@ def find_agent_places(
 def has_agent_kinds(
     settings: SkillSettings, state: str, workspace: str | None, files: InstructionFiles = LOCAL_FILES
 ) -> bool:
-    """Return whether the user or `workspace`, trusted or not, has any file of this sort. Blocks."""
+    """Return whether the user or `workspace`, trusted or not, has any kind of subagent. Blocks."""
     places = find_agent_places(settings, state, workspace, files) if settings.enabled else ()
     return any(
         True
@@ -91,10 +97,12 @@ def has_agent_kinds(
 def find_places(
     settings: SkillSettings, state: str, workspace: str | None, files: InstructionFiles = LOCAL_FILES
 ) -> Iterator[SkillFolder]:
-    """Yield the folders to look through; of one name the later wins. Blocks.
+    """Yield the folders with skills and commands, in ascending precedence. Blocks.
 
-    `workspace` None leaves out those of the project, because the user does not trust it. `files` are those of the
-    machine that has the workspace; the user's own folders are on this one.
+    If two files have the same name, the file in the later folder is used. `state` is the state
+    folder. `workspace` is None if the user does not trust the project: then its folders are left
+    out. `files` accesses the machine that has the workspace; the user's own folders are on this
+    machine.
     """
     for folder, kind, suffix, is_foreign in _USER:
         yield _place(os.path.expanduser(folder), kind, "user", suffix, is_foreign)
@@ -105,7 +113,7 @@ def find_places(
             yield _place(expanded, "skill", "user", "SKILL.md", False)
     for level in files.levels(workspace) if workspace else ():
         for folder, kind, suffix, is_foreign in _PROJECT:
-            # A project may not point at folders of the user by a link.
+            # A link could make the project's folder lead to a folder of the user.
             if files.has_own_folder(level, folder):
                 yield _place(os.path.join(level, folder), kind, "project", suffix, is_foreign, files)
 

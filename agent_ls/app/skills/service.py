@@ -1,4 +1,6 @@
-"""The skills and commands of one session: reads them again at each input, and expands them when they are used."""
+"""The skills and commands of one session: read them again at each input, and expand them when they
+are used.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,12 @@ ONLY_SKILLS = Offers()
 
 @dataclass(frozen=True, slots=True)
 class ProjectFolder:
-    """The folder whose skills a session uses. `is_trusted` returns whether its files may be used now.
+    """The folder whose skills a session uses.
 
-    `files` are those of the machine that has the folder; None: there are no files. At another place the user's own
-    skills are texts only, because their folders are on this machine. `is_ignored` tells paths that the ignore file
-    names.
+    `is_trusted` returns whether its files may be used now. `files` accesses the machine that has
+    the folder; None: the session has no skills. If that is another machine, only the texts of the
+    user's own skills can be used, because their other files are on this machine. `is_ignored`
+    returns whether the user's ignore file names a path.
     """
 
     path: str
@@ -62,12 +65,14 @@ class ProjectFolder:
 
 
 class SessionSkills:
-    """Finds and expands skills. `state` is the state folder.
+    """Finds and expands the skills of a session.
 
-    `notify` sends the model a notice.
-    `allow_reading` permits reads below a folder without a question: that of a skill that is in use. The catalogue in
-    the system prompt stays as it was at the first input, so that the beginning of all requests stays the same; later
-    skills are announced by a notice. The catalogue is created again only when the user's trust of the folder changes.
+    `state` is the state folder. `notify` sends the model a notice. `allow_reading` permits reads
+    below a folder without approval; it is called with the folder of a skill that is used.
+
+    The list of skills in the system prompt is made at the first input, and again only when the
+    user's trust of the folder changes, so that the provider's prompt cache stays valid. Skills that
+    are added later are announced by a notice.
     """
 
     def __init__(
@@ -111,7 +116,7 @@ class SessionSkills:
         return "\n\n".join(filter(None, (skills, kinds)))
 
     async def agents(self) -> AgentKinds:
-        """The kinds of subagents that exist now."""
+        """Return the kinds of subagents that exist now."""
         from agent_ls.app.skills.agents import AgentKinds, load_agent_kinds  # few have any
 
         def load() -> AgentKinds:
@@ -129,7 +134,9 @@ class SessionSkills:
         return await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
 
     async def _kinds(self, window_tokens: int) -> str:
-        """Return the list of kinds, made at the first input and after each change of the folder's trust."""
+        """Return the list of kinds, which is made again only when the user's trust of the folder
+        changes.
+        """
         if self._kinds_text is None or self._kinds_text[0] != self._listed_trust:
             from agent_ls.app.skills.agent_tool import kinds_text
 
@@ -146,7 +153,9 @@ class SessionSkills:
         return await self._expanded(command, arguments)
 
     async def expand_message(self, message: str) -> str:
-        """Return the message, expanded if it begins with `/name`, or with `$name` of a skill."""
+        """Return the message; expanded if it begins with `/name` of a command or skill, or `$name`
+        of a skill.
+        """
         if not (begins := _BEGINS.match(message)):
             return message
         sign, name, arguments = begins[1], begins[2], begins[3] or ""
@@ -160,14 +169,16 @@ class SessionSkills:
         try:
             text, _ = await anyio.to_thread.run_sync(read_body, command, abandon_on_cancel=True)
         except (UnreadableFileError, FrontMatterError):
-            return None  # it was removed or changed a moment ago
+            return None  # the file was removed or changed after it was listed
         self._remember(command)
         expanded = expand_command(command, text, arguments.strip())
         is_whole = command.kind == "command" or self._is_at_place(command)
         return expanded if is_whole else f"{expanded}\n\n{NOT_THERE}"
 
     async def use(self, name: str, words: str) -> str:
-        """Return the instructions of a skill for the model.
+        """Return the instructions of a skill for the model. `words` are the arguments to insert.
+
+        If the model has the instructions already, returns a reference to them instead.
 
         Raises:
             ToolError: the skill does not exist for the model, or its file cannot be read.
@@ -196,7 +207,9 @@ class SessionSkills:
         return f"{body}\n\nFiles in its folder: {', '.join(files)}" if files else body
 
     def pinned(self) -> list[str]:
-        """Return a reminder of the skills in use for after a compaction, which removes their instructions."""
+        """Return a list of the skills in use for the context after a compaction, which removes
+        their instructions.
+        """
         self._in_context.clear()
         if not self._used:
             return []
@@ -232,5 +245,5 @@ class SessionSkills:
                 self._allow_reading(command.folder)
 
     def _is_at_place(self, command: UserCommand) -> bool:
-        """Return whether the folder of a skill is on the machine where the session's tools act."""
+        """Return whether the folder of a skill is on the machine where the session's tools run."""
         return command.files is self._folder.files

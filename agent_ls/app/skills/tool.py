@@ -1,4 +1,4 @@
-"""use_skill: gives the model the instructions of one skill."""
+"""use_skill: return the instructions of one skill to the model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def use_skill_tool(use: UseSkill) -> Tool[UseSkillArguments]:
 
 
 def with_use_skill(profiles: ProfileFor, use: UseSkill) -> ProfileFor:
-    """Add use_skill to profiles."""
+    """Add use_skill to profiles. It never replaces a tool with the same name."""
     tool = use_skill_tool(use)
 
     def profile(provider: str, model: str) -> ProviderProfile:

@@ -13,12 +13,13 @@ Origin: TypeAlias = Literal["user", "project"]
 
 @dataclass(frozen=True, slots=True)
 class UserCommand:
-    """A file with instructions that a message may begin with (`/name`), and that the model may use if it is a skill.
+    """A file with instructions: a slash command (`/name`), or a skill, which the model may use too.
 
-    `path` is the file, found below `base`; `folder` is its real folder; `files` are those of the machine that has it.
-    `signature` changes with the file.
-    `for_model`: the model sees the name and may use it. `for_user`: lists of slash commands contain it. `tools` are
-    the tools that the file asks for; they are shown to the user and allow nothing.
+    `path` is the file, found below `base`; `folder` is the folder of the file with links resolved.
+    `files` accesses the machine that has it. `signature` changes with the file. `for_model`: the
+    model may use it, and its name is listed for the model. `for_user`: lists of slash commands
+    contain it. `tools` are the tools that the file requests; they are displayed to the user and
+    grant no permission.
     """
 
     name: str
@@ -38,9 +39,10 @@ class UserCommand:
 
 @dataclass(frozen=True, slots=True)
 class UserCommands:
-    """All skills and commands of a session's folder, by name, in the order of their names.
+    """All skills and commands of a session's folder, sorted by name.
 
-    `problems` are sentences for the user that begin with a path: files that were left out, or names that hide others.
+    `problems` are sentences for the user about files that were left out or hidden; each begins with
+    a file's path.
     """
 
     found: Sequence[UserCommand] = ()
