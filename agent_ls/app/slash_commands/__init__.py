@@ -15,7 +15,7 @@ NAMES = ("explain", "fix", "tests", "review", "document", "commit-message", "rem
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """`argument_hint` describes the arguments; `text` is sent to the model."""
+    """A built-in command. `argument_hint` describes its arguments; `text` is sent to the model."""
 
     name: str
     description: str
@@ -30,16 +30,18 @@ class SlashCommand:
 
 @cache
 def slash_commands() -> tuple[SlashCommand, ...]:
+    """Return all built-in commands, in the order of NAMES."""
     folder = files("agent_ls.app.slash_commands")
     return tuple(_parsed(name, (folder / f"{name}.md").read_text(encoding="utf-8")) for name in NAMES)
 
 
 def maybe_command(name: str) -> SlashCommand | None:
+    """Return the built-in command with this name (without the slash), or None."""
     return next((command for command in slash_commands() if command.name == name), None)
 
 
 def _parsed(name: str, page: str) -> SlashCommand:
-    """Parse a page that begins with `key: value` rows between two lines of three dashes."""
+    """Parse a Markdown file whose front matter has the description and the argument hint."""
     _, head, text = page.split("---\n", 2)
     rows = dict(line.split(": ", 1) for line in head.splitlines())
     return SlashCommand(name, rows["description"], rows["argument-hint"], text.strip())
