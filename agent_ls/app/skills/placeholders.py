@@ -22,9 +22,9 @@ def insert_arguments(text: str, arguments: str) -> str:
     """Return `text` with the user's words in place of `$ARGUMENTS`, `$1`, `{{args}}` and
     `${input:name}`.
 
-    The words are appended if the text has no placeholder. A shell command in the text (`` !`git
-    diff` ``) becomes a request to the model to run it. It is not run here, because the policy
-    checks only commands of the model.
+    The words are appended if the text has no placeholder. A shell command in the text, for example
+    `` !`git diff` ``, becomes a request to the model to run it. It is not run here, because the
+    policy checks only commands of the model.
     """
     words = _split(arguments)
     has_place = False

@@ -1,1 +1,3 @@
-"""Short texts that a model writes on request, without a session: text at the cursor, commit messages."""
+"""Texts that a model writes on request, without a session: suggestions at the cursor, and commit
+messages.
+"""

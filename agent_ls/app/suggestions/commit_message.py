@@ -1,4 +1,4 @@
-"""Write the message of a commit with one model call. Nothing is committed or staged."""
+"""Generate a commit message with one model call. Nothing is committed or staged."""
 
 from __future__ import annotations
 
@@ -48,14 +48,17 @@ class NoChangesError(AppError):
 
 @dataclass(frozen=True, slots=True)
 class GeneratedCommitMessage:
-    """`staged`: the message describes the staged changes, else all changes of the work tree."""
+    """A commit message.
+
+    `staged`: it describes the staged changes; else all changes of the work tree.
+    """
 
     text: str
     staged: bool
 
 
 class CommitMessages:
-    """Writes commit messages."""
+    """Generates commit messages for folders that are open in the editor."""
 
     def __init__(self, context: SuggestionContext) -> None:
         self._context = context
@@ -89,7 +92,7 @@ class CommitMessages:
         return GeneratedCommitMessage(text, changes.staged)
 
     def _checked(self, folder: str, folders: Sequence[str]) -> tuple[str, PathBounds]:
-        """Return the real path of the folder, and the check that decides which files may be sent. Blocks.
+        """Return the folder with links resolved, and the path policy for its files. Blocks.
 
         Raises:
             AppError: no file of the folder may be sent.
@@ -115,7 +118,10 @@ class CommitMessages:
 def commit_messages(
     changes: GitChanges, draft: str, clean: Callable[[str], str] = lambda text: text
 ) -> tuple[Message, ...]:
-    """Return the messages of the model call. `clean` removes secrets, before the changes are cut."""
+    """Return the messages of the model call.
+
+    `clean` removes keys from a text; the diff is cleaned before it is cut.
+    """
     kind = "Staged changes" if changes.staged else "Changes"
     parts = [
         _listed("Subjects of the last commits", [it.partition(" ")[2] for it in changes.subjects]),
@@ -129,7 +135,10 @@ def commit_messages(
 
 
 def clean_message(answer: str) -> str:
-    """Return the message without a code fence, blanks at ends of lines and control characters."""
+    """Return the model's answer without a code fence, escape sequences and trailing blanks.
+
+    Other control characters are made visible.
+    """
     text = normalize_line_endings(answer)
     if fenced := _FENCED.fullmatch(text):
         text = fenced["text"]

@@ -1,4 +1,4 @@
-"""Models, trust, settings and keys, by which suggestions decide what is sent to which model."""
+"""The services that suggestions need to decide which text may be sent to which model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from agent_ls.loop.calls.redaction import redacted
 
 @dataclass(frozen=True, slots=True)
 class SuggestionContext:
-    """Decides what may be sent to a model. `settings` returns the current settings, `secrets` the keys."""
+    """Decides which text may be sent to a model.
+
+    `settings` returns the current settings, `secrets` the keys.
+    """
 
     models: ModelService
     trust: WorkspaceTrust
@@ -26,10 +29,14 @@ class SuggestionContext:
         return all(self.trust.get_trust(folder) == "trusted" for folder in folders)
 
     def bounds(self, folders: Iterable[str]) -> PathBounds:
-        """Return the path policy of the open folders, without places that sessions may use in addition."""
+        """Return the path policy of the open folders.
+
+        It excludes the folders that the settings add for sessions, and the folder for temporary
+        files.
+        """
         denied = self.settings().paths.model_copy(update={"roots": [], "temporary": "off"})
         return PathBounds(places_of(*folders, settings=denied))
 
     def clean(self, text: str) -> str:
-        """Return the text without keys."""
+        """Return the text with keys redacted."""
         return redacted(text, self.secrets())

@@ -1,4 +1,6 @@
-"""The changes that a commit would have, as a model may see them: read by git, without files that hold secrets."""
+"""Read the changes that a commit would contain, without the content of files that must not be sent
+to a model.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.profiles.git_snapshot import RECENT_COMMITS, find_git_root
 
 DIFF_CHARS = 40_000
-"""Characters of the changes that a model gets. Changes of large files are shortened first."""
+"""Maximum number of characters of the diff that the model gets.
+
+The longest files are shortened first.
+"""
 
 MAX_NEW_FILES = 50
 _CUT = "\n[the rest of this file's change is not shown]\n"
@@ -21,10 +26,11 @@ _SECTION = re.compile(r"^(?=diff --git )", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class GitChanges:
-    """The changes of a repository below one folder. `staged`: those of the index, else all of the work tree.
+    """The changes of a repository below one folder.
 
-    `new_files` are untracked files, `omitted` files whose content must not be sent; both are relative paths. `subjects`
-    are those of the last commits.
+    `staged`: only the staged changes; else all of the work tree. `new_files` are untracked files.
+    `omitted` are changed files whose content must not be sent. Both are paths relative to the
+    folder. `subjects` are lines of `git log --oneline` about the last commits.
     """
 
     diff: str
@@ -37,8 +43,11 @@ class GitChanges:
 async def read_changes(
     environment: ExecutionEnvironment, folder: str, may_be_sent: Callable[[str], bool]
 ) -> GitChanges | None:
-    """Return the changes below `folder`, the working directory; None if there are none. `may_be_sent` decides about a
-    path relative to it.
+    """Return the changes below `folder`, the working directory of `environment`; None if there are
+    none.
+
+    `may_be_sent` returns whether the content of a file may be sent; its argument is relative to
+    `folder`.
 
     Raises:
         AppError: the changes cannot be read.
@@ -70,7 +79,10 @@ async def read_changes(
 
 
 def shorten_diff(diff: str, limit: int = DIFF_CHARS) -> str:
-    """Return the diff with at most about `limit` characters: the longest files are cut to the same length."""
+    """Return the diff with about `limit` characters at most.
+
+    The longest files are cut to the same length.
+    """
     sections = [it for it in _SECTION.split(diff) if it]
     room = _room(sections, limit)
     return "".join(it if len(it) <= room else f"{it[:room]}{_CUT}" for it in sections)

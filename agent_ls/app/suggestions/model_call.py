@@ -1,4 +1,4 @@
-"""One model call without tools and without a session, for text that a user asked for."""
+"""One model call without tools and without a session, for a text that the user requested."""
 
 from __future__ import annotations
 
@@ -21,24 +21,28 @@ from agent_ls.profiles.base import ProviderProfile
 log = logging.getLogger(__name__)
 
 MAX_OUTPUT_TOKENS = 2_048
-"""Leaves room for a model that reasons before it answers. The wanted texts themselves are short."""
+"""Includes tokens for a model that reasons before it answers. The answers themselves are short."""
 
 
 class NoModelError(AppError):
-    """No model can be called for this."""
+    """No model can be called for the requested text."""
 
     kind = "configuration"
 
 
 class ModelCall:
-    """Calls the model of `models.suggestions`, else that of titles, else that of new sessions."""
+    """Calls the model of the setting `models.suggestions`, or else the model for titles or for new
+    sessions.
+    """
 
     def __init__(self, models: ModelService, settings: Callable[[], Settings]) -> None:
         self._models = models
         self._for_purpose = ConfiguredModels(lambda: settings().models, models, models.profile)
 
     def profile(self, wanted: str) -> ProviderProfile:
-        """Return the model to call. `wanted` names what it writes, in the plural, for messages.
+        """Return the profile of the model to call.
+
+        `wanted` names the kind of text in messages, in the plural.
 
         Raises:
             NoModelError: no model can be called.
@@ -88,7 +92,10 @@ class ModelCall:
 
 
 def _least_effort(profile: ProviderProfile) -> str | None:
-    """Return the lowest reasoning effort of the model; None for a model that reasons only on request."""
+    """Return the lowest reasoning effort of the model, or None to leave the effort out of the request.
+
+    A model with a thinking budget reasons only if the request has an effort.
+    """
     entry = find_entry(profile.id, profile.model)
     known = ("none", "minimal") if entry.thinking == "budget" else ("none", "minimal", "low")
     return next((effort for effort in known if effort in entry.efforts), None)

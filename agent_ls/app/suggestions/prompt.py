@@ -1,4 +1,4 @@
-"""Pure: the messages that ask a model for the text at a cursor, and the cleaning of its answer."""
+"""Pure: build the messages that request text at a cursor, and clean the model's answer."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from agent_ls.llm.messages import Message, system, user
 from agent_ls.text import normalize_line_endings, reveal_controls, to_display_line
 
 BEFORE_CHARS = 6_000
-"""Characters before the cursor that are sent."""
+"""Maximum number of characters before the cursor that are sent."""
 
 AFTER_CHARS = 2_000
-"""Characters after the cursor that are sent."""
+"""Maximum number of characters after the cursor that are sent."""
 
 MAX_LINES = 20
-"""Longer answers are cut."""
+"""Maximum number of lines of a suggestion; longer answers are cut."""
 
 MIN_REPEATED_CHARS = 4
-"""A shorter text before the cursor is not recognised as repeated, because a suggestion may begin like it."""
+"""Minimum length of a repetition.
+
+A suggestion may begin by chance with the few characters before the cursor.
+"""
 
 PROMPT = (
     "You complete a file at the cursor of an editor. You are shown the text before and after the cursor. Answer with "
@@ -36,8 +39,10 @@ _BRACKETS = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
 
 @dataclass(frozen=True, slots=True)
 class CursorText:
-    """The text around the cursor of a document. `name` is the path relative to the folder, `language` the editor's
-    name of the language, "" if it has none.
+    """The text around the cursor of a document.
+
+    `name` is the path relative to the workspace folder. `language` is the editor's id of the
+    language, or "".
     """
 
     name: str
@@ -55,10 +60,11 @@ def suggestion_messages(text: CursorText) -> tuple[Message, ...]:
 
 
 def clean_suggestion(answer: str, before: str, after: str) -> str:
-    """Return the text to insert between `before` and `after`; "" if the answer has none or must not be inserted.
+    """Return the text to insert between `before` and `after`; "" if the answer is empty or must not
+    be inserted.
 
-    Removes a code fence, a repetition of the text around the cursor, and all lines after MAX_LINES. An answer with
-    control characters, or with marks that reorder text, is refused as a whole.
+    Removes a code fence, a repetition of the text around the cursor, and all lines after MAX_LINES.
+    An answer with control characters or bidirectional marks must not be inserted.
     """
     text = normalize_line_endings(answer)
     if fenced := _FENCED.fullmatch(text):
@@ -71,7 +77,7 @@ def clean_suggestion(answer: str, before: str, after: str) -> str:
 
 
 def _without_line_before(text: str, before: str) -> str:
-    """Remove the beginning of the cursor's line if the text repeats it."""
+    """Remove the beginning of the text if it repeats the cursor's line up to the cursor."""
     line = re.split(r"[\r\n]", before)[-1].lstrip()
     unindented = text.lstrip(" \t")
     is_repeated = len(line.rstrip()) >= MIN_REPEATED_CHARS and unindented.startswith(line)
@@ -79,18 +85,20 @@ def _without_line_before(text: str, before: str) -> str:
 
 
 def _without_text_after(text: str, after: str) -> str:
-    """Remove the end of the text if it repeats the rest of the cursor's line, or also the lines below it."""
+    """Remove the end of the text if it repeats the text after the cursor, up to the end of some
+    line.
+    """
     text = text.rstrip()
     for repeated in _beginnings(after):
         kept = text.removesuffix(repeated)
-        # A single bracket may also close one that the suggestion itself has opened.
+        # A closing bracket is no repetition if it closes a bracket that the suggestion has opened.
         if kept != text and (_WORD.search(repeated) or _open_brackets(kept) <= 0):
             return kept
     return text
 
 
 def _beginnings(after: str) -> Iterator[str]:
-    """Yield the text up to the end of each line without trailing blanks, the longest first."""
+    """Yield the text up to the end of each line, without trailing blanks; the longest first."""
     ends = [*(found.start() for found in re.finditer("\n", after)), len(after)]
     for end in reversed(ends):
         if beginning := after[:end].rstrip():

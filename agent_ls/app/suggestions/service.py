@@ -1,4 +1,6 @@
-"""Suggest text at a cursor with one model call: checks first that the file may be sent, and to which model."""
+"""Suggest text at a cursor with one model call, after checking that the file may be sent to the
+model.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,20 @@ from agent_ls.system import relative_to_folder
 WANTED = "suggestions"
 
 SEARCHED_CHARS = 64 * 1024
-"""Characters before and after the cursor from which keys are removed: more than the model gets."""
+"""Characters before and after the cursor from which keys are removed.
+
+The model gets fewer of them.
+"""
 
 ANSWER_S = 30.0
-"""Time that the model has to answer. Nobody waits longer for text at the cursor."""
+"""Time limit of the model call in seconds. A later suggestion would be useless."""
 
 
 class NoSuggestionError(AppError):
-    """There is no suggestion, for a reason that the user can change. Equal `cause`: the same reason."""
+    """There is no suggestion, for a reason that the user can change.
+
+    Errors with equal `cause` have the same reason.
+    """
 
     kind = "no_suggestion"
 
@@ -46,8 +54,10 @@ class Suggestions:
         self._call = ModelCall(context.models, context.settings)
 
     async def suggest(self, path: str, text: CursorText, folders: Sequence[str]) -> str:
-        """Return the text to insert at the cursor, "" if the model suggests none. `text.name` is not used: `path` is
-        named relative to the innermost of the open `folders`.
+        """Return the text to insert at the cursor; "" if the model suggests none.
+
+        The model gets the path relative to the innermost of the open `folders` that contain the
+        file; `text.name` is ignored.
 
         Raises:
             NoSuggestionError: the file must not be sent, no model can be called, or the call failed.
@@ -57,14 +67,14 @@ class Suggestions:
             profile = self._call.profile(WANTED)
         except NoModelError as error:
             raise NoSuggestionError(str(error), error.hint) from None
-        # Removed before the text is cut for the model, because a part of a key would not be recognised.
+        # Remove keys before the text is cut, because a part of a key would not be recognised.
         before = self._context.clean(text.before[-SEARCHED_CHARS:])
         after = self._context.clean(text.after[:SEARCHED_CHARS])
         answer = await self._answer(profile, replace(text, name=name, before=before, after=after))
         return clean_suggestion(answer, text.before, text.after)
 
     def _checked_name(self, path: str, folders: Sequence[str]) -> str:
-        """Return the path relative to its folder. Blocks.
+        """Return the path relative to the innermost open folder that contains the file. Blocks.
 
         Raises:
             NoSuggestionError: the file must not be sent.
