@@ -44,9 +44,11 @@ MAX_LOOKS = 5  # how often a call is judged again because files or links changed
 
 @dataclass(frozen=True, slots=True)
 class ConfinementFacts:
-    """Limits that the kernel can enforce on commands. `has_sandbox` returns whether a configured sandbox is active.
+    """Facts about the limits that the kernel enforces on commands.
 
-    `can_confine` returns whether this machine can confine a read-only command; `unconfined` says what happens if not.
+    `has_sandbox` returns False if a sandbox is configured but not active. `can_confine` returns
+    whether this machine can confine a read-only command. `unconfined` returns the setting for
+    read-only commands that cannot be confined.
     """
 
     has_sandbox: Callable[[], bool] = lambda: True
@@ -58,10 +60,11 @@ NO_CONFINEMENT = ConfinementFacts()
 
 
 class PolicyApprover:
-    """Judges effects by mode and rules, and asks the user. `mode` and `review` may change while a session runs.
+    """Judges effects by mode and rules, and asks the user.
 
-    Each allowed effect is registered with `bounds`, which then limits the call to it. `is_trusted` (run in a
-    thread) returns whether the user trusts the workspace.
+    `mode` and `review` may change while a session runs. Each allowed effect is registered with
+    `bounds`, which then refuses other effects of the call. `is_trusted` (run in a thread) returns
+    whether the user trusts the workspace.
     """
 
     def __init__(
@@ -94,8 +97,8 @@ class PolicyApprover:
             raise
 
     async def _looked_at(self, question: ApprovalQuestion) -> Decision:
-        # A call keeps the review setting it was judged by: with `before` its hunks are approved, not the
-        # call.
+        # If the first decision used the review setting `before`, the call keeps it: the user approves
+        # its hunks, not the call.
         review = "before" if question.call_id in self._reviewed_first else self.review
         for _ in range(MAX_LOOKS):
             seen, judgement = await self._judged(question, review)
@@ -153,7 +156,10 @@ class PolicyApprover:
         )
 
     async def _still_holds(self, question: ApprovalQuestion, asked: Judgement, review: ReviewSetting) -> bool:
-        """Return whether the same question would be asked now, or none at all."""
+        """Judge the effect again.
+
+        Return whether it is allowed now, or needs the same approval as before.
+        """
         _, now = await self._judged(question, review)
         return isinstance(now, Allow) or now == asked
 
@@ -187,7 +193,7 @@ class PolicyApprover:
         """
         turn_id = self.approvals.turn_of(request_id)
         request = next((event for event in self.approvals.pending() if event.request_id == request_id), None)
-        if request is None:  # already answered: the first answer is valid, and is returned
+        if request is None:  # already answered: returns the first answer
             return self.approvals.answer(request_id, answer)
         _demand_offered(request, answer)
         if not answer.rule_id:
@@ -220,7 +226,9 @@ class PolicyApprover:
         return Allowed(is_confined=judgement.is_confined)
 
     def _register(self, question: ApprovalQuestion, judgement: Judgement, seen: Look) -> None:
-        """Register an allowed effect with the rules that allowed it and with the bounds of the call."""
+        """Count a use of the rules that allowed an effect, and register the effect with the path
+        policy.
+        """
         if isinstance(judgement, Allow):
             self.grants.used(judgement.rules)
         call_id, turn_id = question.call_id, question.turn_id
@@ -233,7 +241,7 @@ class PolicyApprover:
             case Refuse(reason):
                 return Denied(reason)
             case Ask() if question.is_users_own and _is_command(question):
-                # The user, when asked, wrote exactly this command and chose to run it.
+                # The user was asked about the model's command, and replaced it by exactly this one.
                 return Allowed(asked=True)
             case Ask(reason, rules):
                 offers = tuple(

@@ -1,6 +1,7 @@
-"""The disk that the path policy looks at: this machine's, or that of another place.
+"""Facts about paths for the path policy, read from this machine or from another machine (the far
+end).
 
-All methods block, and follow links: call them in a thread.
+All methods block, because they read the disk: call them in a thread.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FileId = tuple[int, int]
 
 
 class Disk(Protocol):
-    """Interface to the facts about paths."""
+    """Interface to facts about the paths of one machine."""
 
     def real_path(self, path: str) -> str:
         """Return the path with links resolved."""
@@ -36,7 +37,9 @@ class Disk(Protocol):
         ...
 
     def has_other_names(self, path: str) -> bool:
-        """Return whether a file has several names (hard links), which may be outside."""
+        """Return whether a file has several hard links; the other links may be outside the
+        workspace.
+        """
         ...
 
     def stat(self, path: str) -> os.stat_result:
@@ -45,6 +48,8 @@ class Disk(Protocol):
 
 
 class LocalDisk:
+    """Implements Disk for this machine."""
+
     def real_path(self, path: str) -> str:
         return os.path.realpath(path)
 
@@ -66,9 +71,11 @@ LOCAL_DISK = LocalDisk()
 
 
 class FarDisk:
-    """The disk of a far place. Each look also renews the text of the ignore files, in the same request.
+    """Implements Disk for the far end.
 
-    `to_far` and `to_near` convert paths where this machine shows folders of that place under other names.
+    Each request also checks whether the ignore files there have changed. `to_far` converts a path
+    of this machine to the path of the same file at the far end, `to_near` does the opposite.
+    `roots` are the folders at the far end that may have ignore files.
     """
 
     def __init__(
@@ -87,8 +94,9 @@ class FarDisk:
 
     @contextmanager
     def at_once(self, paths: Sequence[str]) -> Iterator[None]:
-        """Look at these paths, and at what they lead to, with two requests. Until the end of the context,
-        this thread makes no other request about them.
+        """Read the facts about these paths and their link targets with two requests.
+
+        Until the end of the context, `look` answers from these facts in the calling thread.
         """
         wanted = [self._to_far(path) for path in paths]
         found = dict(zip(wanted, self.look(paths), strict=True))
@@ -101,6 +109,7 @@ class FarDisk:
             self._seen.facts = {}
 
     def look(self, paths: Sequence[str]) -> Sequence[Facts]:
+        """Return the facts about each path, and update the patterns of the ignore files."""
         seen: Mapping[str, Facts] = getattr(self._seen, "facts", {})
         if seen and all(self._to_far(path) in seen for path in paths):
             return [seen[self._to_far(path)] for path in paths]
@@ -118,12 +127,14 @@ class FarDisk:
             from pathspec import GitIgnoreSpec
 
             lines = self._host.text(place).splitlines()
-            # As in ignore_file.py: on a case-insensitive disk, `Private` is also `private`.
+            # On a case-insensitive disk, `Private` is also `private`: add each pattern in both forms.
             forms = [form for line in lines for form in dict.fromkeys((line, folded(line)))]
             self._ignored[root] = (facts.times, GitIgnoreSpec.from_lines(forms))
 
     def is_ignored(self, path: str) -> bool:
-        """Return whether an ignore file there names the path, as it was at the last look."""
+        """Return whether an ignore file at the far end names the path, according to the last
+        request.
+        """
         far = self._to_far(path)
         for root, (_, spec) in self._ignored.items():
             inside = far.removeprefix(root.rstrip("/") + "/")
@@ -152,15 +163,19 @@ class FarDisk:
     def stamps(
         self, paths: Sequence[str], documents: Mapping[str, int]
     ) -> Mapping[str, tuple[tuple[int, int, int, int] | None, int | None]]:
-        """Return the stamps of files there, like app/changes/stamps.py for this machine, with one request for
-        all."""
+        """Return the stamps of files at the far end with one request.
+
+        app/changes/stamps.py documents stamps, and computes the stamps for this machine.
+        """
         return {
             path: (_stamp(facts), documents.get(path))
             for path, facts in zip(paths, self.look(paths), strict=True)
         }
 
     def linked(self, places: Sequence[str]) -> frozenset[FileId]:
-        """Return the files of credentials there that have several names."""
+        """Return the credential files below these paths of the far end that have several hard
+        links.
+        """
         return self._host.linked(places)
 
 

@@ -100,7 +100,7 @@ class _Check:
             for name, value in _settings(text):
                 known.append((name, value))
                 place = os.path.join(work_tree, os.path.expanduser(value.strip('"')))
-                # `cat` is a harmless program, but as an included file it may have any name.
+                # The value `cat` is harmless as a program, but not as an included file, which may have any name.
                 is_harmless = _HARMLESS_VALUE.fullmatch(value) and not _INCLUDES.fullmatch(name)
                 if _RUNS.fullmatch(name) and not is_harmless:
                     return f"{path} sets {name}, which makes git run a program."
@@ -135,7 +135,10 @@ def _fetching_program(settings: Sequence[tuple[str, str]]) -> str:
 
 
 def _settings(text: str) -> Iterator[tuple[str, str]]:
-    """Yield settings with full lower-case names. A line that git would join to the next one counts as both."""
+    """Yield settings with full lower-case names.
+
+    Each line is parsed, even if git would join it with the line before it.
+    """
     section = ""
     for line in text.split("\n"):  # git treats other line separators as text
         rest = line.strip()
@@ -163,6 +166,7 @@ def _common(git_folder: str) -> str:
 
 
 def _leads_away(git_folder: str, places: Places) -> str:
+    """Return the part of a repository that is outside the workspace; "" for none."""
     common = _common(git_folder)
     parts = (common, os.path.join(common, "objects"), os.path.join(common, "refs"))
     return next((part for part in parts if not places.is_inside(os.path.realpath(part))), "")
@@ -183,7 +187,10 @@ def _is_same(path: str, other: str) -> bool:
 
 
 def _may_be_repository(folder: str) -> bool:
-    """Return whether git may treat the folder as a repository, also if a repository's own files created it."""
+    """Return whether git may treat the folder as a bare repository.
+
+    Files that a repository tracks can have these names, so that a checkout creates the folder.
+    """
 
     def has(name: str) -> bool:
         return os.path.lexists(os.path.join(folder, name))

@@ -28,9 +28,11 @@ class IgnoreFile:
         self._known: dict[str, tuple[tuple[int, int] | None, GitIgnoreSpec | None]] = {}
 
     def __call__(self, path: str) -> bool:
+        """Return whether an ignore file of the workspace names the path."""
         return any(self._names(root, path) for root in self._roots)
 
     def is_there(self) -> bool:
+        """Return whether the workspace has an ignore file."""
         return any(self._spec(root) for root in self._roots)
 
     def below(self, folder: str) -> str:

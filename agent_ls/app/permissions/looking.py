@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class LookingSandbox:
-    """Finds a sandbox for read-only commands. Looks again if the machine was too slow for a trial.
+    """Finds a sandbox for read-only commands.
 
-    `state` is the folder in which the sandbox program's filter files may be stored. `use` is the preferred
-    program.
+    Searches again if the trial of a sandbox took too long. `state` is the folder in which the
+    sandbox program's filter files may be stored. `use` is the preferred program.
     """
 
     def __init__(self, state: Path, use: str = "auto") -> None:

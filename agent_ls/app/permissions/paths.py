@@ -1,8 +1,9 @@
-"""Implements the interface Bounds: which paths a session's tools may access now, with symbolic links resolved.
+"""Implements the interface Bounds: which paths a session's tools may access now, with symbolic
+links resolved.
 
-Inside the workspace folders everything except credentials may be read; outside, only what the user allowed.
-A write may only change the real path that was judged: if a folder became a link since, or a name refers to
-another file, the write is refused.
+Inside the workspace folders everything except credentials may be read; outside, only paths that the
+user allowed. A write may only change the real path that was approved. If a path resolves to another
+file when it is written, because a link was created or changed, the write is refused.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class PathBounds:
         """
         if turn_id != self._turn_id:
             self._turn_id, self._landings = turn_id, {}
-        # A path to be written too: before the write, the change is computed again from the file's content.
+        # Paths of a write become readable too, because the change is computed again from the file's content.
         self._readable.update(
             real
             for path, real in resolved.items()
@@ -110,7 +111,7 @@ class PathBounds:
                 raise SecretFileError(path, real)
             return real
         if not self.disk.exists(real):
-            raise PathNotFoundError(path)  # reveals nothing, and a new file may still be asked about
+            raise PathNotFoundError(path)  # reveals no content, and creating the file may still be approved
         raise OutsideBoundsError(path, real)
 
     def demand_opened(self, path: str, real: str, facts: os.stat_result) -> None:
@@ -151,8 +152,8 @@ def places_of(
 ) -> Places:
     """Return the places of a session that works in these folders. Blocks, because it follows links.
 
-    `settings` adds folders and denied places. `state` is the state folder, "" for that of this process. `worktree` is
-    the session's git worktree below it, "" for none.
+    `settings` adds folders and denied paths. `state` is the state folder, "" for the state folder
+    of this process. `worktree` is the session's git worktree in the state folder, "" for none.
     """
     added = [*filter(os.path.isabs, map(os.path.expanduser, settings.roots)), *temporary_folder(settings)]
     given = map(os.path.abspath, (*folders, *added))
@@ -171,7 +172,10 @@ def places_of(
 
 
 def user_memory(state: str = "") -> str:
-    """Return the file with the user's notes for all projects, with links resolved. `state`: as in `places_of`."""
+    """Return the file with the user's notes for all projects, with links resolved.
+
+    `state` is the state folder, "" for the state folder of this process.
+    """
     return os.path.realpath(os.path.join(state or state_folder(), USER_MEMORY))
 
 
@@ -180,8 +184,10 @@ def far_places(
 ) -> Places:
     """Return the places of a session that works in a folder of another machine. Blocks.
 
-    `home` and `state` are those of the user there. Credentials are denied by that home; the settings' `roots` and
-    folder for temporary files name folders of this machine, and do not count there.
+    `home` and `state` are the user's home folder and state folder there; credentials are denied in
+    that home folder. `own_state` is the state folder of this process, which is denied too, "" for
+    the default. The settings `roots` and `temporary` are ignored, because they name folders of this
+    machine.
     """
     roots = tuple(dict.fromkeys((disk.real_path(folder), folder)))
     denied = [
@@ -269,7 +275,7 @@ def _look_at_command(effect: CommandEffect, places: Places) -> Look:
     matches: list[str] = []
     for pattern in filter(_is_pattern, found.paths):
         if not all(places.is_inside(os.path.normpath(folder)) for folder in _fixed_part(pattern)):
-            continue  # asked about in any case, and there may be very many matches
+            continue  # needs approval in any case, and the pattern may have very many matches
         matches += islice(glob.iglob(pattern, include_hidden=True), MAX_MATCHES - len(matches) + 1)
     if len(matches) > MAX_MATCHES:
         return Look(resolved, doubt="its patterns match too many files to check")
@@ -304,8 +310,11 @@ _FAR_FILES = "on another machine, files of the project may change what this comm
 
 
 def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -> Look:
-    """Resolve the paths that the command names. If the answer depends on the place's disk, the command needs
-    approval."""
+    """Resolve the paths that the command names.
+
+    If other files of that machine decide what the command reads or runs, the result says why it
+    needs approval.
+    """
     from agent_ls.policy.commands import understood  # its grammar is loaded with the first command
     from agent_ls.policy.shell.recursive import reads_folders
 
@@ -342,6 +351,7 @@ def _is_pattern(path: str) -> bool:
 
 
 def _fixed_part(path: str) -> Iterator[str]:
+    """Yield the folder before the first wildcard of a pattern; nothing for a plain path."""
     if _is_pattern(path):
         head = path[: min(path.index(char) for char in "*?[" if char in path)]
         yield os.path.dirname(head) or os.sep

@@ -97,7 +97,8 @@ class SessionSandbox:
 
     def settle(self, inside: Inside) -> str:
         self._placeholders.release(inside.placeholders)
-        covered = {*inside.placeholders, *self._placeholders.held}  # existing paths come from the user
+        # No command could create these paths, so only the user can have put files there.
+        covered = {*inside.placeholders, *self._placeholders.held}
         others = [place for place in inside.absent if place not in covered]
         made = [name for place in others if (name := _set_aside(place))]
         return SET_ASIDE.format(names=", ".join(made)) if made else ""
@@ -218,6 +219,7 @@ def _around(folder: str, worktree: str) -> Iterator[str]:
 
 
 def told(sandbox: Sandbox, limits: SandboxLimits) -> str:
+    """Return the message about what an active sandbox enforces."""
     network = "the network is open" if limits.network else "no network"
     guarded = "" if sandbox.guards else _LANDLOCK_GAPS
     return (
@@ -234,6 +236,7 @@ _LANDLOCK_GAPS = (
 
 
 def missing(why: str) -> str:
+    """Return the warning that a configured sandbox is not available."""
     return (
         f"The sandbox is enabled in the settings, but not available: {why}. Every command needs your approval "
         "instead."

@@ -36,8 +36,8 @@ def held(rule: StoredRule) -> HeldRule:
 class SessionRules:
     """Holds the rules of one session, and counts their uses.
 
-    Rules of the project or the user are written to `store`, in a task that `beside` starts. `emit` records an event
-    of the session.
+    Rules for the project or the user are written to `store` in a background task, which `beside`
+    starts. `emit` records an event of the session.
     """
 
     def __init__(
@@ -63,6 +63,10 @@ class SessionRules:
         return frozenset(rule.id for rule in self._store.rules(self._workspace))
 
     def ids(self, turn_id: str, stored: Collection[str]) -> frozenset[str]:
+        """Return the ids of all rules that apply in a turn.
+
+        `stored` is the result of the method `stored`.
+        """
         turn = self._turn if turn_id == self._turn_id else {}
         return frozenset((*self._session, *turn, *stored, *self._unwritten))
 

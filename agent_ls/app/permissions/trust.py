@@ -87,7 +87,7 @@ class WorkspaceTrust:
         """
         path, owner = await anyio.to_thread.run_sync(_identity, folder)
         self._here.pop(path, None)
-        # A folder that is not on this disk belongs to the host's own environment.
+        # A folder that is not on this disk belongs to the host's own environment: do not store the decision.
         if trust and (by in NOT_PERSONS or owner is None):
             self._here[path] = trust
         else:
@@ -148,7 +148,10 @@ class TrustGate:
         return self.trust.get_trust(self.folder) == "trusted"
 
     async def settled(self) -> bool:
-        """Return whether the folder is trusted; ask the user if it is undecided. Warn once if not."""
+        """Return whether the folder is trusted.
+
+        Ask the user if it is undecided; warn once if it is not trusted.
+        """
         trust_state = await anyio.to_thread.run_sync(self.trust.get_trust, self.folder)
         if trust_state == "unknown":
             try:
@@ -167,6 +170,7 @@ def _identity(folder: str) -> tuple[str, str | None]:
 
 
 def trusted_by_variable() -> Sequence[str]:
+    """Return the absolute folders in the variable TRUST_VARIABLE."""
     return [place for place in os.environ.get(TRUST_VARIABLE, "").split(os.pathsep) if os.path.isabs(place)]
 
 
