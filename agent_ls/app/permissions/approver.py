@@ -63,8 +63,8 @@ class PolicyApprover:
     """Judges effects by mode and rules, and asks the user.
 
     `mode` and `review` may change while a session runs. Each allowed effect is registered with
-    `bounds`, which then refuses other effects of the call. `is_trusted` (run in a thread) returns
-    whether the user trusts the workspace.
+    `bounds`, the path policy; the call may then access the paths of the effect. `is_trusted` (run
+    in a thread) returns whether the user trusts the workspace.
     """
 
     def __init__(

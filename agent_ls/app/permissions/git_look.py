@@ -100,7 +100,7 @@ class _Check:
             for name, value in _settings(text):
                 known.append((name, value))
                 place = os.path.join(work_tree, os.path.expanduser(value.strip('"')))
-                # The value `cat` is harmless as a program, but not as an included file, which may have any name.
+                # `cat` is harmless as a program, but not as the name of an included file.
                 is_harmless = _HARMLESS_VALUE.fullmatch(value) and not _INCLUDES.fullmatch(name)
                 if _RUNS.fullmatch(name) and not is_harmless:
                     return f"{path} sets {name}, which makes git run a program."

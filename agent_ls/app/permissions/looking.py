@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class LookingSandbox:
     """Finds a sandbox for read-only commands.
 
-    Searches again if the trial of a sandbox took too long. `state` is the folder in which the
+    Searches again if testing a sandbox took too long. `state` is the folder in which the
     sandbox program's filter files may be stored. `use` is the preferred program.
     """
 

@@ -72,7 +72,7 @@ class PathBounds:
         """
         if turn_id != self._turn_id:
             self._turn_id, self._landings = turn_id, {}
-        # Paths of a write become readable too, because the change is computed again from the file's content.
+        # Paths of a write become readable too: the change is computed again from the file's content.
         self._readable.update(
             real
             for path, real in resolved.items()
@@ -111,7 +111,7 @@ class PathBounds:
                 raise SecretFileError(path, real)
             return real
         if not self.disk.exists(real):
-            raise PathNotFoundError(path)  # reveals no content, and creating the file may still be approved
+            raise PathNotFoundError(path)  # reveals no content; creating the file may be approved
         raise OutsideBoundsError(path, real)
 
     def demand_opened(self, path: str, real: str, facts: os.stat_result) -> None:

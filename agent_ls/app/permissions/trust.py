@@ -87,7 +87,7 @@ class WorkspaceTrust:
         """
         path, owner = await anyio.to_thread.run_sync(_identity, folder)
         self._here.pop(path, None)
-        # A folder that is not on this disk belongs to the host's own environment: do not store the decision.
+        # A folder that is not on this disk belongs to the host's environment: store nothing.
         if trust and (by in NOT_PERSONS or owner is None):
             self._here[path] = trust
         else:
