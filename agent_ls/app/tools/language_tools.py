@@ -1,7 +1,8 @@
-"""Choose the language tools of a session: those that the client supports when the session is opened here.
+"""Choose the language tools of a session: the tools that the client supports when the session is
+opened.
 
-The list stays unchanged while the session is open, because the provider's prompt cache begins with it. If
-the client cannot reply to a call of such a tool, the call returns an error.
+The list stays unchanged while the session is open, because the provider's prompt cache begins with
+it. If the client cannot answer the query of a language tool later, the call returns an error.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ _TOOLS: Mapping[LanguageQuery, Callable[[LanguageHost], Tool[Any]]] = MappingPro
 
 
 def with_language_tools(profiles: ProfileFor, host: LanguageHost, *, native_names: bool) -> ProfileFor:
-    """Add these tools to profiles. A tool never replaces an existing tool with the same name."""
+    """Add the language tools that `host` can answer to profiles.
+
+    They never replace a tool with the same name.
+    """
     answers = host.answers()
     made = [make(host) for query, make in _TOOLS.items() if query in answers]
     if not made:

@@ -1,11 +1,14 @@
-"""Detect YAML that would take long to parse: PyYAML's time for brackets within brackets grows with their square."""
+"""Detect YAML that would take too long to parse: PyYAML needs quadratic time for nested brackets."""
 
 from __future__ import annotations
 
 import re
 
 MAX_BRACKETS = 100
-"""A file may open this many more brackets than it closes. Brackets in texts count too, and are rarely as many."""
+"""Maximum number of open brackets at any position.
+
+Brackets in strings count too, but files rarely have so many.
+"""
 
 _BRACKET = re.compile(r"[\[{\]}]")
 

@@ -11,6 +11,7 @@ import yaml
 from agent_ls.app.tools.yaml_depth import is_too_deep
 
 Place: TypeAlias = tuple[str | int, ...]
+"""Path of a value in the document: names and indexes, () for the whole document."""
 
 MAX_DEPTH = 20
 
@@ -25,18 +26,23 @@ class YamlError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lined:
-    """A parsed value. `lines` maps the path of each part (names and indexes) to its line."""
+    """A parsed document. `lines` maps the path of each value in it to the value's line number."""
 
     value: Any
     lines: Mapping[Place, int] = field(default_factory=dict)
 
     def line(self, place: Place) -> int:
-        """Return the line of a part. If the part is missing, return the line of the nearest part around it."""
+        """Return the line of a value.
+
+        If the value is missing, return the line of the nearest value around it.
+        """
         return next((self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), 1)
 
 
 def read_yaml(text: str) -> Lined:
-    """Parse the first document. Anchors (which can expand to gigabytes), tags and duplicate names are refused.
+    """Parse a YAML document.
+
+    Anchors, which can expand to gigabytes, tags and duplicate names are refused.
 
     Raises:
         YamlError.

@@ -57,11 +57,12 @@ ProfileFor: TypeAlias = Callable[[str, str], ProviderProfile]
 
 @dataclass(frozen=True, slots=True)
 class CliTools:
-    """The valid tools, and a sentence for each problem, which begins with FILE:LINE.
+    """The user's valid tools, and the facts that decide which other tools a session offers.
 
-    `notebooks`: the session's folder contains notebooks, so the notebook tool is offered. `skills`: the user or
-    the folder has skills, so use_skill is offered. `packs`: the tool packs that the settings choose, None for none.
-    `agents`: the user or the folder has kinds of subagents.
+    `problems` are sentences about invalid definitions; each begins with FILE:LINE. `notebooks`: the
+    session's folder contains notebooks, so the notebook tool is offered. `skills`: the user or the
+    folder has skills, so use_skill is offered. `packs`: the tool packs that the settings choose,
+    None for none. `agents`: the user or the folder has kinds of subagents.
     """
 
     tools: tuple[CliTool, ...] = ()
@@ -121,9 +122,10 @@ class _Definition(_Part):
 def load_cli_tools(
     user_folder: Path, workspace: Path | None, *, trusted: bool, files: InstructionFiles = LOCAL_FILES
 ) -> CliTools:
-    """Load the user's tools, then those of the project if it is `trusted`; the first of each name wins.
+    """Load the user's tools, and the project's tools if the project is `trusted`. Blocks.
 
-    `files` accesses the machine that has the workspace. Blocks.
+    If two tools have the same name, the first one is used. `files` accesses the machine that has
+    the workspace.
     """
     tools: dict[str, CliTool] = {}
     problems: list[str] = []
@@ -159,7 +161,10 @@ def _project_tools(workspace: Path, files: InstructionFiles) -> Iterator[CliTool
 
 
 def _without_variables(found: CliTool | str) -> CliTool | str:
-    """Leave out a tool that asks for a variable: those of this machine do not go to a project of another one."""
+    """Return a problem instead of a tool that uses environment variables of this machine.
+
+    These variables are not sent to the machine that has the project.
+    """
     if isinstance(found, str) or not any(map(VARIABLE.search, found.env.values())):
         return found
     return f"{found.source}: {found.name} uses a variable of your machine, which is not sent to another place"
@@ -173,7 +178,10 @@ def has_project_tools(workspace: Path) -> bool:
 def with_cli_tools(
     profiles: ProfileFor, tools: Sequence[CliTool], variables: Mapping[str, str]
 ) -> ProfileFor:
-    """Add these tools to profiles. A tool never replaces an existing tool with the same name."""
+    """Add the user's tools to profiles. They never replace a tool with the same name.
+
+    `variables` are the environment variables that the definitions may use.
+    """
     made: Sequence[Tool[Any]] = [cli_tool(definition, variables.get) for definition in tools]
     if not made:
         return profiles
@@ -225,9 +233,10 @@ def _parsed(path: Path, text: str) -> Iterator[CliTool | str]:
 
 @lru_cache(maxsize=64)
 def read_packaged_tools(path: Path) -> tuple[CliTool, ...]:
-    """Return the tools of a file that belongs to agent-ls. Tests check its definitions as `read_tool_file` does.
+    """Return the tools of a YAML file that is part of agent-ls. Blocks.
 
-    Twenty times as fast as `read_tool_file`: no line numbers, and the C parser if it is installed. Blocks.
+    This is twenty times as fast as `read_tool_file`: it keeps no line numbers, and uses the C
+    parser if it is installed. Tests check the definitions as `read_tool_file` does.
     """
     import yaml  # few users choose tool packs
 
@@ -257,6 +266,7 @@ def _definitions(path: Path, read: Lined) -> Iterator[CliTool | str]:
 
 
 def _wrong(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the path of each invalid value of a definition, and a message for the user."""
     for problem in error.errors(include_url=False):
         loc = problem["loc"]
         name = ".".join(map(str, loc)) or "this"
@@ -273,7 +283,9 @@ def _wrong(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...], str]
 
 
 def _misfits(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield problems that involve more than one entry, or that the types do not express."""
+    """Yield problems that the types of _Definition cannot express: the path of the value, and a
+    message.
+    """
     if not TOOL_NAME.fullmatch(found.name):
         yield ("name",), f"{found.name!r} is not a valid tool name: use {TOOL_NAME_RULE}"
     if found.name in own_names():
@@ -384,12 +396,16 @@ SOMETIMES_OFFERED = frozenset(
     "find_tools call_tool read_resource remember report_finding abort append_file copy_file create_file delete_file "
     "head move_file read_lines reflect summarize tail".split()
 )
-"""Built-in tools that depend on the editor, the folder, the servers, a pack or a setting."""
+"""Built-in tools that only some sessions have: they depend on the editor, the folder, servers, a
+pack or a setting.
+"""
 
 
 @lru_cache(maxsize=1)
 def own_names() -> frozenset[str]:
-    """Return the names of all built-in tools in every model family, those of the family's own agent included."""
+    """Return all names of built-in tools, including the names in the own agents of the model
+    families.
+    """
     from agent_ls.profiles.create import family_presentation
 
     native = (name for family, _ in _FAMILIES for name in family_presentation(family).native_names())
@@ -409,7 +425,7 @@ def own_kinds() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def own_kinds_by_native_name() -> Mapping[str, str]:
-    """Return our names of built-in tools by those of the model families' own agents."""
+    """Map the tool names of the model families' own agents to the names that agent-ls uses."""
     from agent_ls.profiles.create import family_presentation
 
     mappings = [family_presentation(family).name_mapping() for family, _ in _FAMILIES]

@@ -1,1 +1,1 @@
-"""Tool packs: groups of additional tools, offered only where settings or `exec --tools` ask for them."""
+"""Tool packs: groups of additional tools, which settings or `exec --tools` choose."""

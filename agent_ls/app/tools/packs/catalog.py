@@ -1,7 +1,8 @@
 """Pure: the packs, the presets that choose them, and the programs that their tools run.
 
-The first thirteen packs are the categories of tools of "Function Calls & Tool Calling", section 11.3; the others are
-for languages and kinds of tasks (section 11.5). Presets are the rows of its section 11.6.
+The first thirteen packs are the tool categories of "Function Calls & Tool Calling", section 11.3.
+The other packs are for languages and kinds of tasks (section 11.5). The presets are the rows of
+section 11.6.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from types import MappingProxyType
 class Pack:
     """A group of tools.
 
-    `tools` are names, in the order in which models see them: tools of the YAML file with the pack's name in this
-    package, or of CODE_TOOLS. `own` are further tools of profiles that belong to it. `is_category`: it is one of the
-    thirteen.
+    `tools` are names, in the order in which models see them. A tool is defined in the YAML file
+    with the pack's name in this package, or in CODE_TOOLS. `own` are related tools that sessions
+    can have without the pack. `is_category`: the pack is one of the thirteen tool categories.
     """
 
     name: str
@@ -104,7 +105,10 @@ CODE_TOOLS: Mapping[str, str] = MappingProxyType(
         "abort": "abort:ABORT",
     }
 )
-"""Tools that are written in Python: module of agent_ls/tools and name in it."""
+"""Tools that are written in Python.
+
+Each value names a module of agent_ls/tools and the tool in this module.
+"""
 
 COVERED_BY: Mapping[str, Sequence[str]] = MappingProxyType(
     {
@@ -127,7 +131,10 @@ COVERED_BY: Mapping[str, Sequence[str]] = MappingProxyType(
         "http_head": ("web_fetch",),
     }
 )
-"""Tools that a preset leaves out if the profile has one of these, which does the same."""
+"""Other tools that do the same, by tool name.
+
+A preset leaves the tool out if the profile has one of them.
+"""
 
 _ALWAYS = ("reasoning", "control")
 _BASH = ("execution", "process")
@@ -148,16 +155,18 @@ PRESETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "custom": (*_REPOSITORY, *_ALWAYS),
     }
 )
-"""The packs of each preset. `custom` has the packs of all others except `minimal`; users add network, browser or
-containers to it.
+"""The packs of each preset.
+
+`custom` has the same packs as `swe-agent`; users add other packs to it, for example `network`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """How to install a program. `command`: an argv that installs it without root, empty if there is none.
+    """How to install a program.
 
-    `advice` is displayed instead, for programs of the system.
+    `command` is an argv that installs it without root; empty if there is none. `advice` is the text
+    that is displayed if there is no command.
     """
 
     command: tuple[str, ...] = ()
@@ -216,7 +225,7 @@ PROGRAMS: Mapping[str, Program] = MappingProxyType(
         "tsc": _npm("typescript"),
     }
 )
-"""Each program that a tool of a pack runs."""
+"""All programs that tools of packs run."""
 
 NEEDS: Mapping[str, str] = MappingProxyType({"cargo_clippy": "cargo-clippy", "cargo_fmt": "cargo-fmt"})
-"""A second program that a tool needs, because its first one starts it."""
+"""By tool, a second program that the tool needs, because its command starts that program."""

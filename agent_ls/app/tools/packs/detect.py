@@ -1,4 +1,4 @@
-"""Find packs that fit a folder: by language and by kind of task, from the names of its files."""
+"""Find packs for the languages and kinds of tasks of a folder, by the names of its files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,19 @@ MARKERS: Mapping[str, Sequence[str]] = MappingProxyType(
         "browser": ("index.html", "next.config.*", "vite.config.*"),
     }
 )
-"""File names in the folder itself that show a language or a kind of task, by pack."""
+"""Patterns of file names that indicate a language or a kind of task, by pack.
+
+Subfolders are not searched.
+"""
 
 MAX_NAMES = 5_000  # a folder with more entries is not a project's top folder
 
 
 def suggest_packs(folder: str) -> tuple[tuple[str, str], ...]:
-    """Return the packs that fit the folder, each with the file that shows it. Only names are read. Blocks."""
+    """Return the packs that fit the folder, each with the name of the file that indicates it.
+
+    Blocks.
+    """
     try:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False))
@@ -34,7 +40,9 @@ def suggest_packs(folder: str) -> tuple[tuple[str, str], ...]:
 
 
 def suggest_for_names(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """As `suggest_packs`, for the names of the files in a folder."""
+    """Return the packs that fit a folder with these file names, each with the name that indicates
+    it.
+    """
     return tuple(_found(names))
 
 

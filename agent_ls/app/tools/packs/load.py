@@ -1,4 +1,4 @@
-"""Load the tools of the packs that a session asks for, and add them to its profiles.
+"""Load the tools of the packs that the settings choose for a session, and add them to its profiles.
 
 The list of tools stays unchanged while the session is open, because the provider's prompt cache begins with it.
 """
@@ -28,7 +28,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PackChoice:
-    """The packs that the settings choose. `packs` are named one by one, `detect` adds those that fit the folder."""
+    """The packs that the settings choose: a preset, named packs, and with `detect` the packs that
+    fit the folder.
+    """
 
     preset: str = "none"
     packs: tuple[str, ...] = ()
@@ -41,7 +43,11 @@ class PackChoice:
 
 @dataclass(frozen=True, slots=True)
 class PackTool:
-    """A tool of a pack. `is_named`: its pack was named, so it is offered even if the profile has a similar one."""
+    """A tool of a pack.
+
+    `is_named`: the settings name its pack, so it is offered even if the profile has another tool
+    that does the same.
+    """
 
     name: str
     pack: str
@@ -66,8 +72,9 @@ class PackTool:
 
 @dataclass(frozen=True, slots=True)
 class SessionPacks:
-    """The usable tools of a session's packs, and the report on the others. `detected` are packs that fit the folder and
-    were chosen for that.
+    """The usable tools of a session's packs, and a report on missing programs and permissions.
+
+    `detected` are the packs that were chosen because they fit the folder.
     """
 
     tools: tuple[PackTool, ...]
@@ -76,14 +83,14 @@ class SessionPacks:
 
 
 class CommandPlace(Protocol):
-    """Another place where commands run. Both methods block."""
+    """Interface to another machine where commands run. Both methods block."""
 
     def names(self, folder: str) -> Sequence[str]:
-        """Return the names in a folder there."""
+        """Return the file names in a folder of that machine."""
         ...
 
     def programs(self, wanted: Collection[str]) -> frozenset[str]:
-        """Return which of these programs are on the PATH there."""
+        """Return which of these programs are on the PATH of that machine."""
         ...
 
 
@@ -109,8 +116,11 @@ def load_packs(
     is_local: bool = True,
     there: CommandPlace | None = None,
 ) -> SessionPacks:
-    """Load the chosen packs. `path` is the PATH of commands. Without `is_local` all programs count as installed, since
-    the environment where commands run cannot be looked at. `there` is another place that has the folder. Blocks.
+    """Load the chosen packs. Blocks.
+
+    `path` is the PATH of commands. `there` is the machine that has the folder, None for this
+    machine. If `is_local` is False, the host's own environment runs the commands: it cannot be
+    searched, so all programs count as installed.
     """
     fitting = suggest_for_names(there.names(folder)) if there else suggest_packs(folder) if is_local else ()
     detected = tuple(pack for pack, _ in fitting) if choice.detect else ()
@@ -127,7 +137,7 @@ def load_packs(
 
 
 def permissions_of(folder: str, *, is_restricted: bool, has_network: bool) -> Permissions:
-    """Return what tools may do in this folder. Blocks."""
+    """Return the permissions of tools in this folder. Blocks."""
     return Permissions(is_restricted, os.access(folder, os.W_OK), has_network)
 
 
@@ -139,10 +149,11 @@ def with_packs(
     native_names: bool,
     without: Collection[str] = (),
 ) -> ProfileFor:
-    """Add these tools to profiles, and log those that are missing.
+    """Add the tools of packs to profiles, and log the tools that cannot be used.
 
-    A tool never replaces one with the same name, and is left out if the profile has one that does the same, unless its
-    pack was named. `without` are tools that the host removed.
+    A tool never replaces a tool with the same name. If the profile has another tool that does the
+    same, the tool is left out, unless the settings name its pack. `variables` are the environment
+    variables that definitions may use. `without` are tools that the host removed.
     """
     if packs.report.missing:
         absent = ", ".join(f"{one.name} ({', '.join(one.tools)})" for one in packs.report.missing)

@@ -1,7 +1,7 @@
-"""Pure: compare the tool packs that a session should have with what its machine and folder allow.
+"""Pure: check whether the tools of the chosen packs can be used on a machine and in a folder.
 
-The report is made before a task begins: packs without a usable tool, missing programs with the way to install them,
-and permissions that tools lack.
+The report is made before a task begins. It lists packs without a usable tool, missing programs and
+how to install them, and missing permissions.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from dataclasses import dataclass
 from agent_ls.app.tools.packs.catalog import CATEGORIES, PACKS, PROGRAMS, Program
 
 WRITING = frozenset(("file_write", "file_manage", "git"))
-"""Packs that are of little use in a folder that cannot be written."""
+"""Packs whose tools mostly write files, so that they need a writable folder."""
 
 ONLINE = frozenset(("network", "browser"))
+"""Packs that need network access."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """Permissions of tools. `is_restricted`: the folder is not trusted, and nobody will be asked about it.
+    """Permissions of tools.
 
-    `can_write`: the folder can be written. `has_network`: commands have network access.
+    `is_restricted`: the user has not trusted the folder, and will not be asked. `can_write`:
+    the folder is writable. `has_network`: commands have network access.
     """
 
     is_restricted: bool = False
@@ -46,17 +48,18 @@ class MissingProgram:
 
     @property
     def hint(self) -> str:
-        """How to install it."""
+        """The command that installs the program, or advice for the user."""
         return shlex.join(self.program.command) or self.program.advice
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentReport:
-    """Result of the validator.
+    """The result of `validate`.
 
-    `packs` are the wanted packs, `empty` those of them without any usable tool, `left_out` the categories that were
-    not chosen. `problems` are missing permissions, a sentence each. `usable` of `total` tools can be used. `suggested`
-    are packs for what the folder contains, with the file that shows it.
+    `packs` are the chosen packs, `empty` the chosen packs without any usable tool, `left_out` the
+    categories that were not chosen. `problems` are sentences about missing permissions. `usable` of
+    `total` tools can be used. `suggested` are packs that fit the folder and were not chosen, each
+    with the name of the file that indicates it.
     """
 
     packs: tuple[str, ...]
@@ -74,7 +77,7 @@ class EnvironmentReport:
 
     @property
     def coverage_percent(self) -> int:
-        """The share of wanted tools that can be used, rounded down."""
+        """The percentage of the tools that can be used, rounded down."""
         return 100 * self.usable // self.total if self.total else 100
 
     @property
@@ -104,8 +107,9 @@ def validate(
 ) -> EnvironmentReport:
     """Return the report for these packs.
 
-    `programs` are those that each tool of the packs runs, none for a tool of agent-ls itself; `installed` are those
-    that exist.
+    `programs` maps each tool to the programs that it runs; a tool that is written in Python runs
+    none. `installed` are the programs that exist. `suggested` are packs that fit the folder, each
+    with a file name.
     """
     lacking = {
         tool: [name for name in programs.get(tool, ()) if name not in installed]
