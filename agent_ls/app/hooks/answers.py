@@ -14,11 +14,12 @@ STOP_EXIT_CODE = 2
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """The parsed result of one hook. `problem` says why there is no result: the hook failed, took too long, or did
-    not print a JSON object.
+    """The parsed result of one hook.
 
-    `decision` applies to a tool call. `blocks`: the event must not proceed. `reason` and `context` are sent to the
-    model, `message` to the user.
+    `decision` is about a tool call. `blocks`: the hook blocks the event. `reason` and `context` are
+    sent to the model, `message` is displayed to the user. `arguments` replace the arguments of the
+    tool call. `problem` says why there is no result: the hook failed, took too long, or did not
+    print a JSON object.
     """
 
     decision: Literal["", "allow", "ask", "deny"] = ""
@@ -79,9 +80,10 @@ def _answer(read: Mapping[str, Any]) -> HookAnswer:
 
 
 def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:
-    """Return the most restrictive of several hook results about a call. If a hook failed, the user is asked.
+    """Return the most restrictive of several hook results about a tool call.
 
-    The decision `allow` has no effect, because the policy still checks the call.
+    If a hook failed, the user is asked. The decision `allow` has no effect, because the policy
+    still checks the call.
     """
     for answer in answers:
         if answer.decision == "deny":

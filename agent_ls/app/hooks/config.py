@@ -41,10 +41,11 @@ Origin: TypeAlias = Literal["user", "project"]
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One command for one event. `matcher` matches whole names of tools; None matches all.
+    """A command that runs at one event.
 
-    `digest` is a hash of the command and of the files that its words name. The user's confirmation of a project's
-    hook is valid only for this digest.
+    `matcher` must match the whole name of a tool; None matches all tools. `digest` is a hash of the
+    command and of the files that its words name. The user's confirmation of a project's hook is
+    valid only for this digest.
     """
 
     event: str
@@ -61,16 +62,20 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class FoundHooks:
-    """All hooks of a session's folder. `problems` are sentences for the user that begin with a path."""
+    """All hooks of a session's folder.
+
+    `problems` are sentences for the user; most begin with a file's path.
+    """
 
     hooks: Sequence[Hook] = ()
     problems: Sequence[str] = ()
 
 
 def load_hooks(settings: HookSettings, state: str, workspace: str | None) -> FoundHooks:
-    """Return the user's hooks, and all hooks of the trusted `workspace` (None: no workspace). Blocks.
+    """Return the user's hooks, and all hooks of the trusted `workspace` (None: no workspace).
 
-    Hooks of the workspace are returned even if the user has not confirmed them.
+    Blocks. Hooks of the workspace are returned even if the user has not confirmed them. `state` is
+    the state folder.
     """
     if not settings.enabled:
         return FoundHooks()
@@ -157,7 +162,10 @@ def _group(event: str, group: Any, path: str, origin: Origin, folder: str) -> It
 
 
 def command_digest(command: str, folder: str) -> str:
-    """Return a hash of a command and of each file that one of its words names, relative to `folder`. Blocks."""
+    """Return a hash of a command and of the content of each file that it names. Blocks.
+
+    Relative file names are resolved in `folder`.
+    """
     digest = hashlib.sha256(command.encode("utf-8", "surrogatepass"))
     try:
         words = shlex.split(command)

@@ -18,6 +18,7 @@ def is_confirmed(hook: Hook, workspace: str, confirmed: Collection[str]) -> bool
 
 
 def confirmation(hook: Hook, workspace: str) -> str:
+    """Return the entry that confirms a hook: the workspace, the event, and the digest of the hook."""
     return f"{os.path.realpath(workspace)}\n{hook.event}\n{hook.digest}"
 
 

@@ -1,4 +1,6 @@
-"""Build the JSON that a hook gets on standard input, with the field names of other agents' hooks. Pure."""
+"""Pure: build the JSON that a hook gets on standard input, with the field names of other agents'
+hooks.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ def tool_names(call: HookedCall) -> Sequence[str]:
 def payload(
     event: str, *, session_id: str, transcript: str, folder: str, mode: str, rows: Mapping[str, Any]
 ) -> str:
-    """Return the JSON of one event. Fields common to all events are written twice: in snake_case and in camelCase."""
+    """Return the JSON of one event. `rows` are the fields of this event.
+
+    The fields that all events have are written twice: in snake_case and in camelCase.
+    """
     common = {
         "session_id": session_id,
         "transcript_path": transcript,
@@ -56,7 +61,7 @@ def call_rows(call: HookedCall) -> dict[str, Any]:
 
 
 def cut(text: str) -> str:
-    """Return the first 16 KiB of a text."""
+    """Return at most MAX_TEXT characters of a text, with an ellipsis if it is longer."""
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
 
 

@@ -42,9 +42,10 @@ _OBSERVED = {
 
 @dataclass(frozen=True, slots=True)
 class HookedSession:
-    """Data about the session that its hooks get as input. `transcript` is the path of the session's log.
+    """The session that the hooks belong to. `transcript` is the path of the session's log.
 
-    `is_trusted` returns whether the user trusts the project's files now; it blocks.
+    `mode` returns the current approval mode. `is_trusted` returns whether the user trusts the
+    project's files; it blocks.
     """
 
     session_id: str
@@ -56,10 +57,11 @@ class HookedSession:
 
 @dataclass(frozen=True, slots=True)
 class HookActions:
-    """Actions that the hook service needs. `run` runs a command without a terminal, and ends its child processes.
+    """Functions of the session that SessionHooks calls.
 
-    `deny` denies a pending approval with a reason. `start` runs a task concurrently with the session. `emit` records
-    an event, `notify` sends the model a notice.
+    `run` runs a command without a terminal, and ends its child processes. `deny` denies a pending
+    approval; its arguments are the request id and a reason. `start` starts a background task.
+    `emit` records an event. `notify` sends the model a notice.
     """
 
     run: RunCommand
@@ -70,7 +72,10 @@ class HookActions:
 
 
 class SessionHooks:
-    """Implements the interface Hooks of the agent loop. `state` is the path of the state folder."""
+    """Runs the hooks of one session. Implements the interface Hooks of the agent loop.
+
+    `state` is the state folder. `secrets` returns the keys that hooks must not get.
+    """
 
     def __init__(
         self,
@@ -132,7 +137,10 @@ class SessionHooks:
     # -- events that hooks cannot block
 
     def observe(self, encoded: bytes) -> None:
-        """Run the hooks of a recorded event concurrently with the session. Must not raise."""
+        """Run the hooks of a recorded event in the background.
+
+        `encoded` is the event's log line. Must not raise.
+        """
         if not self._hooks:
             return
         kind = next((kind for mark, kind in _OBSERVED.items() if mark in encoded[:400]), "")
@@ -154,6 +162,8 @@ class SessionHooks:
                 self._tell("SessionEnd", {"reason": data.get("reason", "")})
 
     def _tell(self, event: str, rows: Mapping[str, Any]) -> None:
+        """Run the hooks of an event in the background, and ignore their decisions."""
+
         async def run() -> None:
             await self._answers(event, rows)
 
@@ -161,7 +171,11 @@ class SessionHooks:
             self._actions.start(run)
 
     async def _permission(self, request: Mapping[str, Any]) -> None:
-        """Run the hooks of an approval request while the user is asked. The first decision, by hook or user, counts."""
+        """Run the hooks of an approval request while the user is asked.
+
+        A hook can only deny the request. The first decision counts, whether by a hook or by the
+        user.
+        """
         names = (str(request.get("tool", "")),)
         rows = {
             "tool_name": names[0],
@@ -227,6 +241,7 @@ class SessionHooks:
         return parse_answer(done.exit_code, redacted(done.stdout, known), redacted(cut(done.stderr), known))
 
     async def _refresh(self) -> None:
+        """Read the hook files again, and warn about invalid hooks and hooks that are not confirmed."""
         found, waiting = await anyio.to_thread.run_sync(self._load)
         self._hooks = found.hooks
         for problem in found.problems:
@@ -247,6 +262,7 @@ class SessionHooks:
         return FoundHooks(active, found.problems), len(found.hooks) - len(active)
 
     def _report(self, message: str) -> None:
+        """Warn the user, once per message."""
         if message not in self._reported:
             self._reported.add(message)
             self._actions.emit(Warning(message, "hook"))
