@@ -1,1 +1,1 @@
-"""Speed and size of the server as an editor meets them, each beside a floor that was measured in the same run."""
+"""Benchmarks of the server's speed and memory. Each figure is compared with a floor of the same run."""

@@ -1,6 +1,6 @@
-"""Spawn → `initialize` answered of `agent-ls acp`, next to `agent-ls serve` in the same run, taken in turns.
+"""Measure the time from the start of `agent-ls acp` to its answer to `initialize`, alternately with `agent-ls serve`.
 
-`python -m benchmarks.acp_start [RUNS]` prints both medians and their ratio, and fails where it is above 1.2.
+`python -m benchmarks.acp_start [RUNS]` prints both medians and their ratio, and fails if it is above 1.2.
 """
 
 from __future__ import annotations

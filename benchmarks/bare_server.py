@@ -1,4 +1,4 @@
-"""The floor: an agent of the standard library alone that does the least a user would notice, and none of the care.
+"""The floor: a minimal agent that uses only the standard library and none of the safeguards of agent-ls.
 
 It speaks as much of the protocol as the scenarios use. No log, no validation, no approval but the one measured, no
 review, no cancellation in good order: what agent-ls needs beyond it is the price of all that.
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 def post(base_url: str, body: Json) -> http.client.HTTPConnection:
-    """Sends a request on a new connection."""
+    """Send a request on a new connection."""
     connection = http.client.HTTPConnection(urlsplit(base_url).netloc)
     _ask(connection, body)
     return connection
@@ -95,7 +95,7 @@ class Server:
         self._event("processing_end", {})
 
     def _answer(self) -> list[Json]:
-        """One answer of the model; the calls in it."""
+        """Request one answer of the model and return the calls in it."""
         body = {"model": "claude", "max_tokens": 1, "stream": True, "messages": self._messages}
         _ask(self._connection, body)
         blocks: list[Json] = []

@@ -1,4 +1,6 @@
-"""What a batch costs each task: python -m benchmarks.batch. The floor is a shell loop of `agent-ls exec`.
+"""Measure the time that `agent-ls batch` adds to each task: python -m benchmarks.batch.
+
+The floor is a shell loop of `agent-ls exec`.
 
 Each task is a work tree of a repository and one answer of a scripted model without latency. The loop makes the work
 tree and the patch by git, as `agent-ls batch` does. The ways run by turns; medians over the runs. Machines differ, so

@@ -1,4 +1,4 @@
-"""What confinement adds to a read-only command: `python -m benchmarks.confined`.
+"""Measure the time that confinement adds to a read-only command: `python -m benchmarks.confined`.
 
 The same commands run in turns without and with confinement, in the environment that a session uses. Medians of the
 processor's time, of this process and of all that it started, so that other work on the machine counts little.

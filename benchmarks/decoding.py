@@ -1,4 +1,4 @@
-"""Decoding of streams against the official SDK of the same provider, as a ratio: python -m benchmarks.decoding.
+"""Compare the decoding of streams with the official SDK of the provider: python -m benchmarks.decoding.
 
 Both read the same bytes in the same run, from memory and by turns: ours to an accumulated Response, the SDK's to its
 typed events. Time is that of the processor, so that other programs do not count. A ratio above LIMIT, or time that
@@ -112,7 +112,7 @@ def chunks(data: bytes) -> Iterator[bytes]:
 
 
 def client(library: str, data: bytes) -> Any:
-    """An HTTP client in memory that answers with `data`."""
+    """Return an HTTP client in memory that answers with `data`."""
     http: Any = importlib.import_module(library)
 
     def answer(_: object) -> object:
@@ -162,7 +162,7 @@ WIRES: Sequence[tuple[str, Callable[[int], bytes], Callable[[bytes], None]]] = (
 
 
 def medians(*runs: Callable[[], None]) -> list[float]:
-    """Seconds of each, measured by turns: what slows the machine down for a while slows all of them down."""
+    """Return the median time of each in seconds. They run alternately, so that a slow phase affects all."""
     found: list[list[float]] = [[] for _ in runs]
     for _ in range(RUNS):
         for run, times in zip(runs, found, strict=True):

@@ -1,4 +1,4 @@
-"""How long policy takes to judge a command line: `python -m benchmarks.judging`.
+"""Measure how long the policy takes to judge a command line: `python -m benchmarks.judging`.
 
 Everyday lines, the corpus, lines of the fuzzer, and lines that are made to be slow. Processor time, without the disk.
 """

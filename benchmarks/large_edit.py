@@ -1,7 +1,9 @@
-"""One changed line in a file of 100,000, against reading, splitting and joining it: python -m benchmarks.large_edit.
+"""Measure the change of one line in a file of 100,000 lines: python -m benchmarks.large_edit.
 
-Every figure begins with reading the file. `computed` is what comes out of the engine, with hunks; `prepared` the tool's
-call up to what a person is shown of it (diff, digest); `filed` is what the ledger adds once it is made.
+The floor is to read, split and join the file.
+
+Each figure includes reading the file. `computed`: the engine returns the new text and its hunks. `prepared`: the tool's
+call is ready for approval, with diff and digest. `filed`: the ledger has recorded the edit.
 """
 
 from __future__ import annotations

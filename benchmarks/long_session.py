@@ -1,4 +1,4 @@
-"""A session of 1,000 rounds in one process: python -m benchmarks.long_session [ROUNDS].
+"""Measure a session of 1,000 rounds in one process: python -m benchmarks.long_session [ROUNDS].
 
 The model stands at the seam of the providers, so that what a request's own size costs (encoding it and sending it) is
 not in the figures; the tools, the log on the disk and the events are real. A round is the processor's time, of all
@@ -47,7 +47,7 @@ MIB = 1024 * 1024
 
 
 class Model:
-    """Calls read_file as often as it is told, and notes when it was asked and when it had answered."""
+    """A model that calls read_file a given number of times, and records the times of requests and answers."""
 
     name = "anthropic"
 

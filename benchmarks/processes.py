@@ -28,7 +28,7 @@ PYGLS = ("-m", "benchmarks.pygls_server")
 
 
 class Received(NamedTuple):
-    """A message as it came, not yet parsed: the client must not cost what is measured."""
+    """A received message. It is parsed later, so that parsing does not count in the measurement."""
 
     at_ns: int
     body: bytes
@@ -56,7 +56,7 @@ class Model(AbstractContextManager["Model"]):
         self._ask({"play": answers})
 
     def take(self) -> list[Exchange]:
-        """What was asked and answered since the last time."""
+        """Return the requests and answers since the last call."""
         exchanges: list[Exchange] = self._ask({"take": True})
         return exchanges
 
@@ -105,7 +105,7 @@ class Server(AbstractContextManager["Server"]):
         self._next_id = 0
 
     def send(self, method: str, params: Any, message_id: int | None = None) -> int:
-        """Returns when it was sent."""
+        """Send a message. Returns the time at which it was sent."""
         message = {"jsonrpc": "2.0", "method": method, "params": params}
         if message_id is not None:
             message["id"] = message_id
@@ -117,7 +117,7 @@ class Server(AbstractContextManager["Server"]):
         return sent_ns
 
     def request(self, method: str, params: Any) -> tuple[int, Received]:
-        """When it was sent, and the answer."""
+        """Send a request. Returns the time at which it was sent, and the answer."""
         self._next_id += 1
         message_id = self._next_id
         sent_ns = self.send(method, params, message_id)
@@ -133,7 +133,7 @@ class Server(AbstractContextManager["Server"]):
         return self.wait(lambda body: is_event(body, kind))
 
     def wait(self, fits: Callable[[bytes], bool], passed: list[Received] | None = None) -> Received:
-        """The next message that fits; those before it are put into `passed`, or dropped."""
+        """Return the next message for which `fits` is true. Earlier ones are added to `passed`, or dropped."""
         deadline = time.monotonic() + DEADLINE_S
         while True:
             while self._unread:
@@ -156,7 +156,7 @@ class Server(AbstractContextManager["Server"]):
         self._unread.extend(Received(at_ns, body) for body in self._parser.feed(data))
 
     def resident_mib(self) -> float:
-        """Of the process, as Linux counts; nan elsewhere."""
+        """Return the resident memory of the process; nan on other systems than Linux."""
         try:
             status = Path(f"/proc/{self._process.pid}/status").read_text()
         except OSError:

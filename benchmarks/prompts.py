@@ -1,4 +1,4 @@
-"""How often a user is asked in everyday sessions, with and without rules (python -m benchmarks.prompts).
+"""Count the approvals in everyday sessions, with and without rules (python -m benchmarks.prompts).
 
 Three recorded sessions (sessions/, made by record_sessions.py). Each call is judged again in mode `ask`, in its
 order. Without rules each effect is a question. `exact` stores a command word for word, and edits for the session;
@@ -23,7 +23,7 @@ SESSIONS = Path(__file__).with_name("sessions")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """`effects` are what its calls were about to do, in their order."""
+    """A recorded session. `effects` are the effects of its calls, in order."""
 
     name: str
     folder: str
@@ -65,7 +65,7 @@ Choose = Callable[[Sequence[Rule]], Iterator[Rule]]
 
 
 def counted(session: Session, choose: Choose) -> int:
-    """How many of its effects are asked about when `choose` says which of the offered rules the user stores."""
+    """Return how many effects need approval if `choose` selects the offered rules that the user stores."""
     places = Places((session.folder,), "/home/ada")
     grants: frozenset[str] = frozenset()
     asked = 0

@@ -1,4 +1,4 @@
-"""A floor: what a language server on the same library pays that does nothing but answer, and ask the model once."""
+"""A floor: a language server on the same library that only answers requests and sends one request to the model."""
 
 from __future__ import annotations
 

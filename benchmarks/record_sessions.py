@@ -1,4 +1,4 @@
-"""Records the everyday sessions that prompts.py replays: `python -m benchmarks.record_sessions [NAME]`.
+"""Record the everyday sessions that prompts.py replays: `python -m benchmarks.record_sessions [NAME]`.
 
 Each folder of benchmarks/sessions/ is a small project with a script of what a model does in it (session.json). It is
 played by `agent-ls exec --record` on a copy, with the real loop, tools and programs; only the model is scripted. What
@@ -25,7 +25,7 @@ KEPT = ("PATH", "CARGO_HOME", "RUSTUP_HOME", "LANG")
 
 
 def record(folder: Path, model: Model) -> None:
-    """Leaves RECORDING in the folder."""
+    """Play the session and write RECORDING into its folder."""
     script = json.loads((folder / "session.json").read_text())
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch, "ada")

@@ -1,4 +1,6 @@
-"""What a terminal costs a command: python -m benchmarks.relay. The floor is `sh -c true` in a bare pseudo-terminal.
+"""Measure the time that a terminal adds to a command: python -m benchmarks.relay.
+
+The floor is `sh -c true` in a bare pseudo-terminal.
 
 `first` is a command for which a terminal is opened, from the call to its result; `next` one that finds a terminal free;
 `pipes` one without a terminal. Medians over the runs, taken in turns; machines differ, so quote the ratio.

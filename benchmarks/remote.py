@@ -1,4 +1,6 @@
-"""What distance costs a tool call: python -m benchmarks.remote [PLACE …]. The floor is `LocalEnvironment`.
+"""Measure the time that a remote place adds to a tool call: python -m benchmarks.remote [PLACE …].
+
+The floor is `LocalEnvironment`.
 
 A place is named as for `exec --on`, with a folder that exists there and here; without one, a pipe to this Python is
 measured. Each operation is run by turns in each environment; medians over the runs. Machines differ, so quote the
@@ -57,7 +59,7 @@ OPERATIONS: Mapping[str, Operation] = {
 
 
 async def measure(places: Sequence[Place]) -> Mapping[str, Mapping[str, float]]:
-    """Operation -> environment -> median in milliseconds."""
+    """Return operation -> environment -> median in milliseconds."""
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with tempfile.TemporaryDirectory() as folder:
         _fill(folder)

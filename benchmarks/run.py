@@ -1,4 +1,4 @@
-"""Measures agent-ls against a floor in the same run: python -m benchmarks.run [--quick] [--json FILE] [--record].
+"""Compare agent-ls with a floor in the same run: python -m benchmarks.run [--quick] [--json FILE] [--record].
 
 The floor is a bare Python server that plays the same scenarios without an agent (bare_server.py); start-up is compared
 with a plain pygls server too. Each figure is the median over the runs. Machines differ, so compare ratios: the last
@@ -31,7 +31,7 @@ LEAST_FLOOR = 0.05  # ms or MiB; below it a ratio says nothing
 
 
 def told(story: str, server: str, model: Model, scale: Scale) -> Figures:
-    """One story, told to a fresh process in a fresh folder."""
+    """Run one scenario with a new process in a new folder."""
     with tempfile.TemporaryDirectory() as base:
         folder, state = Path(base) / "work", Path(base) / "state"
         for made in (folder, state):
@@ -43,7 +43,7 @@ def told(story: str, server: str, model: Model, scale: Scale) -> Figures:
 
 
 def measure(runs: int, scale: Scale) -> dict[str, dict[str, list[float]]]:
-    """Figure -> server -> one value per run. The servers take turns, so that a drift of the machine hits both."""
+    """Return figure -> server -> one value per run. The servers run alternately, so that a slow phase affects both."""
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with Model() as model:
         for _ in range(runs):

@@ -1,4 +1,4 @@
-"""Measures large projects and many sessions: python -m benchmarks.scale [--quick] [PART ...].
+"""Measure large projects and many sessions: python -m benchmarks.scale [--quick] [PART ...].
 
 Each part runs at a tenth of its size and at its full size, each time with a new server, and prints how much each
 figure grew. A figure is either independent of the size ("flat"), or grows at most in proportion to it ("linear").
@@ -39,7 +39,7 @@ class Folders:
 
 
 def repository(folders: Folders, model: Model, size: int) -> Figures:
-    """A git repository with `size` files in folders of 100."""
+    """Measure a git repository with `size` files in folders of 100."""
     _write_files(folders.work, size)
     git = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "gc.auto=0"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "files"]):
@@ -71,7 +71,7 @@ def repository(folders: Folders, model: Model, size: int) -> Figures:
 
 
 def stored(folders: Folders, model: Model, size: int) -> Figures:
-    """`size` stored sessions of one folder, of one turn each."""
+    """Measure a folder with `size` stored sessions of one turn each."""
     with _server(folders, model) as server:
         session = Session(server, folders.work)
         model.play({"text": "Hello."})
@@ -97,7 +97,7 @@ def stored(folders: Folders, model: Model, size: int) -> Figures:
 
 
 def events(folders: Folders, model: Model, size: int) -> Figures:
-    """A stored session of at least `size` events."""
+    """Measure a stored session of at least `size` events."""
     with _server(folders, model) as server:
         session = Session(server, folders.work)
         model.play({"text": "Hello."})
@@ -125,7 +125,7 @@ def events(folders: Folders, model: Model, size: int) -> Figures:
 
 
 def running(folders: Folders, model: Model, size: int) -> Figures:
-    """`size` sessions in one server; a turn in one of them, then one in half of them at the same time."""
+    """Measure `size` sessions in one server: a turn in one session, then in half of them at the same time."""
     with _server(folders, model) as server:
         idle = server.resident_mib()
         made_ms, sessions = _timed(lambda: [Session(server, folders.work) for _ in range(size)])
@@ -149,7 +149,7 @@ def running(folders: Folders, model: Model, size: int) -> Figures:
 
 
 def documents(folders: Folders, model: Model, size: int) -> Figures:
-    """`size` documents that are open in the editor."""
+    """Measure `size` documents that are open in the editor."""
     _write_files(folders.work, size)
     with _server(folders, model) as server:
         session = Session(server, folders.work)

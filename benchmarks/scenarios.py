@@ -1,4 +1,4 @@
-"""What is measured: three stories, told to agent-ls and to the floor in the same words. Each gives figures by name.
+"""The three scenarios. agent-ls and the floor get the same messages; each scenario returns figures by name.
 
 Times are milliseconds from the monotonic clock that client, server and model share; the names are those of
 figures.py.
@@ -29,7 +29,7 @@ BURST_ID = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much of each. The figures mean the same at any scale, with more or less noise."""
+    """The numbers of turns, rounds, deltas and edits. At a smaller scale the figures have more noise."""
 
     turns: int = 200
     rounds: int = 1000
@@ -40,7 +40,7 @@ class Scale:
 
 
 class Session:
-    """A session of its own on a server that has been greeted."""
+    """A new session on an initialized server."""
 
     def __init__(self, server: Server, folder: Path, mode: str = "full") -> None:
         self.server = server
@@ -56,26 +56,26 @@ class Session:
 
     @classmethod
     def of(cls, server: Server, session_id: str) -> Session:
-        """A session that exists on the server."""
+        """Return an existing session of the server."""
         session = cls.__new__(cls)
         session.server, session.id = server, session_id
         return session
 
     def submit(self) -> int:
-        """When it was sent. Nothing is waited for."""
+        """Send a message without waiting. Returns the time at which it was sent."""
         words = [{"type": "text", "text": "go"}]
         return self.server.send(
             "agent/submit", {"sessionId": self.id, "clientKey": _key(), "input": words}, 1_000_000
         )
 
     def work_off(self, passed: list[Received] | None = None) -> tuple[int, int]:
-        """A whole turn: when it was sent, and when it was told to be over."""
+        """Run a whole turn. Returns the times at which the message was sent and the end was reported."""
         sent_ns = self.submit()
         return sent_ns, self.server.wait(lambda body: is_event(body, "processing_end"), passed).at_ns
 
 
 def greet(server: Server) -> int:
-    """When `initialize` was answered."""
+    """Initialize the server. Returns the time of its answer."""
     ability = {"version": 1, "events": True, "review": True, "approvals": True}
     capabilities = {"workspace": {"applyEdit": True}, "experimental": {"agentLs": ability}}
     answer = server.request("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities})[
@@ -86,7 +86,7 @@ def greet(server: Server) -> int:
 
 
 def starting(server: Server, model: Model, folder: Path) -> Figures:
-    """A user who types before anything is loaded."""
+    """Measure a user who sends a message before anything is loaded."""
     model.play({"text": "Hello."})
     initialized_ns = greet(server)
     session = Session(server, folder)
@@ -127,7 +127,7 @@ def _empty_turns(session: Session, model: Model, count: int) -> Iterator[float]:
 
 
 def _rounds(session: Session, model: Model, folder: Path, count: int) -> Figures:
-    """One turn of `count` rounds; the calls differ, so that none looks like going round in circles."""
+    """Run one turn of `count` rounds. The calls differ, so that the loop detector does not stop them."""
     for number in range(10):
         (folder / f"note{number}.txt").write_text("a note of one line\n")
     calls = [{"tool": "read_file", "arguments": {"file_path": f"note{number}.txt"}} for number in range(10)]
@@ -168,7 +168,7 @@ def _streaming(session: Session, model: Model, scale: Scale) -> Figures:
 
 
 def _request_in_a_burst(session: Session, model: Model, deltas: int) -> float:
-    """From a request that is sent with the first delta to its answer."""
+    """Return the time from a request, sent at the first delta, to its answer."""
     session.server.request("agent/commands", {})  # what is loaded at its first use is measured elsewhere
     model.play({"deltas": deltas})
     session.submit()
@@ -239,7 +239,7 @@ def _stopping(session: Session, model: Model, count: int) -> Figures:
 
 
 def _approving(session: Session, model: Model, count: int) -> Figures:
-    """From the user's yes to the first output of the command."""
+    """Return the time from the user's approval to the first output of the command."""
     times = []
     for _ in range(count):
         model.play({"tool": "shell", "arguments": {"command": "touch went && echo go"}}, {"text": "Done."})
@@ -284,7 +284,7 @@ def _change_each_tenth_line(session: Session, model: Model, path: Path, hunks: i
 
 
 def _keystrokes(server: Server, path: Path, text: str, count: int) -> Iterator[float]:
-    """A change is a notification: it has been worked off when a small request behind it is answered."""
+    """Return the times of keystrokes. A change is a notification, so a small request after it shows when it is done."""
     document = {"uri": path.as_uri(), "languageId": "text", "version": 0, "text": text}
     server.send("textDocument/didOpen", {"textDocument": document})
     for number in range(count):
@@ -299,7 +299,7 @@ def _keystrokes(server: Server, path: Path, text: str, count: int) -> Iterator[f
 
 
 def between_rounds(exchanges: Sequence[Exchange]) -> list[float]:
-    """From the end of each answer to the next request."""
+    """Return the time from the end of each answer to the next request."""
     return [_ms(before["last_ns"], after["asked_ns"]) for before, after in pairwise(exchanges)]
 
 

@@ -1,4 +1,4 @@
-"""A model server that costs nothing: plays prepared Anthropic streams, notes when what came and went. A program.
+"""A program: a model server that plays prepared Anthropic streams and records the times of requests and answers.
 
     python -m benchmarks.scripted_model
 
@@ -98,7 +98,7 @@ class Model:
 
 
 def _read_request(connection: socket.socket) -> bool:
-    """Reads one request to its end; False when there is none any more."""
+    """Read one complete request. Returns False if the connection has ended."""
     data = b""
     while (end := data.find(b"\r\n\r\n")) < 0:
         more = connection.recv(1 << 16)
@@ -151,7 +151,7 @@ def _closing(stop_reason: str) -> bytes:
 
 
 def _event(kind: str, **fields: Any) -> bytes:
-    """One event as one chunk."""
+    """Return one event as one chunk."""
     data = f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
     return b"%x\r\n%b\r\n" % (len(data), data)
 
