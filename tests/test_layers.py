@@ -75,6 +75,7 @@ ALLOWED: dict[str, set[str]] = {
     "mcp.entry": {"mcp.entry"},
     "app": {"app"},
     "app.clock": {"app.clock"},
+    "app.turn_reads": {"app.turn_reads"},
     "app.errors": {"app.errors"},
     "app.review": {
         "background", "app.review", "environments", "loop", "notebook", "patch", "review", "store", "system", "text",
@@ -82,7 +83,9 @@ ALLOWED: dict[str, set[str]] = {
     },
     "app.sample": {"app.sample"},
     "app.slash_commands": {"app.slash_commands"},
-    "app.hooks": {"background", "app.hooks", "app.settings", "environments", "loop", "tools.foreign_names"},
+    "app.hooks": {
+        "background", "app.hooks", "app.settings", "app.turn_reads", "environments", "loop", "tools.foreign_names",
+    },
     "app.skills": {
         "app.permissions", "app.settings", "app.skills", "app.slash_commands", "app.tools", "environments", "profiles",
         "tools",
@@ -100,7 +103,8 @@ ALLOWED: dict[str, set[str]] = {
     },
     "app.permissions": {
         "background",
-        "app.errors", "app.permissions", "app.settings", "environments", "loop", "policy", "store", "system",
+        "app.errors", "app.permissions", "app.settings", "app.turn_reads", "environments", "loop", "policy", "store",
+        "system",
     },
     "app.suggestions": {
         "app.errors", "app.git", "app.models", "app.permissions", "app.settings", "app.suggestions", "environments",
@@ -117,7 +121,8 @@ ALLOWED: dict[str, set[str]] = {
     },
     "app.context": {
         "background",
-        "app.changes", "app.context", "app.permissions", "environments", "llm", "loop", "policy", "profiles",
+        "app.changes", "app.context", "app.permissions", "app.turn_reads", "environments", "llm", "loop", "policy",
+        "profiles",
         "system",
     },
     "app.diagnostics": {"installation",
@@ -130,14 +135,16 @@ ALLOWED: dict[str, set[str]] = {
     },
     "app.servers": {"installation",
         "background",
-        "app.errors", "app.models", "app.permissions", "app.servers", "app.settings", "app.web", "environments",
+        "app.errors", "app.models", "app.permissions", "app.servers", "app.settings", "app.turn_reads", "app.web",
+        "environments",
         "loop", "mcp", "policy.places", "profiles",
     },
     "app.sessions": {
         "background",
         "app.changes", "app.clock", "app.context", "app.diagnostics", "app.errors", "app.hooks", "app.mentions",
         "app.models", "app.permissions", "app.recording", "app.review", "app.servers", "app.sessions", "app.settings",
-        "app.skills", "app.slash_commands", "app.store_errors", "app.tools", "app.web", "app.worktrees",
+        "app.skills", "app.slash_commands", "app.store_errors", "app.tools", "app.turn_reads", "app.web",
+        "app.worktrees",
         "environments", "llm", "loop", "patch", "policy",
         "profiles", "review", "store", "system", "text", "tools",
     },

@@ -215,7 +215,7 @@ def test_list_of_files_to_rewrite_names_only_files_that_need_it() -> None:
 # --- folders --------------------------------------------------------------------------------------------------
 
 LOOSE_FILES = {
-    "agent_ls/app": {"__init__", "clock", "errors", "sample", "store_errors"},
+    "agent_ls/app": {"__init__", "clock", "errors", "sample", "store_errors", "turn_reads"},
     "agent_ls/server": {
         "__init__",
         "assembly",

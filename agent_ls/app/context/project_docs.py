@@ -1,19 +1,20 @@
 """The instruction files of a project, read again only when one of the searched paths has changed.
 
-The files are needed at the start of each turn. On a local disk, one check in a thread covers all paths, instead
-of one thread for each path.
+The files are needed at the start of each turn. On a local disk, one check covers all paths; it is one of the reads
+that share a thread call at the start of a turn.
 """
 
 from __future__ import annotations
 
 import os.path
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-
-import anyio.to_thread
+from functools import partial
+from typing import TypeAlias
 
 from agent_ls.app.changes.stamps import Documents, stamps
+from agent_ls.app.turn_reads import TurnRead, TurnReads
 from agent_ls.environments.base import READ_LIMIT_BYTES, ExecutionEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.policy.named_places import IGNORE_FILE
@@ -23,26 +24,32 @@ YOUNG_NS = 2_000_000_000
 """A file that changed less than this before a check may change again without getting a new time stamp."""
 
 
+Facts: TypeAlias = Mapping[str, object] | None
+
+
 @dataclass(frozen=True, slots=True)
 class _CachedDocuments:
     """Documents and the paths that were searched. For a path with the value True, only its existence matters.
 
-    `facts` are the stamps that the paths had before the documents were read; None if unknown.
+    `facts` are the stamps that the paths had before the documents were read; None if unknown. `check` reads the
+    current stamps.
     """
 
     documents: tuple[ProjectDocument, ...]
     places: Mapping[str, bool]
-    facts: Mapping[str, object] | None
+    facts: Facts
+    check: TurnRead[Facts]
 
 
 class KnownDocuments:
-    """The project documents of one session.
+    """The project documents of one session. `reads` are the session's reads at the start of a turn.
 
     `documents` None: changes cannot be detected, so files are always read.
     """
 
-    def __init__(self, documents: Documents | None) -> None:
+    def __init__(self, documents: Documents | None, reads: TurnReads) -> None:
         self._documents = documents
+        self._reads = reads
         self._cache: dict[tuple[str, ...], _CachedDocuments] = {}
 
     async def of(
@@ -53,31 +60,33 @@ class KnownDocuments:
             return await find_project_documents(environment, family)
         key = (environment.working_directory(), *family)
         kept = self._cache.get(key)
-        now = await self._read_stamps(kept.places, self._documents()) if kept else None
+        now = await kept.check.get() if kept else None
         if kept and now is not None and kept.facts == now:
             return kept.documents
         noting = _Noting(environment)
         documents = await find_project_documents(noting, family)
         # A path checked only now may have changed between reading and checking.
         is_known = kept is not None and kept.places == noting.places
-        self._cache[key] = _CachedDocuments(documents, noting.places, now if is_known else None)
+        check = kept.check if kept else self._reads.add(partial(self._prepare_check, key, self._documents))
+        self._cache[key] = _CachedDocuments(documents, noting.places, now if is_known else None, check)
         return documents
 
-    async def _read_stamps(
-        self, places: Mapping[str, bool], documents: Mapping[str, int]
-    ) -> Mapping[str, object] | None:
-        """Return the stamps of the paths; None if a file is too new for its time stamp to be reliable."""
-        young_ns = time.time_ns() - YOUNG_NS
-        found = await anyio.to_thread.run_sync(stamps, places, documents, abandon_on_cancel=True)
-        facts: dict[str, object] = {}
-        for path, (disk, version) in found.items():
-            if places[path]:
-                facts[path] = disk is not None, version
-            elif disk and disk[2] > young_ns:
-                return None
-            else:
-                facts[path] = disk, version
-        return facts
+    def _prepare_check(self, key: tuple[str, ...], documents: Documents) -> Callable[[], Facts]:
+        return partial(_read_facts, self._cache[key].places, documents())
+
+
+def _read_facts(places: Mapping[str, bool], documents: Mapping[str, int]) -> Facts:
+    """Return the stamps of the paths; None if a file is too new for its time stamp to be reliable. Blocks."""
+    young_ns = time.time_ns() - YOUNG_NS
+    facts: dict[str, object] = {}
+    for path, (disk, version) in stamps(places, documents).items():
+        if places[path]:
+            facts[path] = disk is not None, version
+        elif disk and disk[2] > young_ns:
+            return None
+        else:
+            facts[path] = disk, version
+    return facts
 
 
 class _Noting(ForwardingEnvironment):

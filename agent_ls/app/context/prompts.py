@@ -15,6 +15,7 @@ import anyio.to_thread
 from agent_ls.app.changes.stamps import Documents
 from agent_ls.app.context.project_docs import KnownDocuments
 from agent_ls.app.permissions.paths import PathBounds, places_of
+from agent_ls.app.turn_reads import TurnReads
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.profiles.base import ProviderProfile
@@ -61,6 +62,7 @@ class SessionPrompts:
     - `facts`: facts from the session's log; `keep` stores new facts. A resumed session uses the facts from its
       first start.
     - `skills`: returns the list of skills for a context window of the given size.
+    - `reads`: the session's reads at the start of a turn.
     - `now_ms`: a monotonic clock.
     """
 
@@ -71,6 +73,7 @@ class SessionPrompts:
         facts: EnvironmentFacts | None = None,
         keep: Callable[[EnvironmentFacts], object] = lambda facts: None,
         skills: Callable[[int], Awaitable[str]] = no_skills,
+        reads: TurnReads | None = None,
         now_ms: Callable[[], int] = lambda: monotonic_ns() // 1_000_000,
     ) -> None:
         self._workspace = workspace
@@ -82,7 +85,7 @@ class SessionPrompts:
         self._gathering = anyio.Lock()
         self._early: tuple[int, EnvironmentFacts] | None = None
         self._projects: dict[str, ExecutionEnvironment] = {}
-        self._known = KnownDocuments(workspace.open_documents)
+        self._known = KnownDocuments(workspace.open_documents, reads or TurnReads())
         self.documents_bytes = 0
         """Bytes of the project documents at the last input."""
 

@@ -19,6 +19,7 @@ from agent_ls.app.hooks.config import FoundHooks, Hook, load_hooks
 from agent_ls.app.hooks.confirmed import is_confirmed, read_confirmed
 from agent_ls.app.hooks.payload import call_rows, cut, payload, tool_names
 from agent_ls.app.settings.model import HookSettings
+from agent_ls.app.turn_reads import TurnReads
 from agent_ls.background import TaskStarter
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.errors import EnvError
@@ -74,7 +75,8 @@ class HookActions:
 class SessionHooks:
     """Runs the hooks of one session. Implements the interface Hooks of the agent loop.
 
-    `state` is the state folder. `secrets` returns the keys that hooks must not get.
+    `state` is the state folder. `secrets` returns the keys that hooks must not get. `reads` are the session's reads at
+    the start of a turn, which the hooks begin.
     """
 
     def __init__(
@@ -85,12 +87,15 @@ class SessionHooks:
         state: Path,
         settings: Callable[[], HookSettings],
         secrets: Known,
+        reads: TurnReads,
     ) -> None:
         self._session = session
         self._actions = actions
         self._state = state
         self._settings = settings
         self._secrets = secrets
+        self._reads = reads
+        self._found = reads.add(lambda: self._load)
         self._hooks: Sequence[Hook] | None = None
         """None until the hook files are first read."""
         self._has_begun = False
@@ -104,6 +109,7 @@ class SessionHooks:
     # -- the events of the loop
 
     async def before_prompt(self, text: str) -> PromptVerdict:
+        await self._reads.begin()
         await self._refresh()
         contexts: list[str] = []
         if not self._has_begun:
@@ -230,6 +236,7 @@ class SessionHooks:
         except EnvError as error:
             return HookAnswer(problem=f"it could not be started: {error}")
         finally:
+            self._reads.discard()  # the hook may have changed any file
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(os.unlink, given)
         logger.info(
@@ -242,7 +249,7 @@ class SessionHooks:
 
     async def _refresh(self) -> None:
         """Read the hook files again, and warn about invalid hooks and hooks that are not confirmed."""
-        found, waiting = await anyio.to_thread.run_sync(self._load)
+        found, waiting = await self._found.get()
         self._hooks = found.hooks
         for problem in found.problems:
             self._report(f"A hook is ignored: {problem}")

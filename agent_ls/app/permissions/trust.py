@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, TypeAlias
 
 import anyio.to_thread
 
 from agent_ls.app.errors import AppError
+from agent_ls.app.turn_reads import TurnRead, TurnReads
 from agent_ls.environments.effects import TrustEffect
 from agent_ls.loop.calls.approval import (
     Allowed,
@@ -134,14 +136,22 @@ class WorkspaceTrust:
 
 @dataclass(slots=True)
 class TrustGate:
-    """Trust of one session's workspace. `emit` records a session event, `turn_id` returns the running turn's id."""
+    """Trust of one session's workspace. `emit` records a session event, `turn_id` returns the running turn's id.
+
+    The trust is one of the `reads` at the start of a turn; the session's other parts add theirs.
+    """
 
     trust: WorkspaceTrust
     folder: str
     approvals: PendingApprovals
     emit: Callable[[RecordedEvent], object]
     turn_id: Callable[[], str]
+    reads: TurnReads
+    _read: TurnRead[TrustState] = field(init=False)
     _has_told: bool = False
+
+    def __post_init__(self) -> None:
+        self._read = self.reads.add(lambda: partial(self.trust.get_trust, self.folder))
 
     def is_trusted(self) -> bool:
         """Return whether the folder is trusted, without asking. Blocks: run in a thread."""
@@ -152,7 +162,7 @@ class TrustGate:
 
         Ask the user if it is undecided; warn once if it is not trusted.
         """
-        trust_state = await anyio.to_thread.run_sync(self.trust.get_trust, self.folder)
+        trust_state = await self._read.get()
         if trust_state == "unknown":
             try:
                 await self.trust.ask(self.folder, self.turn_id(), self.approvals)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import anyio.to_thread
-
+from agent_ls.app.turn_reads import TurnReads
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.loop.context.forwarding_prompts import ForwardingPrompts
 from agent_ls.loop.seams import PromptSource
@@ -31,16 +30,17 @@ class PromptServers(Protocol):
 
 class PromptsWithServers(ForwardingPrompts):
     """Adds the servers' tools to the prompt of `inner`. `inner` is called first, because it asks the user about
-    trust.
+    trust. Whether servers are configured is one of the `reads` at the start of a turn.
     """
 
-    def __init__(self, inner: PromptSource, servers: PromptServers) -> None:
+    def __init__(self, inner: PromptSource, servers: PromptServers, reads: TurnReads) -> None:
         super().__init__(inner)
         self._servers = servers
+        self._are_configured = reads.add(lambda: servers.are_configured)
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
         documents = await super().documents(profile, environment)
-        if not await anyio.to_thread.run_sync(self._servers.are_configured):
+        if not await self._are_configured.get():
             return documents
         servers = await self._servers.get()
         layer = await servers.offer(profile.registry, profile.context_window_tokens)

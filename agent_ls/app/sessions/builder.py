@@ -64,6 +64,7 @@ from agent_ls.app.skills.places import has_agent_kinds
 from agent_ls.app.skills.service import ONLY_SKILLS, Offers, ProjectFolder, SessionSkills
 from agent_ls.app.tools.notebooks import has_notebooks
 from agent_ls.app.tools.yaml_tools import CliTools, load_cli_tools
+from agent_ls.app.turn_reads import TurnReads
 from agent_ls.background import TaskStarter
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
@@ -303,7 +304,9 @@ class SessionBuilder:
             hooks = session_worktree.hooks(hooks)
         own_prompts = self._own_prompts(location, permissions, parts, choice, stored, skills)
         servers = create_servers(self, location, permissions, link)
-        with_servers: PromptSource = PromptsWithServers(own_prompts, servers) if servers else own_prompts
+        with_servers: PromptSource = own_prompts
+        if servers:
+            with_servers = PromptsWithServers(own_prompts, servers, permissions.gate.reads)
         if location.site:
             given = partial(self.session_servers, location.session_id)
             find = partial(find_not_started, location.site, self.now, self.state, given)
@@ -399,7 +402,7 @@ class SessionBuilder:
         """Create the parts that permit or refuse the session's actions: approvals, rules, trust, sandbox."""
         approvals = PendingApprovals(link.emit, link.is_stopped, self.clock, settings.approval_timeout_ms)
         rules = SessionRules(self.rules, location.key, self.clock, self.start, link.emit)
-        gate = TrustGate(self.trust, location.key, approvals, link.emit, link.turn_id)
+        gate = TrustGate(self.trust, location.key, approvals, link.emit, link.turn_id, TurnReads())
         sandbox: SessionSandbox | None = None
         if location.is_here:
             from agent_ls.app.permissions.sandbox import SessionSandbox  # not needed to accept a message
@@ -518,7 +521,7 @@ class SessionBuilder:
         hooks = create_hooks(
             self,
             location,
-            permissions.approver,
+            permissions,
             stored,
             permissions.sandbox if settings.sandbox.enabled else None,
             link,
@@ -566,6 +569,7 @@ class SessionBuilder:
             facts=facts,
             keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
             skills=skills.catalogue if choice.tools.skills or choice.tools.agents else no_skills,
+            reads=permissions.gate.reads,
         )
 
     def _begin(

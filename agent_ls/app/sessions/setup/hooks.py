@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_ls.app.hooks.service import HookActions, HookedSession, SessionHooks
-from agent_ls.app.permissions.approver import PolicyApprover
 from agent_ls.app.sessions.session_log import SessionFiles
 from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment
 from agent_ls.environments.wrappers.with_input import InputEnvironment
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from agent_ls.app.sessions.builder import SessionBuilder
     from agent_ls.app.sessions.notices import Notices
     from agent_ls.app.sessions.setup.link import SessionLink
-    from agent_ls.app.sessions.setup.parts import SessionLocation
+    from agent_ls.app.sessions.setup.parts import SessionLocation, SessionPermissions
 
 
 async def _never_leave(command: str, options: CommandOptions, denied: str, only_looks: bool) -> bool:
@@ -26,14 +25,14 @@ async def _never_leave(command: str, options: CommandOptions, denied: str, only_
 def create_hooks(
     builder: SessionBuilder,
     location: SessionLocation,
-    approver: PolicyApprover,
+    permissions: SessionPermissions,
     stored: SessionFiles,
     sandbox: SessionSandbox | None,
     link: SessionLink,
     notices: Notices,
 ) -> SessionHooks:
     """Return the user's hooks. They run in `sandbox`, if there is one, and cannot leave it."""
-    folder = location.key
+    folder, approver = location.key, permissions.approver
 
     async def run(command: str, options: CommandOptions, given: str) -> ExecResult:
         environment: ExecutionEnvironment = InputEnvironment(location.local, given)
@@ -62,4 +61,5 @@ def create_hooks(
         state=builder.state,
         settings=lambda: builder.now().hooks,
         secrets=builder.secrets,
+        reads=permissions.gate.reads,
     )

@@ -1,0 +1,125 @@
+"""The reads at the start of a turn share one thread call."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.context.project_docs import YOUNG_NS
+from agent_ls.app.turn_reads import MAX_AGE_NS, TurnReads
+from tests.app.counting import CountingProvider
+from tests.support.fake_provider import text
+from tests.support.processes import eventually
+from tests.support.session_rig import running
+
+pytestmark = pytest.mark.req("L5")
+
+TURNS = 6
+
+
+class Counter:
+    """A read that returns how often it ran, and notes the threads."""
+
+    def __init__(self) -> None:
+        self.threads: list[int] = []
+
+    def prepare(self) -> Callable[[], int]:
+        return self.read
+
+    def read(self) -> int:
+        self.threads.append(threading.get_ident())
+        return len(self.threads)
+
+
+async def test_all_reads_run_in_one_other_thread_when_the_turn_begins() -> None:
+    reads, one, other = TurnReads(), Counter(), Counter()
+    first, second = reads.add(one.prepare), reads.add(other.prepare)
+    await reads.begin()
+    assert one.threads == other.threads != [threading.get_ident()]
+    assert (await first.get(), await second.get()) == (1, 1)
+    assert len(one.threads) == len(other.threads) == 1
+
+
+async def test_a_result_is_used_once() -> None:
+    reads, counter = TurnReads(), Counter()
+    read = reads.add(counter.prepare)
+    await reads.begin()
+    assert [await read.get(), await read.get()] == [1, 2]
+
+
+async def test_a_result_of_an_earlier_turn_is_replaced() -> None:
+    reads, counter = TurnReads(), Counter()
+    read = reads.add(counter.prepare)
+    await reads.begin()
+    await reads.begin()
+    assert await read.get() == 2
+
+
+async def test_an_old_result_is_read_again() -> None:
+    now_ns = 0
+    reads, counter = TurnReads(lambda: now_ns), Counter()
+    read = reads.add(counter.prepare)
+    await reads.begin()
+    now_ns = MAX_AGE_NS + 1
+    assert await read.get() == 2
+
+
+async def test_a_discarded_result_is_read_again() -> None:
+    reads, counter = TurnReads(), Counter()
+    read = reads.add(counter.prepare)
+    await reads.begin()
+    reads.discard()
+    assert await read.get() == 2
+
+
+async def test_a_read_that_fails_raises_for_its_own_reader_only() -> None:
+    def fail() -> int:
+        raise OSError("cannot be read")
+
+    reads, counter = TurnReads(), Counter()
+    failing, read = reads.add(lambda: fail), reads.add(counter.prepare)
+    await reads.begin()
+    assert await read.get() == 1
+    with pytest.raises(OSError, match="cannot be read"):
+        await failing.get()
+
+
+async def test_a_turn_without_tools_makes_one_thread_call_before_and_one_after_the_model(
+    tmp_path: Path,
+) -> None:
+    """The first reads hooks, trust, project documents and the servers' files. The second flushes the log."""
+    model = CountingProvider([text("Hello.")] * TURNS, {("anyio/to_thread.py", "run_sync"): ""})
+    with model.counting():
+        async with running(tmp_path, model=model, trusting="trusted") as rig:
+            talk = await rig.talk("full")
+            for _ in range(TURNS):
+                await talk.say("go")
+    # The first turns also gather facts, and each second the session checks whether another process wants it.
+    assert min(counted["run_sync"] for counted in model.rounds[1:]) == 2
+
+
+@pytest.mark.req("T15")
+async def test_a_turn_sees_the_documents_that_its_own_hook_has_changed(tmp_path: Path) -> None:
+    """The document is old enough that its stamp is reliable, so that it is not read again in each turn."""
+    new = tmp_path / "new"
+    async with running(tmp_path, [text("Hello.")] * 3, trusting="trusted") as rig:
+        document = rig.folder / "AGENTS.md"
+        document.write_text("Rule 1.")
+        changed_ns = document.stat().st_ctime_ns
+        command = f"test ! -e '{new}' || cat '{new}' > '{document}'"
+        hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": command}]}]}
+        rig.state.mkdir(exist_ok=True)
+        (rig.state / "hooks.json").write_text(json.dumps({"hooks": hooks}))
+        await eventually(lambda: time.time_ns() > changed_ns + YOUNG_NS)
+        talk = await rig.talk("full")
+        for _ in range(2):
+            await talk.say("go")
+        assert "Rule 1." in rig.model.requests[-1].messages[0].text
+        new.write_text("Rule 2.")
+        await talk.say("go")
+        assert "Rule 2." in rig.model.requests[-1].messages[0].text
