@@ -430,4 +430,4 @@ def number_lines(lines: list[str], first: int) -> str:
     `first` counts from 1. Endings are converted to LF.
     """
     width = len(str(first + len(lines) - 1))
-    return "\n".join(f"{first + i:>{width}} | {strip_ending(line)}" for i, line in enumerate(lines))
+    return "\n".join(f"{first + i:>{width}} | {line}" for i, line in enumerate(strip_endings(lines)))

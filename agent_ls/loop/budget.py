@@ -26,6 +26,9 @@ class UseLimits:
     seconds_per_session: float = 0.0
 
 
+NO_LIMITS = UseLimits()
+
+
 def known_limits(raw: object) -> dict[str, float]:
     """Return the entries of `raw`, a value from a log, that are valid fields of UseLimits."""
     if not isinstance(raw, Mapping):
@@ -74,9 +77,10 @@ class InputBudget:
 
     def reached(self, limits: UseLimits) -> ReachedLimit | None:
         """Return the first limit that is reached, or None."""
-        for name, limit, used, most, words in self._lines(limits):
-            if most and self._allowed.get(name, 0) + most <= used:
+        for name, limit, used, most in self._lines(limits):
+            if self._allowed.get(name, 0) + most <= used:
                 whole = round(used * 100) if limit == "cost" else int(used)
+                words = _words(limit, most)
                 whose = "one message" if name.endswith("input") else "this session"
                 return ReachedLimit(name, limit, used, whole, f"The limit of {words} for {whose} is reached.")
         return None
@@ -87,27 +91,44 @@ class InputBudget:
         """
         left = [
             (self._allowed.get(name, 0) + most - used) * 1000
-            for name, limit, used, most, _ in self._lines(limits)
-            if most and limit == "time"
+            for name, limit, used, most in self._lines(limits)
+            if limit == "time"
         ]
         return max(1, int(min(left))) if left else None
 
     def allow_more(self, reached: ReachedLimit) -> None:
         self._allowed[reached.name] = reached.used
 
-    def _lines(self, limits: UseLimits) -> Iterator[tuple[str, str, float, float, str]]:
+    def _lines(self, limits: UseLimits) -> Iterator[tuple[str, str, float, float]]:
+        """Yield name, kind, used amount and most amount of each limit that is set."""
+        if limits == NO_LIMITS:
+            return
         tokens, usd = _used(self._spending)
         now_ms = self._clock.monotonic_ms()
-        of_input, of_session = limits.tokens_per_input, limits.tokens_per_session
-        yield "tokens_per_input", "tokens", tokens - self._began_tokens, of_input, f"{of_input:,} tokens"
-        yield "tokens_per_session", "tokens", tokens, of_session, f"{of_session:,} tokens"
-        cost = limits.cost_usd_per_input, limits.cost_usd_per_session
-        yield "cost_usd_per_input", "cost", usd - self._began_usd, cost[0], f"${cost[0]:.2f}"
-        yield "cost_usd_per_session", "cost", usd, cost[1], f"${cost[1]:.2f}"
-        time = limits.seconds_per_input, limits.seconds_per_session
-        yield "seconds_per_input", "time", (now_ms - self._began_ms) / 1000, time[0], f"{time[0]:g} seconds"
-        since_ms = now_ms - self._session_began_ms
-        yield "seconds_per_session", "time", since_ms / 1000, time[1], f"{time[1]:g} seconds"
+        used = {
+            "tokens_per_input": tokens - self._began_tokens,
+            "tokens_per_session": tokens,
+            "cost_usd_per_input": usd - self._began_usd,
+            "cost_usd_per_session": usd,
+            "seconds_per_input": (now_ms - self._began_ms) / 1000,
+            "seconds_per_session": (now_ms - self._session_began_ms) / 1000,
+        }
+        for name, amount in used.items():
+            if most := getattr(limits, name):
+                yield name, _KINDS[name.partition("_")[0]], amount, most
+
+
+_KINDS = {"tokens": "tokens", "cost": "cost", "seconds": "time"}
+
+
+def _words(limit: str, most: float) -> str:
+    match limit:
+        case "tokens":
+            return f"{most:,} tokens"
+        case "cost":
+            return f"${most:.2f}"
+        case _:
+            return f"{most:g} seconds"
 
 
 def _used(spending: Spending) -> tuple[int, float]:

@@ -81,7 +81,9 @@ class ProviderProfile:
     def tools(self) -> tuple[ToolDefinition, ...]:
         """Return the tools as sent to the model, in order."""
         defined = self.registry.definitions()
-        return defined if self.supports_custom_tools else tuple(replace(t, free_text=None) for t in defined)
+        if self.supports_custom_tools:
+            return defined
+        return tuple(replace(tool, free_text=None) if tool.free_text else tool for tool in defined)
 
     def build_system_prompt(
         self, facts: EnvironmentFacts, *, documents: str = "", user_instructions: str = ""

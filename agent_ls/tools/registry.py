@@ -15,6 +15,7 @@ from agent_ls.tools.schemas import prebuilt_schemas, schema_key
 class ToolRegistry:
     def __init__(self, tools: Iterable[Tool[Any]] = ()) -> None:
         self._tools: dict[str, Tool[Any]] = {}
+        self._definitions: tuple[ToolDefinition, ...] | None = None
         for tool in tools:
             self.register(tool)
 
@@ -26,19 +27,23 @@ class ToolRegistry:
         """
         check_tool_name(tool.name)
         self._tools[tool.name] = tool
+        self._definitions = None
 
     def unregister(self, name: str) -> None:
         """Remove a tool; an unknown name is ignored."""
         self._tools.pop(name, None)
+        self._definitions = None
 
     def remove_kinds(self, names: Iterable[str]) -> None:
         """Remove the tools with these names. `names` are our names, even of tools registered under other names."""
         kinds = set(names)
         self._tools = {name: tool for name, tool in self._tools.items() if tool.kind not in kinds}
+        self._definitions = None
 
     def restrict(self, keeps: Callable[[Tool[Any]], bool]) -> None:
         """Remove the tools for which `keeps` returns False."""
         self._tools = {name: tool for name, tool in self._tools.items() if keeps(tool)}
+        self._definitions = None
 
     def lookup(self, name: str) -> Tool[Any] | None:
         """Return the tool that is registered under `name`, or else the tool that has `name` as our name."""
@@ -50,7 +55,9 @@ class ToolRegistry:
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
         """Return the definitions in order of registration, with plain JSON Schemas (no titles, no `$defs`)."""
-        return tuple(_definition(tool) for tool in self._tools.values())
+        if self._definitions is None:
+            self._definitions = tuple(map(_definition, self._tools.values()))
+        return self._definitions
 
     def copy(self) -> ToolRegistry:
         return ToolRegistry(self._tools.values())

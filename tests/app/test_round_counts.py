@@ -20,6 +20,8 @@ LOOKS = {
     ("app/permissions/paths.py", "look"): "",
     ("environments/local/files.py", "read_file"): "",
     ("anyio/to_thread.py", "run_sync"): "",
+    ("loop/calls/arguments.py", "parse_arguments"): "",
+    ("tools/registry.py", "_definition"): "",
 }
 
 
@@ -29,7 +31,7 @@ def _read(number: int) -> Piece:
 
 
 @pytest.mark.req("L5")
-async def test_a_read_only_call_is_judged_once_and_the_file_read_once_in_three_thread_calls(
+async def test_a_read_only_call_is_parsed_and_judged_once_and_the_file_read_once_in_three_thread_calls(
     tmp_path: Path,
 ) -> None:
     """The three: to judge the call, to check and read the file, and to look for changed files."""
@@ -43,6 +45,9 @@ async def test_a_read_only_call_is_judged_once_and_the_file_read_once_in_three_t
     _, first, *later = model.rounds
     assert first["look"] == 1
     assert [(counted["look"], counted["read_file"]) for counted in later] == [(1, 1)] * (ROUNDS - 1)
+    assert [(counted["parse_arguments"], counted["_definition"]) for counted in later] == [(1, 0)] * (
+        ROUNDS - 1
+    )
     # The session also checks each second whether another process wants it, which may fall into a round.
     assert min(counted["run_sync"] for counted in later) == 3
 

@@ -112,6 +112,8 @@ class Call:
     """Time spent on the policy check and on waiting for approvals. It is not part of the call's duration."""
     early: Early | None = None
     """Set if the call starts before its response is complete."""
+    parsed: Parsed | None = None
+    """Result of `parse_call`, so that the arguments are parsed once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ class Dispatcher:
         """Run the call and set its outcome. If the call is cancelled while it waits for an approval, an
         answer or decisions about hunks, the call is suspended and has no outcome.
         """
-        parsed = parse_call(call.part, profile)
+        parsed = parsed_once(call, profile)
         self._start(call, parsed)
         started_ms = self._ports.clock.monotonic_ms()
         tap = call.early.tap if call.early else self._tap(call)
@@ -191,7 +193,7 @@ class Dispatcher:
         """Prepare a read-only call that needs no approval. Returns whether the call was prepared. The caller
         must then call `dispatch` next, without an await in between. Emits no event.
         """
-        parsed = parse_call(call.part, profile)
+        parsed = parsed_once(call, profile)
         if parsed.tool is None or parsed.arguments is None or self._ports.hooks.watches_calls:
             return False
         tap = self._tap(call)
@@ -238,7 +240,7 @@ class Dispatcher:
         self, call: Call, profile: ProviderProfile, config: SessionConfig, reason: str, kind: str
     ) -> None:
         """Emit start and end of a call that will not run, and use `reason` as its result."""
-        self._start(call, parse_call(call.part, profile))
+        self._start(call, parsed_once(call, profile))
         self._end(call, error_output(reason, kind), None, config, self._ports.clock.monotonic_ms())
 
     def is_asked(self, call: Call) -> bool:
@@ -530,6 +532,13 @@ def _noted(prepared: Prepared, note: str) -> Prepared:
         return replace(output, text=f"{note}\n\n{output.text}")
 
     return Prepared(prepared.effect, run)
+
+
+def parsed_once(call: Call, profile: ProviderProfile) -> Parsed:
+    """Return the result of `parse_call`, and parse again only if the name now belongs to another tool."""
+    if call.parsed is None or call.parsed.tool is not profile.registry.lookup(call.part.name):
+        call.parsed = parse_call(call.part, profile)
+    return call.parsed
 
 
 def parse_call(part: ToolCallPart, profile: ProviderProfile) -> Parsed:

@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.messages import ToolCallPart
-from agent_ls.loop.calls.dispatch import Call, Dispatcher, parse_call
+from agent_ls.loop.calls.dispatch import Call, Dispatcher, parsed_once
 from agent_ls.loop.calls.tool_round import reach_of
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.ids import ToolCallId
@@ -65,7 +65,8 @@ class EarlyCalls:
 
     def offer(self, part: ToolCallPart, event_id: ToolCallId, index: int) -> None:
         """Start the call if it may run early. Its arguments must be complete."""
-        parsed = parse_call(part, self._profile)
+        call = Call(part, event_id, index, is_alone=False)
+        parsed = parsed_once(call, self._profile)
         reach = reach_of(parsed, self._environment)
         # Calls after a call with an effect may depend on it, so they do not start early.
         self._is_held = self._is_held or reach.has_effect or reach.is_last
@@ -73,7 +74,7 @@ class EarlyCalls:
         if self._is_held or not may_look or self._group is None:
             return
         if self._profile.supports_parallel_tool_calls or index == 0:
-            self._group.start_soon(self._run, Call(part, event_id, index, is_alone=False))
+            self._group.start_soon(self._run, call)
 
     async def _run(self, call: Call) -> None:
         if await self._dispatcher.prepare_early(call, self._profile, self._config):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.loop.calls.dispatch import NOT_RUN, Call, Dispatcher, Parsed, parse_call
+from agent_ls.loop.calls.dispatch import NOT_RUN, Call, Dispatcher, Parsed, parsed_once
 from agent_ls.loop.calls.outcome import CallOutcome
 from agent_ls.loop.config import SessionConfig
 from agent_ls.profiles.base import ProviderProfile
@@ -77,7 +77,7 @@ async def run_round(
         if not call.outcome:
             dispatcher.answer(call, profile, config, _too_many(len(calls)), "not_run")
     calls = calls[:MAX_CALLS]
-    reaches = [reach_of(parse_call(call.part, profile), environment) for call in calls]
+    reaches = [reach_of(parsed_once(call, profile), environment) for call in calls]
     done = [anyio.Event() for _ in calls]
     for call, event in zip(calls, done, strict=True):
         if call.outcome:
