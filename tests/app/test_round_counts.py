@@ -69,3 +69,24 @@ async def test_a_file_that_the_model_reads_for_the_first_time_is_read_once(tmp_p
     _, _, *later = model.rounds
     assert [counted["read_file"] for counted in later] == [1] * (ROUNDS - 1)
     assert min(counted["run_sync"] for counted in later) == 3
+
+
+@pytest.mark.req("L5")
+async def test_an_edit_makes_seven_thread_calls(tmp_path: Path) -> None:
+    """The seven: to read the file, judge the call, note the write in the log, check the path, write, look for changed
+    files, and read the written file.
+    """
+    changes = [
+        {"file_path": "a.txt", "old_string": f"line {n}\n", "new_string": f"new {n}\n"} for n in range(ROUNDS)
+    ]
+    edits = [tool_call("edit_file", json.dumps(change), f"c{n}") for n, change in enumerate(changes)]
+    model = CountingProvider([_read(0), *edits, text("Done.")], LOOKS)
+    with model.counting():
+        async with running(tmp_path, model=model) as rig:
+            (rig.folder / "a.txt").write_text("".join(f"line {n}\n" for n in range(ROUNDS)))
+            talk = await rig.talk("full")
+            await talk.say("go")
+    assert not any(part.is_error for part in rig.results())
+    _, _, *later = model.rounds
+    assert min(counted["run_sync"] for counted in later) == 7
+    assert [counted["parse_arguments"] for counted in later] == [2] * ROUNDS
