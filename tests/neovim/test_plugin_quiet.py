@@ -201,6 +201,21 @@ def test_the_health_check_names_the_configured_program_when_doctor_fails(
     assert f"`{program} doctor` gave no answer" in "\n".join(nvim.lines())
 
 
+@pytest.mark.req("H10")
+@pytest.mark.parametrize(("hangs", "report"), [("doctor", "`{} doctor`"), ("--version", "{} --version")])
+def test_the_health_check_says_that_a_program_gives_no_answer(
+    start_nvim: StartNvim, tmp_path: Path, hangs: str, report: str
+) -> None:
+    program = tmp_path / "agent-ls"
+    program.write_text(f"#!/bin/sh\n[ $1 = {hangs} ] && exec sleep 600\necho agent-ls 1.0\n")
+    program.chmod(0o755)
+    nvim = start_nvim(command=[str(program), "serve", "--stdio"])
+    nvim.cmd("lua require('agent_ls.health').wait_ms = 1000")
+    nvim.cmd("checkhealth agent_ls")
+
+    assert f"{report.format(program)} gave no answer within 1 s" in "\n".join(nvim.lines())
+
+
 @pytest.mark.req("H10", "H16")
 def test_the_health_check_reports_a_missing_key(start_nvim: StartNvim) -> None:
     program = str(Path(sys.executable).with_name("agent-ls"))

@@ -5,8 +5,21 @@ local log = require("agent_ls.log")
 
 local M = {}
 
--- A first start compiles Python's files, and `doctor` asks providers, also over a slow network.
-local WAIT_MS = 60000
+-- A first start compiles Python's files, and `doctor` asks providers, also over a slow network. Neovim is blocked until then.
+M.wait_ms = 15000
+
+---Run a command and return its result. Kill it after `M.wait_ms`.
+---@param command string[]
+---@return vim.SystemCompleted result
+---@return string? problem set if the command has not ended
+local function run(command)
+  local ok, process = pcall(vim.system, command, { text = true })
+  if not ok then return { code = -1, signal = 0, stdout = "", stderr = tostring(process) }, nil end
+  local result = process:wait(M.wait_ms)
+  -- Neovim's code for a command that it has killed.
+  if result.code == 124 then return result, ("gave no answer within %d s"):format(math.ceil(M.wait_ms / 1000)) end
+  return result, nil
+end
 
 local function check_editor()
   local version = tostring(vim.version())
@@ -43,11 +56,10 @@ local GRADES = {
 ---Reports the results of `agent-ls doctor`: keys and models, sandbox, ripgrep, git, state.
 local function check_machine()
   local command = vim.list_extend(vim.list_slice(config.options.cmd, 1, 1), { "doctor", "--json" })
-  local ok, process = pcall(vim.system, command, { text = true })
-  local result = ok and process:wait(WAIT_MS) or { code = -1, stdout = "" }
+  local result, problem = run(command)
   local decoded, findings = pcall(vim.json.decode, result.stdout or "")
   if not decoded or type(findings) ~= "table" then
-    local words = ("`%s doctor` gave no answer"):format(command[1])
+    local words = ("`%s doctor` %s"):format(command[1], problem or "gave no answer")
     return vim.health.warn(words, { "Run it in a terminal to see why." })
   end
   for _, finding in ipairs(findings) do
@@ -65,9 +77,10 @@ local function check_version()
   if not vim.fs.basename(program):match("^agent%-ls") then
     return vim.health.info("its version is not asked for: the program is not agent-ls itself")
   end
-  local ok, process = pcall(vim.system, { program, "--version" }, { text = true })
-  local result = ok and process:wait(WAIT_MS) or { code = -1, stderr = tostring(process) }
-  if result.code == 0 then
+  local result, problem = run({ program, "--version" })
+  if problem then
+    vim.health.error(("%s --version %s"):format(program, problem), { "Run it in a terminal to see why." })
+  elseif result.code == 0 then
     vim.health.ok("server version: " .. vim.trim(result.stdout))
     check_machine()
   else
