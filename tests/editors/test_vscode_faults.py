@@ -84,3 +84,26 @@ def test_proposals_are_displayed_and_decided_in_the_chat(store: Path, tmp_path: 
             machine=vscode.machine(server, review="before"),
             env=vscode.variables(tmp_path / "state"),
         )
+
+
+@pytest.mark.req("H6", "H9", "H22")
+def test_an_edited_plan_is_carried_out_and_undo_all_reaches_the_disk(store: Path, tmp_path: Path) -> None:
+    (store / "parts.txt").write_text("bolt\nnut\n")
+    parts = {"file_path": "parts.txt"}
+    script: list[Any] = [
+        "1. Tidy the count.",
+        [*read(), ToolCall("read_file", parts)],
+        edit("    return sum(list(stock.values()))", "    return sum(stock.values())"),
+        [ToolCall("edit_file", {**parts, "old_string": "nut", "new_string": "screw"})],
+        [ToolCall("shell", {"command": "touch checked"})],
+        "It is tidy.",
+    ]
+    with AnthropicServer(script, key=vscode.KEY) as server:
+        vscode.play(
+            "plan.mjs",
+            store,
+            machine=vscode.machine(server, mode="plan"),
+            env=vscode.variables(tmp_path / "state"),
+        )
+        accepted = str(server.requests[1].body["messages"][-1])
+    assert "1. Tidy the count. And check it." in accepted and "I accept this plan" in accepted
