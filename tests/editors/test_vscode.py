@@ -219,8 +219,11 @@ def test_prompt_queue_plan_and_questions_work_by_mouse_and_keys(shop: Path, tmp_
 
 
 @pytest.mark.req("H9")
-def test_the_chat_fits_into_300_400_and_600_px_in_light_and_dark(shop: Path) -> None:
-    vscode.play("chat_widths.mjs", shop, **scripted())
+@pytest.mark.parametrize("script", ["chat_widths.mjs", "chat_contrast.mjs"])
+def test_each_state_of_the_chat_fits_into_300_400_and_600_px_in_all_kinds_of_theme(
+    shop: Path, script: str
+) -> None:
+    vscode.play(script, shop, **scripted())
 
 
 @pytest.mark.req("H9")

@@ -22,7 +22,7 @@ SCRIPTS = REPOSITORY / "tests/editors/vscode"
 PICTURES = REPOSITORY / "build/screenshots"
 CACHE = os.environ.get("AGENT_LS_EDITORS_CACHE") or str(Path.home() / ".cache/agent-ls-editors")
 RIG = Path(CACHE) / "vscode"
-DEADLINE_S = 420
+DEADLINE_S = 560
 KEY = "sk-of-the-test"
 
 

@@ -1,5 +1,9 @@
 // The chat on a stage of its own: opened, with its frame, the workbench and a picture of each step.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { play } from "./stage.mjs";
+
+const AXE = readFileSync(createRequire(new URL("../../../vscode-extension/package.json", import.meta.url)).resolve("axe-core"), "utf8");
 
 export const THEMES = ["Default Light Modern", "Default Dark Modern", "Default High Contrast", "Default High Contrast Light"];
 
@@ -12,6 +16,18 @@ export async function wear(theme, { wb, frame }) {
     const { vscodeThemeId: now } = document.body.dataset;
     return now !== old || name.endsWith(now);
   }, [theme, before]);
+}
+
+/** What axe finds in the page that is serious or critical, as text. */
+export async function seriousFaults(frame) {
+  if (!(await frame.evaluate(() => "axe" in window))) await frame.evaluate(AXE);
+  // The view's own background is the workbench's, in a frame around this one: axe would take it for white.
+  await frame.evaluate(() => { document.documentElement.style.background = "var(--vscode-sideBar-background)"; });
+  // Drawn once with the new colours: what is out of sight keeps its old ones until then.
+  await frame.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
+  const { violations } = await frame.evaluate(() => window.axe.run(document));
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 4).map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join("; ")}`);
 }
 
 /** Plays `test` with the chat open; ends this process. */

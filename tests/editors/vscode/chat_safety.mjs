@@ -1,12 +1,8 @@
 // What a hostile model writes does nothing in the real chat, and axe finds nothing serious in any kind of theme.
 // req: H9
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { THEMES, wear, withChat } from "./chat_rig.mjs";
+import { seriousFaults, THEMES, wear, withChat } from "./chat_rig.mjs";
 import { actUntil } from "./driver.mjs";
-
-const AXE = readFileSync(createRequire(new URL("../../../vscode-extension/package.json", import.meta.url)).resolve("axe-core"), "utf8");
 
 const send = async (frame, text) => {
   await frame.fill("#composer textarea", text);
@@ -69,18 +65,11 @@ async function isAccessible({ wb, chat, shot }) {
   await frame.locator(".tool summary .verb").first().click();
   await frame.locator("#composer textarea").pressSequentially("/");
   await frame.locator(".menu li").first().waitFor();
-  await frame.evaluate(AXE);
   for (const theme of THEMES) {
     await wear(theme, { wb, frame });
-    // The view's own background is the workbench's, in a frame around this one: axe would take it for white.
-    await frame.evaluate(() => { document.documentElement.style.background = "var(--vscode-sideBar-background)"; });
-    // Drawn once with the new colours: what is out of sight keeps its old ones until then.
-    await frame.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
-    const { violations } = await frame.evaluate(() => window.axe.run(document));
-    const told = violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 4).map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join("\n    ")}`);
-    console.log(`${theme} (${await frame.evaluate(() => document.body.dataset.vscodeThemeId)}): ${told.length === 0 ? "nothing found" : `\n  ${told.join("\n  ")}`}`);
+    const faults = await seriousFaults(frame);
     await shot(`axe-${theme.replace(/ /g, "-")}`);
-    assert.deepEqual(violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id }) => id), []);
+    assert.deepEqual(faults, [], theme);
   }
 }
 

@@ -1,39 +1,123 @@
-// The chat at 300, 400 and 600 px, in light and dark, in its states: a picture of each, and nothing is cut off.
+// The chat in each of its states at 300, 400 and 600 px: a picture of each, nothing is cut off, the keyboard reaches all of it,
+// and axe finds nothing serious.
 // req: H9
 import assert from "node:assert/strict";
-import { wear, withChat } from "./chat_rig.mjs";
+import { seriousFaults, wear, withChat } from "./chat_rig.mjs";
 
 const WIDTHS = [300, 400, 600];
-const STATES = { "a failure": ["please fail", ".trouble"], "a command": ["work", ".tool.running"], "an answer": ["a table", "article.text table"], everything: ["show me all", ".approval.pending"] };
 
-await withChat(async ({ wb, chat, shot }) => {
-  let frame = await chat();
-  await frame.locator("#welcome").waitFor();
-  await atEachWidth({ wb, chat, shot }, "the empty state");
-  for (const [name, [said, end]] of Object.entries(STATES)) {
-    frame = await chat();
-    await frame.fill("#composer textarea", said);
-    await frame.press("#composer textarea", "Enter");
-    await frame.locator(end).last().waitFor();
-    await atEachWidth({ wb, chat, shot }, name);
-    if (end === ".approval.pending" || !(await frame.locator(".stop").isVisible())) continue;
+const isIdle = (frame) => frame.locator(".stop").waitFor({ state: "hidden" });
+const open = (name, act, shown) => ({ name, act, shown });
+
+/** A menu of the prompt: what is typed, and what opens. */
+const typed = (name, text, shown) => ({
+  ...open(name, async (frame) => {
+    await frame.locator("#composer textarea").fill("");
+    await frame.locator("#composer textarea").pressSequentially(text);
+  }, shown),
+  leave: async (frame) => {
     await frame.press("#composer textarea", "Escape");
-    await frame.locator(".stop").waitFor({ state: "hidden" });
-  }
+    await frame.fill("#composer textarea", "");
+  },
 });
 
-async function atEachWidth({ wb, chat, shot }, name) {
-  for (const theme of ["Default Light Modern", "Default Dark Modern"]) {
-    await wear(theme, { wb, frame: await chat() });
+/** What opens at a question that is pending, by a row of its menu. */
+const answer = (name, label, shown) => ({
+  ...open(name, async (frame) => {
+    await frame.getByRole("button", { name: "More Answers" }).last().click();
+    if (label !== "") await frame.getByRole("menuitem", { name: label }).click();
+  }, shown),
+  leave: async (frame) => { await frame.locator(shown).last().press("Escape"); },
+});
+
+/** Each with the message that leads to it, or an act of the user, and an element that it has. */
+const STATES = [
+  { name: "the empty state", shown: "#welcome" },
+  { name: "a failure", say: "please fail", shown: ".trouble" },
+  { name: "a lost connection", say: "cut", shown: ".turn .stopped, .trouble" },
+  { name: "a limit", say: "limit", shown: ".trouble, .notice" },
+  { name: "thoughts", say: "think", shown: ".reasoning" },
+  { name: "a request that is sent again", say: "again", shown: ".doing" },
+  { name: "a command", say: "work", shown: ".tool.running" },
+  { name: "an answer", say: "a table", shown: "article.text table" },
+  { name: "subagents", say: "agents", shown: ".subagent" },
+  { name: "a roll back", say: "reverted", shown: ".reverted" },
+  { name: "decided changes", say: "judged", shown: ".turn .box" },
+  { name: "a proposed change", say: "propose", shown: ".file .judge" },
+  { name: "a question", say: "question", shown: ".question.pending" },
+  { name: "a question with several answers", say: "several", shown: ".question.pending .many" },
+  { name: "a page to fetch", say: "page", shown: ".approval.pending" },
+  { name: "an edit to allow", say: "write", shown: ".approval.pending .diff" },
+  { name: "everything", say: "show me all", shown: ".approval.pending .command" },
+  answer("more answers", "", ".answer-menu"),
+  answer("another command", "Run Another Command Instead", "textarea.command"),
+  answer("a reason", "Deny with a Reason", ".deny .reason"),
+  { ...open("the plan and the queue", async (frame) => {
+    await frame.locator("#plan summary").click();
+    await frame.locator("#queue li").first().getByRole("button", { name: "Edit" }).focus();
+  }, "#plan [open]"), leave: (frame) => frame.locator("#plan summary").click() },
+  typed("files to mention", "look at @car", ".menu li"),
+  typed("commands", "/", ".menu li"),
+  { ...open("models", (frame) => frame.locator(".model").click(), ".picker .menu li"), leave: (frame) => frame.locator(".picker input").press("Escape") },
+  { ...open("the use of the context", (frame) => frame.locator(".meter").click(), ".facts"), leave: (frame) => frame.locator(".meter").press("Escape") },
+  { ...open("a plan to accept", async (frame) => {
+    await stop(frame);
+    await frame.locator(".mode-chip select").selectOption("plan");
+    await send(frame, "plan");
+  }, "#accept-plan") },
+  { name: "a session of another editor", say: "taken", shown: "#session [data-action=takeOver]" },
+];
+
+async function send(frame, text) {
+  await frame.fill("#composer textarea", text);
+  await frame.press("#composer textarea", "Enter");
+}
+
+async function stop(frame) {
+  if (!(await frame.locator(".stop").isVisible())) return;
+  await frame.locator(".stop").click();
+  await isIdle(frame);
+}
+
+/** Plays all states in these themes; ends this process. */
+export function playStates(themes) {
+  return withChat(async (rig) => {
+    const { wb, chat } = rig;
+    const faults = [];
+    await wb.openFile("shop/cart.py");
+    for (const { name, say, act, shown, leave } of STATES) {
+      const frame = await chat();
+      if (say) {
+        await stop(frame);
+        await send(frame, say);
+      }
+      await act?.(frame);
+      await frame.locator(shown).last().waitFor();
+      faults.push(...await atEachWidth(rig, name, themes));
+      await leave?.(frame);
+    }
+    assert.deepEqual(faults, []);
+  });
+}
+
+/** Takes the pictures, and returns what is wrong with the state. */
+async function atEachWidth({ wb, chat, shot }, name, themes) {
+  const faults = [];
+  const add = (what, found) => { if (found.length > 0) faults.push(`${name}, ${what}: ${found.join("; ")}`); };
+  for (const theme of themes) {
+    const frame = await chat();
+    await wear(theme, { wb, frame });
     for (const width of WIDTHS) {
       await wb.sideBarWidth(width);
-      const frame = await chat();
       await frame.waitForFunction((most) => document.body.clientWidth <= most, width);
       await frame.locator(".to-end").waitFor({ state: "hidden" }); // the newest item is in sight
-      await shot(`${name} ${theme.split(" ")[1]} ${width}`);
-      assert.deepEqual(await frame.evaluate(cutOff), [], `${name} at ${width} px`);
+      await shot(`${name} ${theme.replace("Default ", "")} ${width}`);
+      add(`cut off at ${width} px`, await frame.evaluate(cutOff));
     }
+    add("not reached by keys", await frame.evaluate(unreachable));
+    add(`by axe in ${theme}`, await seriousFaults(frame));
   }
+  return faults;
 }
 
 /** Buttons and fields that do not lie within the page, or whose words do not lie within them. */
@@ -46,4 +130,10 @@ function cutOff() {
     const mayShorten = getComputedStyle(element).textOverflow === "ellipsis";
     return left < -1 || right > document.documentElement.clientWidth + 1 || (!mayShorten && element.matches("button") && element.scrollWidth > element.clientWidth + 2);
   }).map(names);
+}
+
+/** Controls that keys do not get to: Tab, or the arrow keys within a menu. */
+function unreachable() {
+  const controls = [...document.querySelectorAll("button, select, input, textarea, summary, a, [role=button]")].filter((element) => element.checkVisibility() && !element.disabled);
+  return controls.filter((element) => element.tabIndex < 0 && !element.closest("[role=menu], [role=listbox]")).map((element) => element.outerHTML.slice(0, 160));
 }

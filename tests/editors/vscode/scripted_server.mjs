@@ -1,6 +1,7 @@
 // A server whose sessions are made up: what the chat shows is then known to the last character, and as much as is wanted.
 // It speaks the wire as docs/protocol/ tells it, over stdio. SCRIPT_ITEMS: items of history; SCRIPT_STATE: a file for drafts.
 import fs from "node:fs";
+import { scriptedStates } from "./scripted_states.mjs";
 
 const ITEMS = Number(process.env.SCRIPT_ITEMS ?? 0);
 const STATE = process.env.SCRIPT_STATE;
@@ -119,8 +120,8 @@ function answerOf(part, text) {
   tell("assistant_text_end", { partId: part, text, interrupted: false, reasoning: "" });
 }
 
-function call(callId, name, args, summary, output, more = {}) {
-  tell("tool_call_start", { callId, index: 0, name, arguments: JSON.stringify(args), summary });
+function call(callId, name, args, summary, output, { isStarted = false, ...more } = {}) {
+  if (!isStarted) tell("tool_call_start", { callId, index: 0, name, arguments: JSON.stringify(args), summary });
   if (output !== undefined) tell("tool_call_end", { callId, name, output, summary: "", isError: false, errorKind: "", durationMs: 40, outputChars: output.length, ...PLAIN, ...more });
 }
 
@@ -147,7 +148,9 @@ async function show() {
     call: tokens, total: tokens, contextTokens: 31000, contextWindowTokens: 200000, callCostUsd: 0.02, totalCostUsd: 0.1234,
     context: { system: 4000, tools: 9000, documents: 2000, history: 12000, toolOutput: 4000 }, calibration: 1, durationMs: 900, firstOutputMs: 200,
   });
-  tell("approval_requested", { requestId: `ask${turn}`, callId: `y${turn}`, tool: "shell", summary: "git commit -am fix", reason: "Commands are asked about in this mode.", effect: { type: "CommandEffect", command: "git commit -am 'Fix the discount'", workingDir: folder, envVars: [], background: false }, digest: "d", rules: [{ id: "r1", label: "Allow commands that start with git commit", scope: "session", allows: [], stillAsked: [] }], agentId: "" });
+  const requestId = `ask${turn}`;
+  states.pending(() => { tell("approval_resolved", { requestId, decision: "deny", scope: "once", decidedBy: "", reason: "The turn was stopped.", ruleId: "", clientKey: "", command: "" }); });
+  tell("approval_requested", { requestId, callId: `y${turn}`, tool: "shell", summary: "git commit -am fix", reason: "Commands are asked about in this mode.", effect: { type: "CommandEffect", command: "git commit -am 'Fix the discount'", workingDir: folder, envVars: [], background: false }, digest: "d", rules: [{ id: "r1", label: "Allow commands that start with git commit", scope: "session", allows: [], stillAsked: [] }], agentId: "" });
   tell("state", { state: "AWAITING_INPUT" });
 }
 
@@ -167,8 +170,12 @@ function fail() {
 
 const TABLE = `### What was measured\n\n| File | Tests | Lines | Result |\n| --- | ---: | ---: | --- |\n| \`shop/_connection.py\` | 24/7 | 1200 | passed |\n| \`shop/cart.py\` | 3/4 | 85 | 1 failed |\n\n- [x] Read \`shop/cart.py\`\n- [ ] Fix [the total](shop/cart.py#L3-L9)\n\n\`\`\`diff\n-    return total - discount\n+    return max(total - discount, 0)\n\`\`\`\n${CODE}`;
 
+let folder = "/w";
+const states = scriptedStates({ send, tell, call, answerOf, delta, end, now: NOW, turnId: () => `t${turn}`, folder: () => folder, wait: () => { tell("state", { state: "AWAITING_INPUT" }); } });
+
 async function act(text) {
   begin(text);
+  if (states.start(text)) return;
   const [, what, count] = /\b(stream|hostile|show|work|fail|table)\b ?(\d*)/.exec(text) ?? [];
   if (what === "stream") {
     await stream(Number(count || 10000));
@@ -182,7 +189,6 @@ async function act(text) {
   end();
 }
 
-let folder = "/w";
 const drafts = () => (STATE && fs.existsSync(STATE) ? JSON.parse(fs.readFileSync(STATE, "utf8")) : undefined);
 
 const answers = {
@@ -228,7 +234,10 @@ const answers = {
     return { decision, decidedBy: "c" };
   },
   "agent/interrupt": () => {
-    setTimeout(() => end("interrupted"), 0);
+    setTimeout(() => {
+      states.stop();
+      end("interrupted");
+    }, 0);
     return {};
   },
   "agent/configure": (given) => {

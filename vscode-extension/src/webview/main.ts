@@ -81,7 +81,7 @@ function keepDraft(): void {
 
 function showBars(now: SessionView): void {
   // Compare only the displayed values: a stream changes the usage all the time, and a redraw loses the focus.
-  const encoded = JSON.stringify([now.id, now.title, now.activity, now.readOnly, now.owner, now.isWalkthrough, now.hunks, now.plan]);
+  const encoded = JSON.stringify([now.id, now.title, now.activity, now.readOnly, now.owner, now.isWalkthrough, now.hunks, now.plan, now.canAcceptPlan]);
   if (encoded === shownBars) return;
   shownBars = encoded;
   const focused = document.activeElement instanceof HTMLElement && bars.contains(document.activeElement) ? document.activeElement.dataset["action"] : undefined;

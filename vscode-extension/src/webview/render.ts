@@ -119,8 +119,13 @@ function endOfTurn(item: EndView, context: RenderContext): HTMLElement {
     counts(sums),
     item.outcome === "" ? null : h("span", { class: "dim" }, OUTCOMES[item.outcome] ?? ""),
     h("span", { class: "grow" }),
-    openIds.length > 0 && textButton("Keep", judge("keep"), { class: "link", "aria-label": "Keep all changes of this turn", "data-action": "keep" }),
-    openIds.length > 0 && textButton("Undo", judge("undo"), { class: "link", "aria-label": "Undo all changes of this turn", "data-action": "undo" }),
+    openIds.length > 0 && h(
+      "span",
+      { class: "judge" },
+      textButton("Keep", judge("keep"), { class: "link", "aria-label": "Keep all changes of this turn", "data-action": "keep" }),
+      " ",
+      textButton("Undo", judge("undo"), { class: "link", "aria-label": "Undo all changes of this turn", "data-action": "undo" }),
+    ),
   );
   return h("article", { class: "turn", "aria-label": "Files changed in this turn" }, words, h("div", { class: "box" }, head, h("ul", {}, ...rows)));
 }
