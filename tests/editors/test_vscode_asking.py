@@ -72,6 +72,7 @@ def test_the_agent_is_asked_from_source_control_terminal_and_tests(store: Path, 
         "The output says what is missing.",
         "Three, says the terminal.",
         "It should be two.",
+        "It counts a part twice.",
         "It lists the names.",
     ]
     with AnthropicServer(script, key=vscode.KEY) as server:
@@ -97,7 +98,10 @@ def test_the_agent_is_asked_from_source_control_terminal_and_tests(store: Path, 
     )
     failed = texts(bodies[7])
     assert "Failed test: counts parts" in failed and "stock.py" in failed
-    explained = str(bodies[8]["messages"][-1])
+    message = str(bodies[8]["messages"][-1])
+    assert "Failed test: counts parts" in message and "one part is counted twice" in message
+    assert "Explain what is named above." in message
+    explained = str(bodies[9]["messages"][-1])
     assert "stock.py, lines 8 to 9" in explained and "return [name for name in stock]" in explained
     assert "Explain what is named above." in explained
     log = subprocess.run(["git", "log"], cwd=store, capture_output=True, text=True, check=False)

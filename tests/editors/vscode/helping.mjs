@@ -2,13 +2,14 @@
 // test, and mentions.
 // req: H20, H24
 import assert from "node:assert/strict";
+import { actUntil } from "./driver.mjs";
 import { play } from "./stage.mjs";
 
 const box = (actor) => actor.workbench.eval((vscode) => vscode.extensions.getExtension("vscode.git").exports.getAPI(1).repositories[0]?.inputBox.value);
 
 await play(async (actor) => {
   await actor.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  for (const part of [message, cancelled, failed, lastCommand, selection, mentions, failedTest, symbol]) await part(actor);
+  for (const part of [message, cancelled, failed, lastCommand, selection, mentions, failedTest, failedMessage, symbol]) await part(actor);
 }, { width: 1100, height: 800 });
 
 /** The button of the view fills its input, and nothing is committed. */
@@ -123,11 +124,15 @@ async function failedTest(actor) {
       const run = controller.createTestRun(new vscode.TestRunRequest());
       const said = new vscode.TestMessage("expected 2 parts, got 3");
       said.location = new vscode.Location(uri, test.range);
-      run.failed(test, said);
+      const more = new vscode.TestMessage("one part is counted twice");
+      more.location = said.location;
+      run.failed(test, [said, more]);
       run.end();
+      globalThis.hasRun = true;
     }, true);
   });
-  await workbench.runCommand("Test: Run All Tests");
+  // The command says that there are no tests until the window knows of the new one.
+  await actUntil(() => workbench.runCommand("Test: Run All Tests"), () => workbench.eval(() => globalThis.hasRun === true), "the test to run");
   await workbench.eval((vscode) => vscode.commands.executeCommand("workbench.view.extension.test"));
   const row = page.locator(".test-explorer .monaco-list-row", { hasText: "counts parts" }).first();
   await row.waitFor();
@@ -141,6 +146,24 @@ async function failedTest(actor) {
   await chat.getByText("It should be two.").first().waitFor();
   await actor.isIdle();
   await actor.step("the failed test");
+}
+
+/** The row of the message in the view of test results: its menu, by keys, and all of the message goes along. */
+async function failedMessage(actor) {
+  const { workbench, page } = actor;
+  // VS Code offers the view only after a run has results.
+  const row = page.getByRole("tree", { name: "Test Result Messages" }).last().getByRole("treeitem", { name: "one part is counted twice" });
+  await actUntil(() => workbench.eval((vscode) => vscode.commands.executeCommand("workbench.panel.testResults.view.focus").then(() => true, () => false)), () => row.isVisible(), "the message in the test results");
+  const entry = page.getByRole("menuitem", { name: "Explain This Failure with agent-ls" });
+  await row.click();
+  await page.keyboard.press("Shift+F10");
+  await entry.waitFor();
+  await actor.step("the menu of the message of a failed test");
+  await entry.click();
+  const chat = await actor.chat();
+  await chat.getByText("It counts a part twice.").first().waitFor();
+  await actor.isIdle();
+  await workbench.runCommand("View: Toggle Panel Visibility");
 }
 
 /** The code action at a symbol without a problem: all of the symbol goes along. */
