@@ -3,10 +3,10 @@
 // req: H9
 import assert from "node:assert/strict";
 import { seriousFaults, wear, withChat } from "./chat_rig.mjs";
+import { actUntil } from "./driver.mjs";
 
 const WIDTHS = [300, 400, 600];
 
-const isIdle = (frame) => frame.locator(".stop").waitFor({ state: "hidden" });
 const open = (name, act, shown) => ({ name, act, shown });
 
 /** A menu of the prompt: what is typed, and what opens. */
@@ -74,9 +74,9 @@ async function send(frame, text) {
 }
 
 async function stop(frame) {
-  if (!(await frame.locator(".stop").isVisible())) return;
-  await frame.locator(".stop").click();
-  await isIdle(frame);
+  // A short turn may end between the look and the click.
+  const button = frame.locator(".stop");
+  await actUntil(() => button.click({ timeout: 1_000 }), () => button.isHidden(), "the turn to end");
 }
 
 /** Plays all states in these themes; ends this process. */
