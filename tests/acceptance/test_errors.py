@@ -39,6 +39,12 @@ TROUBLES = {
         "Choose another model, or check its spelling",
         closes=True,
     ),
+    "used-up credit": Trouble(
+        (ErrorReply(400, message="Your credit balance is too low to access the API."),),
+        "the credit at {provider} is used up",
+        "Check plan, billing and spend limits there.",
+        closes=True,
+    ),
     "rate limit with a long wait": Trouble(
         (ErrorReply(429, headers={"retry-after": "3600"}),),
         "{provider} limits the rate of requests (HTTP 429)",
