@@ -73,7 +73,7 @@ test: test-python test-vscode ## every test that needs no root
 
 test-python: panel-page .venv-test/.ready .tools/neovim/.ready ## those of the server and the Neovim plugin
 	@$(T)/python -m compileall -q agent_ls
-	@$(T)/python -m pytest -q -n 3 --dist worksteal --ignore=tests/editors $(PYTEST_ARGS)
+	@$(T)/python -m pytest -q -n 4 --dist worksteal --ignore=tests/editors $(PYTEST_ARGS)
 
 test-vscode: $(VSCODE)/node_modules/.ready ## lint, types and unit tests of the VS Code extension
 	@.ci/npm $(VSCODE) run --silent lint
