@@ -94,7 +94,7 @@ def read_change(config_id: object, value: object, session: SessionSummary, choic
         RpcError: unknown option, or a value that was not offered.
     """
     if not isinstance(config_id, str) or not isinstance(value, str):
-        raise invalid("A setting of the session is changed by its name and a value, both as text")
+        raise invalid("To change a setting of the session, send its name and its value, both as text")
     match config_id:
         case "mode":
             return OptionChange(mode=_offered(value, MODES, "mode"))

@@ -163,7 +163,10 @@ def read_error(path: str, reason: str) -> AppError:
 
 def copy_error(source: str, reason: str) -> AppError:
     """Return the error for a folder that cannot be copied."""
-    return AppError(f"{source} cannot be copied: {reason}", "check its files, or use 'repo'")
+    return AppError(
+        f"{source} cannot be copied: {reason}",
+        "check its files, or give the task 'repo' in place of 'folder'",
+    )
 
 
 def _first_reason(error: OSError | shutil.Error) -> str:

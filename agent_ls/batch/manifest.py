@@ -75,7 +75,10 @@ def parse_shard(text: str) -> Shard:
     """
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
-        raise BadChoiceError(f"--shard {text}: not a valid shard", "write it as 2/8, from 1/8 to 8/8")
+        raise BadChoiceError(
+            f"--shard {text}: not a valid shard",
+            "write NUMBER/COUNT, for example 2/8 for the second of 8 shards",
+        )
     return Shard(int(found[1]), int(found[2]))
 
 

@@ -67,7 +67,8 @@ _JSON = ("protocol", "config", "export")
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="agent-ls", description="A coding agent that lives in the editor's own protocol."
+        prog="agent-ls",
+        description="A coding agent inside a language server (LSP), for your editor and for the command line.",
     )
     parser.add_argument("--version", action="version", version=f"agent-ls {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

@@ -1,4 +1,4 @@
-"""Pure: the rules of search: which files a glob or an ignore file matches, and which lines match a pattern.
+"""Pure: decide which files match a glob or an ignore file, and which lines match a pattern.
 
 The environment in memory.py searches only with these functions. The local environment uses ripgrep and a part
 of the functions, or all functions if ripgrep is not installed. The functions give the same results as
@@ -395,7 +395,7 @@ class ResultLines:
         kept = self.lines
         if self.is_full:
             last = next((i for i in reversed(range(len(kept))) if kept[i].is_match), -1)
-            # Lines after the last match may be context of the match that was not added.
+            # Lines after the last match may be context of the next match, which was left out.
             kept = kept[: last + 1] + [line for line in kept[last + 1 :] if self._belongs(line, kept[last])]
         return GrepResult(tuple(kept), truncated=self.is_full)
 

@@ -98,7 +98,7 @@ def _portal() -> BlockingPortal:
 
 @cache
 def _started() -> BlockingPortal:
-    """Start the event loop in a thread. Return the portal that runs coroutines on this loop.
+    """Start an event loop in a thread, if none runs yet. Return the portal that runs coroutines on it.
 
     All sessions use the same loop, because a provider connection belongs to the loop that opened it.
     """

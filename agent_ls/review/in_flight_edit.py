@@ -207,7 +207,7 @@ def advance_edit(edit: InFlightEdit, happening: EditEvent) -> tuple[InFlightEdit
 def _handle_text(edit: InFlightEdit, seen: Observed) -> tuple[InFlightEdit, Outcome]:
     said = detect_edit(edit.old, edit.expected, seen.text)
     if isinstance(said, Present) and said.ours != seen.text and edit.answer and not edit.answer.applied:
-        # The response "not applied" is reliable, so text that looks like our edit may have another origin.
+        # A response "not applied" is true, so text that looks like our edit may have been written by somebody else.
         said = Undetermined()
     edit = replace(edit, repeats_versions=edit.repeats_versions or _has_old_version(edit, seen))
     if isinstance(said, Absent) and edit.is_in_doubt and seen.text != edit.old:

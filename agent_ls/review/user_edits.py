@@ -200,9 +200,7 @@ class _Typing:
 
 
 def extend_hunk(hunk: LedgerHunk, group: Sequence[Segment], current: Lines) -> Segment:
-    """Extend `hunk` over all segments of the group. Its base lines and its agent lines become those of all
-    segments.
-    """
+    """Extend `hunk` over all segments of the group. It gets the base lines and the agent lines of all segments."""
     base = tuple(line for piece in group for line in piece.base)
     agent = tuple(
         line for piece in group for line in (piece.hunk.agent_lines if piece.hunk else piece.current)

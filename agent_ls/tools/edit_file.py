@@ -42,7 +42,7 @@ class EditFileArguments(Arguments):
     expected_replacements: int = Field(
         default=0,
         ge=0,
-        description="How often the text occurs: all are replaced if that is so. Left out, it must occur once.",
+        description="How often the text occurs; all occurrences are replaced. If left out, it must occur exactly once.",
     )
     instruction: str = Field(default="", description="What the change is for, in a sentence.")
 

@@ -36,7 +36,9 @@ class ProcessesArguments(Arguments):
         max_length=MAX_INPUT_CHARS,
         description="For write: the input, exactly as it is; most programs wait for the newline at its end.",
     )
-    close_input: bool = Field(default=False, description="For write: it gets no more input after this.")
+    close_input: bool = Field(
+        default=False, description="For write: close the input of the process after this text."
+    )
 
     @model_validator(mode="after")
     def _names_a_process(self) -> ProcessesArguments:

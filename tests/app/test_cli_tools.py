@@ -73,7 +73,7 @@ def test_the_specified_definition_creates_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "line", "words"),
     [
-        ("tools: [", 1, "this is no YAML"),
+        ("tools: [", 1, "not valid YAML"),
         ("- name: x\n", 1, "one list named `tools:`"),
         ("tools:\n  - &a {name: x}\n  - *a\n", 2, "anchors"),
         ("tools:\n  - name: a\n    name: b\n", 3, "name is defined twice here"),

@@ -332,7 +332,7 @@ def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -
 
 
 def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places) -> str:
-    """Return an ignored path in the folders whose content the command displays or copies; "" for none."""
+    """Return a path excluded by ignore files in a folder that the command displays or copies; "" if there is none."""
     if not isinstance(places.is_ignored, IgnoreFile) or not found.commands:
         return ""
     from agent_ls.policy.shell.recursive import reads_folders  # loaded only with the first command

@@ -210,7 +210,7 @@ class LiveSession:
             return await self.worktree.bring("requested" if may_ask else "requested_without_questions")
         except (EnvError, OSError) as error:
             raise AppError(
-                f"the changes of the worktree were not brought: {error}",
+                f"the changes of the worktree did not reach your folder: {error}",
                 "look at that file, then bring them again",
             ) from error
 

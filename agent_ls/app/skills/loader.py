@@ -157,7 +157,9 @@ def _problems_of_skill(skill: UserCommand, page: MarkdownPage) -> Iterator[str]:
         UnreadableFileError: the skill cannot be used at all.
     """
     if not page.rows:
-        raise UnreadableFileError("it does not begin with rows between two lines `---`")
+        raise UnreadableFileError(
+            "it does not begin with lines such as `name: value` between two lines `---`"
+        )
     if not skill.description:
         raise UnreadableFileError("it has no description, so that nobody can tell when to use it")
     if skill.name != os.path.basename(os.path.dirname(skill.path)):

@@ -60,9 +60,9 @@ def read_yaml(text: str) -> Lined:
         value = _value(node, (), lines) if node else None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise YamlError(f"this is no YAML: {error.problem or error}", mark.line + 1 if mark else 1) from None
+        raise YamlError(f"not valid YAML: {error.problem or error}", mark.line + 1 if mark else 1) from None
     except yaml.YAMLError as error:
-        raise YamlError(f"this is no YAML: {error}", 1) from None
+        raise YamlError(f"not valid YAML: {error}", 1) from None
     except RecursionError:
         raise YamlError("it is nested too deep", 1) from None
     return Lined(value, lines)

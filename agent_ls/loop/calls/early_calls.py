@@ -45,8 +45,8 @@ class EarlyCalls:
         """Read the response while the early calls run; return when both have ended.
 
         Raises the errors of `reading` unchanged. A stop that arrives after the response was read takes effect
-        only at the caller's next await. At that point the calls are in the history, and the round gives each
-        call a result.
+        only at the caller's next await. By then the calls are in the history, so the round adds a
+        result for each of them.
         """
         read: list[T] = []
         failure: Exception | None = None

@@ -124,7 +124,7 @@ class StockFace:
         """Connect an opened chat, and send it if the user saved it while the server started: editors do not report
         that save.
 
-        A chat that is opened again is not sent here, because the editor has reported all of its saves.
+        A chat that is opened again is not sent, because the editor reported each save of it, and a save sends the chat.
         """
         await room.opened()
         if not is_first:

@@ -103,7 +103,7 @@ async def review(context: Context, params: wire.Review) -> wire.ReviewResult:
     if (count := sum(selector is not None for selector in selectors)) != 1:
         raise AmbiguousSelectionError(count)
     if (params.lines is not None or params.replacement is not None) and len(params.hunk_ids or ()) != 1:
-        raise InvalidParamsError(params.method, "lines and replacement are for exactly one of hunkIds")
+        raise InvalidParamsError(params.method, "with lines or replacement, give exactly one id in hunkIds")
     if params.replacement is not None and params.verdict != "keep":
         raise InvalidParamsError(params.method, "a replacement can only be given with keep")
     changed, refused = await context.manager.review.review(

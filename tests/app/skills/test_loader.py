@@ -85,7 +85,7 @@ def test_unterminated_front_matter_and_invalid_booleans_are_reported(home: Path)
     secret = skill(home / ".agents/skills", "secret", disable_model_invocation='"true"')
     assert load(home).problems == [
         f"{secret}: its row `disable-model-invocation` is not used: write true or false.",
-        f"{unclosed}: it does not begin with rows between two lines `---`.",
+        f"{unclosed}: it does not begin with lines such as `name: value` between two lines `---`.",
     ]
 
 

@@ -33,14 +33,14 @@ function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared
   const isProposal = hunk.state === "proposed";
   const verdicts = isOthers ? [] : [
     lens(sign("check", keep), "agentLs.keepHunk", isProposal ? "Make this change" : "Keep this change of the agent"),
-    lens(sign("discard", undo), "agentLs.undoHunk", isProposal ? "Leave it as it is" : "Put back what stood here before"),
+    lens(sign("discard", undo), "agentLs.undoHunk", isProposal ? "Leave it as it is" : "Restore the text that was here before"),
     lens(sign("comment", "Comment"), "agentLs.commentHunk", "Tell the agent what to do differently"),
     ...(isProposal ? [lens(sign("edit", "Edit"), "agentLs.editProposal", "Accept it with a text of your own")] : []),
   ];
   return [
     ...verdicts,
     ...(isProposal && !isCompared ? [lens(sign("diff", "Compare"), "agentLs.compareHunk", "Show the file as it would be")] : []),
-    lens(label, isProposal ? "agentLs.compareHunk" : "agentLs.showHunk", "Show what stood here before"),
+    lens(label, isProposal ? "agentLs.compareHunk" : "agentLs.showHunk", "Show the text that was here before"),
     ...(isAlone || isCompared ? [] : [lens("$(arrow-up)", "agentLs.previousHunk", "Previous change"), lens("$(arrow-down)", "agentLs.nextHunk", "Next change")]),
   ];
 }

@@ -61,7 +61,7 @@ function hover(hunk: Hunk, languageId: string, isOthers: boolean): vscode.Markdo
   text.isTrusted = { enabledCommands: COMMANDS };
   const isProposal = hunk.state === "proposed";
   const other = isProposal ? hunk.newLines : hunk.oldLines;
-  const none = isProposal ? "These lines would go." : "Nothing stood here before.";
+  const none = isProposal ? "These lines would go." : "There was no text here before.";
   text.appendMarkdown(`**${WORDS[hunk.state] ?? "The agent's change"}.** ${other.length === 0 ? none : isProposal ? "It would be:" : "Before:"}`);
   if (other.length > 0) text.appendCodeblock(other.join("\n"), languageId);
   const { keep, undo } = verdictWords(hunk);

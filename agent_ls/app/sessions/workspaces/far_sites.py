@@ -119,7 +119,8 @@ class FarSites:
             )
 
     async def prepare(self, folder: str) -> str:
-        """Connect to the place of a folder. Returns the folder's full name; a folder of this machine is not changed.
+        """Connect to the place of a folder. Returns the folder's full name; the name of a folder of this
+        machine is returned unchanged.
 
         Raises:
             BadChoiceError: the name is invalid, or the folder does not exist. PlaceError: the place cannot be used.

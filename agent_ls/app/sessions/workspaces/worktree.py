@@ -138,7 +138,7 @@ class SessionWorktree:
             await self.bring("unasked")
         except (AppError, EnvError, OSError, OwnershipLostError) as error:
             log.warning("changes of a worktree were not brought: %s", error)
-            self._link.emit(Warning(f"The changes of the worktree were not brought: {error}", CODE))
+            self._link.emit(Warning(f"The changes of the worktree did not reach your folder: {error}", CODE))
 
     async def bring(self, how: How) -> list[WorktreeFile]:
         """Bring the changes of the worktree to the user's folder. Returns each changed file.
