@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import time
+import zlib
 from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
@@ -67,10 +68,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _deselect(config, items, {item for item in items if _is_only_whole(item)})
     part, _, parts = os.environ.get("AGENT_LS_SWEEPS_SHARE", "").partition("/")
     if parts:
-        sweeps = [item for item in items if item.get_closest_marker("sweep")]
-        _deselect(
-            config, items, {item for index, item in enumerate(sweeps) if index % int(parts) != int(part)}
-        )
+        _deselect(config, items, {item for item in items if not _is_in_share(item, int(part), int(parts))})
+
+
+def _is_in_share(item: pytest.Item, part: int, parts: int) -> bool:
+    """Return whether the test is no sweep, or belongs to the share. It depends on the name only, so that a second run
+    of the failed tests has the same share.
+    """
+    return not item.get_closest_marker("sweep") or zlib.crc32(item.nodeid.encode()) % parts == part
 
 
 def _is_only_whole(item: pytest.Item) -> bool:

@@ -70,7 +70,11 @@ def test_replacement_in_any_text_changes_exactly_the_old_string_or_nothing(
     if not old:
         assert text in ("", BOM) and after == text + new
         return
-    assert text.count(old) == 1
+    mark = BOM if text.startswith(BOM) else ""
+    if text.count(old) != 1:  # the mark at the beginning of a file is not part of its text
+        assert text.removeprefix(mark).count(old) == 1
+        start = text.index(old, len(mark))
+        end = start + len(old)
     head, tail = text[:start], text[end:]
     assert after.startswith(head)
     # Deleting whole lines also deletes the line ending that would leave a blank line.
