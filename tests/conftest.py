@@ -72,8 +72,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_in_share(item: pytest.Item, part: int, parts: int) -> bool:
-    """Return whether the test is no sweep, or belongs to the share. It depends on the name only, so that a second run
-    of the failed tests has the same share.
+    """Return whether to run the test: it is not a sweep, or its name belongs to the share.
+
+    Only the name decides, so that the second run of the failed tests has the same share.
     """
     return not item.get_closest_marker("sweep") or zlib.crc32(item.nodeid.encode()) % parts == part
 

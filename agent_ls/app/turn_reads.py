@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from concurrent.futures import Future
+from typing import Any, Generic, TypeVar
 
 import anyio.to_thread
 
@@ -19,21 +19,14 @@ MAX_AGE_NS = 1_000_000_000
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome(Generic[T]):
-    """The value of a read, or the exception that it raised. `began_ns` is the time at which the reads began."""
-
-    began_ns: int
-    value: T | None = None
-    error: Exception | None = None
-
-
 class TurnRead(Generic[T]):
     """One read. `prepare` is called on the event loop's thread, and returns the function that blocks."""
 
     def __init__(self, prepare: Callable[[], Callable[[], T]], now_ns: Callable[[], int]) -> None:
         self.prepare = prepare
-        self.outcome: _Outcome[T] | None = None
+        self.outcome: Future[T] | None = None
+        self.began_ns = 0
+        """Time at which the reads began whose result is `outcome`."""
         self._now_ns = now_ns
 
     async def get(self) -> T:
@@ -42,33 +35,31 @@ class TurnRead(Generic[T]):
         Raises the exceptions of the read.
         """
         outcome, self.outcome = self.outcome, None
-        if outcome is None or self._now_ns() - outcome.began_ns > MAX_AGE_NS:
+        if outcome is None or self._now_ns() - self.began_ns > MAX_AGE_NS:
             return await anyio.to_thread.run_sync(self.prepare(), abandon_on_cancel=True)
-        if outcome.error:
-            raise outcome.error
-        return outcome.value  # type: ignore[return-value]  # None only if T includes None
+        return outcome.result()
 
 
 class TurnReads:
     """The reads of one session. `now_ns` is a monotonic clock."""
 
     def __init__(self, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
-        self._reads: list[TurnRead[object]] = []
+        self._reads: list[TurnRead[Any]] = []
         self._now_ns = now_ns
 
     def add(self, prepare: Callable[[], Callable[[], T]]) -> TurnRead[T]:
         """Add a read to those of the following turns."""
         read = TurnRead(prepare, self._now_ns)
-        self._reads.append(read)  # type: ignore[arg-type]  # the type of a value matters to its reader only
+        self._reads.append(read)
         return read
 
     async def begin(self) -> None:
         """Run all reads in one thread. A read that fails does not affect the others."""
         began_ns, reads = self._now_ns(), tuple(self._reads)
         blocking = [read.prepare() for read in reads]
-        outcomes = await anyio.to_thread.run_sync(_run_each, blocking, began_ns, abandon_on_cancel=True)
+        outcomes = await anyio.to_thread.run_sync(_run_each, blocking, abandon_on_cancel=True)
         for read, outcome in zip(reads, outcomes, strict=True):
-            read.outcome = outcome
+            read.outcome, read.began_ns = outcome, began_ns
 
     def discard(self) -> None:
         """Discard the results, because a program may have changed the files since they were read."""
@@ -76,11 +67,13 @@ class TurnReads:
             read.outcome = None
 
 
-def _run_each(reads: Sequence[Callable[[], object]], began_ns: int) -> Sequence[_Outcome[object]]:
-    outcomes: list[_Outcome[object]] = []
+def _run_each(reads: Sequence[Callable[[], Any]]) -> Sequence[Future[Any]]:
+    outcomes: list[Future[Any]] = []
     for read in reads:
+        outcome: Future[Any] = Future()
         try:
-            outcomes.append(_Outcome(began_ns, read()))
+            outcome.set_result(read())
         except Exception as error:  # raised again in `get`
-            outcomes.append(_Outcome(began_ns, error=error))
+            outcome.set_exception(error)
+        outcomes.append(outcome)
     return outcomes

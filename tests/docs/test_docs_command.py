@@ -33,7 +33,7 @@ def test_no_message_names_the_file_of_a_page() -> None:
     """A user who installed the package has no such file. Docstrings may name one: developers read them."""
     for path in (ROOT / "agent_ls").rglob("*.py"):
         text = path.read_text("utf-8")
-        if not PAGE.search(text):
+        if "docs" not in text:
             continue
         tree = ast.parse(text)
         documented = {

@@ -13,7 +13,7 @@ IS_WANTED = ENVIRONMENT.get("AGENT_LS_SMOKE") == "1"
 
 
 def use_service(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Restore the provider's key and the proxies in the environment; skip the test if there is no key.
+    """Set the provider's key and the proxies as the user had set them. Skip the test if there is no key.
 
     Only tests that are marked `smoke` may use the network.
     """

@@ -21,8 +21,7 @@ class PromptServers(Protocol):
     """SEAM: the MCP servers of one session, created when they are first needed."""
 
     def are_configured(self) -> bool:
-        """Return whether servers might be configured; False: certainly none. Blocks: checks whether
-        some files exist."""
+        """Return False if certainly no server is configured. Blocks: checks whether some files exist."""
         ...
 
     async def get(self) -> SessionServers: ...

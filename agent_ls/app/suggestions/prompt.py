@@ -91,7 +91,7 @@ def _without_text_after(text: str, after: str) -> str:
     text = text.rstrip()
     for repeated in _beginnings(after):
         kept = text.removesuffix(repeated)
-        # A closing bracket is no repetition if it closes a bracket that the suggestion has opened.
+        # Keep a closing bracket whose opening bracket is in the suggestion: it is not a repetition.
         if kept != text and (_WORD.search(repeated) or _open_brackets(kept) <= 0):
             return kept
     return text

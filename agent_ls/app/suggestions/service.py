@@ -34,7 +34,7 @@ ANSWER_S = 30.0
 
 
 class NoSuggestionError(AppError):
-    """There is no suggestion, for a reason that the user can change.
+    """No suggestion can be made. The message says why, the hint what the user can do.
 
     Errors with equal `cause` have the same reason.
     """

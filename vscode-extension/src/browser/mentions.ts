@@ -1,4 +1,4 @@
-// Completions for `@` in the browser. They come from the server only: there is no editor window to add its own.
+// Completions for `@` in the browser. Only the server provides them, because there is no editor window.
 import { mentionIcon, mentionsOf } from "../chat/mention_offers";
 import type { Sessions } from "../sessions/session";
 import type { Attachment, Offer } from "../webview/messages";

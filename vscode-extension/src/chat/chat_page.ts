@@ -99,7 +99,7 @@ export class ChatPage {
     }, FRAME_MS);
   }
 
-  /** Drops an action for a session that is no longer displayed. The text of a message returns to the prompt. */
+  /** Drops an action that was meant for the session displayed before. A message is put back into the prompt. */
   private rejectLate(message: Posted): void {
     if (message.type !== "submit") return;
     this.seams.post({ type: "unsent", text: message.text, attachments: message.attachments });

@@ -48,8 +48,8 @@ export class TerminalTexts implements vscode.Disposable {
   private async copy(command: string): Promise<string> {
     const { clipboard } = vscode.env;
     const before = await clipboard.readText();
-    // Clear the user's text first, so that it is not returned if the command copies nothing. If there is no text, the
-    // clipboard may hold an image, which is not cleared.
+    // If the command copies nothing, the clipboard must not return what the user copied before: clear its text. Without
+    // text it may hold an image, which must stay.
     if (before !== "") await clipboard.writeText("");
     try {
       await vscode.commands.executeCommand(command);

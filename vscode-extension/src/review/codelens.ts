@@ -18,7 +18,7 @@ interface LensContext {
   readonly isCompared: boolean;
   /** Whether another editor owns the session. */
   readonly isOthers: boolean;
-  /** Whether there is no other hunk to go to. */
+  /** Whether this is the only hunk, so that next and previous have no target. */
   readonly isAlone: boolean;
 }
 

@@ -53,7 +53,7 @@ function fileItem(s: Snapshot, raw: Stored<"file">, entry: Entry, move: StoredMo
     s.moves.set(uri, { path: move.gone.path, uri: move.gone.uri });
   }
   for (const hunk of hunks) {
-    // `s.hunks` has the current open hunks. A stored hunk that is open but not among them is no longer open.
+    // `s.hunks` contains all hunks that are open now. If the history has another open hunk, it was decided since then.
     const known = s.hunks.get(hunk.id) ?? hunkOf(hunk);
     s.hunks.set(hunk.id, isOpen(hunk.state) && !s.hunks.has(hunk.id) ? { ...known, state: "gone" } : known);
     s.hunkItem.set(hunk.id, item);
