@@ -103,10 +103,6 @@ def _leave_out_plugins() -> None:
     loader = ModuleType("pydantic.plugin._loader", "No plugins.")
     vars(loader)["get_plugins"] = tuple
     sys.modules.setdefault(loader.__name__, loader)
-    # httpx imports its command line, with click, pygments and rich if they are installed.
-    command_line = ModuleType("httpx._main", "No command line.")
-    vars(command_line)["main"] = lambda: None
-    sys.modules.setdefault(command_line.__name__, command_line)
 
 
 def _put_off_types() -> None:

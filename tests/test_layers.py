@@ -247,12 +247,13 @@ BANNED_IN_NO_IO = {"asyncio", "httpx", "pygls", "lsprotocol", "subprocess", "soc
                    "pathlib", "io", "shutil", "tempfile", "threading"}  # fmt: skip
 # Third-party libraries that only some modules may import.
 ONLY_IN = {
-    "httpx": ("llm.transport", "app.web"),
+    "httpx": ("llm.http.proxied", "app.web"),
+    "h11": ("llm.http.connection", "llm.http.direct"),
     "pygls": ("server",),
     "lsprotocol": ("server", "lean_imports"),
     "websockets": ("server.transport.websocket", "panel.serve"),
     "jsonschema": ("llm.schema_check",),
-    "asyncio": ("server.server", "server.transport.io", "system"),
+    "asyncio": ("server.server", "server.transport.io", "system", "llm.http"),
     "mcp": ("mcp",),
     "mcp_types": ("mcp",),
     "httpx2": ("mcp",),

@@ -187,13 +187,6 @@ def test_a_lean_server_start_finishes_few_classes_and_reads_no_metadata() -> Non
     assert sorted(modules) == sorted(["agent_ls.server.channel.switch", *messages])
 
 
-def test_the_http_client_is_imported_without_its_command_line() -> None:
-    program = (
-        "import sys, httpx; print([name for name in ('click', 'pygments', 'rich') if name in sys.modules])"
-    )
-    assert printed(LEAN + program) == "[]\n"
-
-
 SETTINGS = """
 from agent_ls.app.settings import model
 from agent_ls.mcp import entry

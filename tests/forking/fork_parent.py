@@ -51,8 +51,6 @@ _OTHER_MODULES = (
     "encodings.ascii",
     "encodings.utf_8_sig",
     "h11",
-    "httpcore",
-    "httpx",
     "pathspec",
     "resource",
 )

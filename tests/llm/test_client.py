@@ -129,7 +129,7 @@ async def test_first_provider_with_a_key_is_the_default() -> None:
 def test_making_a_client_loads_no_http_library() -> None:
     code = (
         "import sys; from agent_ls.llm.client import Client; Client.from_env({'OPENAI_API_KEY': 'k'});"
-        "sys.exit('httpx' in sys.modules)"
+        "sys.exit('httpx' in sys.modules or 'h11' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -15,12 +15,24 @@ import pytest
 
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
+from agent_ls.llm.http.proxied import ROWS, to_llm_error
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.llm.stream import StreamFinish
-from agent_ls.llm.transport import ROWS, Transport, to_llm_error
+from agent_ls.llm.transport import Transport
 from tests.support.codec_runs import ANTHROPIC, ask
 
 SECRET = "sk-secret-key"
+
+
+@pytest.fixture(params=["direct", "httpx"])
+def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send requests by our own connections, or by httpx, which is used if the environment names a proxy."""
+    if request.param == "httpx":
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+by_both_clients = pytest.mark.usefixtures("client")
 
 
 def library_errors() -> list[type[Exception]]:
@@ -31,9 +43,9 @@ def library_errors() -> list[type[Exception]]:
 @pytest.mark.req("U8")
 @pytest.mark.parametrize("kind", library_errors(), ids=lambda kind: kind.__name__)
 def test_every_exception_of_the_http_library_is_mapped(kind: type[Exception]) -> None:
-    assert kind in ROWS, f"add a row for httpx.{kind.__name__} in llm/transport.py"
+    assert kind in ROWS, f"add a row for httpx.{kind.__name__} in llm/http/proxied.py"
     error = kind.__new__(kind)
-    error.args = (f"Illegal header value b'Bearer {SECRET}'",) if not ROWS[kind].is_telling else ("why",)
+    error.args = (f"Illegal header value b'Bearer {SECRET}'",) if not ROWS[kind].has_reason else ("why",)
     ours = to_llm_error(error, "example.org")
     assert isinstance(ours, NetworkError | RequestTimeoutError | ConfigurationError)
     assert SECRET not in str(ours)
@@ -102,6 +114,7 @@ async def failed(endpoint: Endpoint) -> LlmError:
     return raised.value
 
 
+@by_both_clients
 async def test_answer_has_status_headers_in_lower_case_and_body() -> None:
     with raw_server(answer("429 Slow", "Retry-After: 7", body=b"{}")) as url:
         transport = Transport(Endpoint(url, SECRET))
@@ -112,11 +125,13 @@ async def test_answer_has_status_headers_in_lower_case_and_body() -> None:
         await transport.close()
 
 
+@by_both_clients
 async def test_redirect_is_not_followed() -> None:
     with raw_server(answer("302 Found", "Location: http://127.0.0.1:1/")) as url:
         assert await post(Endpoint(url, SECRET)) == (302, b"")
 
 
+@by_both_clients
 async def test_nobody_listening_is_a_network_error_with_the_host() -> None:
     port = closed_port()
     error = await failed(Endpoint(f"http://user:{SECRET}@127.0.0.1:{port}", SECRET))
@@ -126,39 +141,46 @@ async def test_nobody_listening_is_a_network_error_with_the_host() -> None:
     assert "proxy" in error.hint
 
 
+@by_both_clients
 async def test_connection_closed_without_an_answer_is_a_network_error() -> None:
     with raw_server(b"") as url:
         assert type(await failed(Endpoint(url, SECRET))) is NetworkError
 
 
+@by_both_clients
 async def test_answer_that_is_not_http_is_a_network_error() -> None:
     with raw_server(b"SSH-2.0-OpenSSH_9.6\r\n") as url:
         assert type(await failed(Endpoint(url, SECRET))) is NetworkError
 
 
+@by_both_clients
 async def test_body_shorter_than_announced_is_a_network_error() -> None:
     with raw_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc") as url:
         assert type(await failed(Endpoint(url, SECRET))) is NetworkError
 
 
+@by_both_clients
 async def test_a_body_that_does_not_match_its_encoding_is_a_network_error() -> None:
     with raw_server(answer("200 OK", "content-encoding: gzip", body=b"not gzip")) as url:
         assert type(await failed(Endpoint(url, SECRET))) is NetworkError
 
 
 @pytest.mark.req("U8")
+@by_both_clients
 async def test_silence_is_a_timeout() -> None:
     with raw_server(b"", hold=True) as url:
-        error = await failed(Endpoint(url, SECRET, silence_timeout_s=0.05))
+        error = await failed(Endpoint(url, SECRET, silence_timeout_s=0.5))
         assert type(error) is RequestTimeoutError
         assert "silent" in str(error)
 
 
+@by_both_clients
 async def test_silence_in_mid_answer_is_a_timeout() -> None:
     with raw_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc", hold=True) as url:
-        assert type(await failed(Endpoint(url, SECRET, silence_timeout_s=0.05))) is RequestTimeoutError
+        assert type(await failed(Endpoint(url, SECRET, silence_timeout_s=0.5))) is RequestTimeoutError
 
 
+@by_both_clients
 @pytest.mark.parametrize(
     "base_url", ["api.example.org", "ftp://127.0.0.1", "http://127.0.0.1:port", "", "http://\x00", "/v1"]
 )
@@ -166,6 +188,7 @@ async def test_an_invalid_base_url_is_a_configuration_error(base_url: str) -> No
     assert type(await failed(Endpoint(base_url, SECRET))) is ConfigurationError
 
 
+@by_both_clients
 @pytest.mark.parametrize("secret", ["sk-seсret-with-a-cyrillic-letter", "sk-secret\nkey"])
 async def test_key_that_cannot_be_in_a_header_is_a_configuration_error(secret: str) -> None:
     with raw_server() as url:
@@ -242,6 +265,7 @@ async def test_an_untrusted_certificate_is_reported(words: str, told: str, hint:
     assert hint in ours.hint
 
 
+@by_both_clients
 async def test_a_connection_kept_open_after_the_last_event_does_not_delay_the_end() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
     with raw_server(head + b'data: {"type": "message_stop"}\n\n', hold=True) as url:

@@ -1,0 +1,53 @@
+"""Which base URLs are connected to directly, without httpx."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+
+# Other URLs are left to httpx: with a user name, a host that is not ASCII, a query, or not valid at all.
+_SIMPLE = re.compile(
+    r"(?P<scheme>https?)://(?:(?P<host>[a-z0-9._-]+)|\[(?P<ipv6>[0-9a-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?"
+    r"(?P<path>(?:/[a-z0-9._~!$&'()*+,;=:@%/-]*)?)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to connect to, and the path of the base URL, without a slash at its end."""
+
+    host: str
+    port: int
+    is_tls: bool
+    path: str
+    authority: str
+    """Host and port for messages and for the header `host`; the port of the scheme is left out."""
+
+
+def parse_address(base_url: str) -> Address | None:
+    """Return the address of a simple base URL, or None for httpx to use or to refuse."""
+    parts = _SIMPLE.fullmatch(base_url)
+    if not parts:
+        return None
+    is_tls = parts["scheme"].lower() == "https"
+    default = 443 if is_tls else 80
+    port = int(parts["port"] or default)
+    if port > 65535:
+        return None
+    host = parts["host"] or parts["ipv6"]
+    shown = f"[{host}]" if parts["ipv6"] else host
+    return Address(
+        host, port, is_tls, parts["path"].rstrip("/"), shown if port == default else f"{shown}:{port}"
+    )
+
+
+def has_proxies() -> bool:
+    """Return whether the environment, or the settings of macOS or Windows, name a proxy."""
+    if sys.platform in ("darwin", "win32"):
+        from urllib.request import getproxies  # imports much, and is not needed on Linux
+
+        return bool(getproxies())
+    return any(value and name.lower().endswith("_proxy") for name, value in os.environ.items())

@@ -1,0 +1,83 @@
+"""The errors of HTTP calls, as users read them. No error text contains a header or a body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
+from agent_ls.llm.providers.error_mapping import PROXY_LOGIN
+from agent_ls.text import strip_escapes, to_display_line
+
+_Kind: TypeAlias = type[NetworkError] | type[RequestTimeoutError] | type[ConfigurationError]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One way in which an HTTP call fails; `lead` contains the place `{host}`.
+
+    `has_reason`: the message may add the text of the exception, because that never contains a header.
+    """
+
+    kind: _Kind
+    lead: str
+    hint: str
+    has_reason: bool = False
+
+
+CHECK_NETWORK = "Check the network, the proxy settings and the base URL."
+SEND_AGAIN = "Send again."
+WAIT_LONGER = "Try again, or increase the setting silenceTimeoutMs."
+CHECK_PROVIDER = "Check the provider's settings: base URL, headers and key."
+
+# no connection was made
+NOT_CONNECTED = Failure(NetworkError, "no connection to {host}", CHECK_NETWORK, has_reason=True)
+NOT_CONNECTED_IN_TIME = Failure(RequestTimeoutError, "no connection to {host} in time", CHECK_NETWORK)
+PROXY_REFUSED = Failure(
+    NetworkError, "the proxy refused the connection to {host}", CHECK_NETWORK, has_reason=True
+)
+# the connection was lost
+LOST = Failure(NetworkError, "the connection to {host} was lost", SEND_AGAIN, has_reason=True)
+BROKEN_OFF = Failure(NetworkError, "{host} broke off its answer", SEND_AGAIN)
+DAMAGED = Failure(NetworkError, "the answer of {host} is damaged", SEND_AGAIN)
+SILENT = Failure(RequestTimeoutError, "{host} was silent for too long", WAIT_LONGER)
+NOT_TAKEN_IN_TIME = Failure(RequestTimeoutError, "{host} did not take the request in time", WAIT_LONGER)
+# the request could not be made
+NO_SCHEME = Failure(ConfigurationError, "the base URL has no http:// or https://", CHECK_PROVIDER)
+INVALID_URL = Failure(ConfigurationError, "the base URL is not a valid URL", CHECK_PROVIDER)
+INVALID_HEADER = Failure(ConfigurationError, "a header or key for {host} cannot be sent", CHECK_PROVIDER)
+NOT_ASCII = Failure(ConfigurationError, "a header or key for {host} is not plain ASCII", CHECK_PROVIDER)
+
+_CERTIFICATES = (
+    (
+        "certificate has expired",
+        ("its certificate has expired", "Its owner must renew it; is this machine's clock right?"),
+    ),
+    (
+        "not yet valid",
+        ("its certificate is not valid yet", "Check the clock of this machine."),
+    ),
+    ("mismatch", ("its certificate is of another host", "Check that the base URL names the right host.")),
+    ("", ("its certificate is not trusted", "Set the provider's CA file, or SSL_CERT_FILE.")),
+)
+"""Phrases in messages of OpenSSL, each with the message and hint to display. The first match is used."""
+
+_FORBIDDEN = (
+    "the proxy between this machine and {provider} does not allow the connection",
+    "Ask the administrator of the proxy to allow this host, or add the host to NO_PROXY.",
+)
+_PROXY_REFUSALS: Mapping[str, tuple[str, str]] = {"403": _FORBIDDEN, "405": _FORBIDDEN, "407": PROXY_LOGIN}
+"""HTTP statuses by which a proxy permanently refuses a tunnel, each with the message and hint to display."""
+
+
+def make_error(failure: Failure, host: str, reason: str = "") -> LlmError:
+    """Return the error of a failed call to `host`. `reason` is the text of the exception, from outside."""
+    lead, hint = failure.lead.format(host=host), failure.hint
+    reason = to_display_line(strip_escapes(reason)) if failure.has_reason else ""
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        reason, hint = next(row for words, row in _CERTIFICATES if words in reason)
+    if failure is PROXY_REFUSED and (refusal := _PROXY_REFUSALS.get(reason[:3])):
+        problem, advice = refusal
+        return ConfigurationError(f"{problem.format(provider=host)}: {reason}", hint=advice)
+    return failure.kind(f"{lead}: {reason}" if reason else lead, hint=hint)
