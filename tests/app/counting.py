@@ -1,4 +1,4 @@
-"""Counts calls of functions, in all threads, from one request to the model to the next."""
+"""Counts the calls of chosen functions, in all threads, between two requests to the model."""
 
 from __future__ import annotations
 
@@ -24,13 +24,17 @@ _BELOW = re.compile("/(?:agent_ls|site-packages)/")
 
 @cache
 def _start(code: CodeType) -> int:
-    """Return the offset at which a call begins; a coroutine that goes on after an `await` is beyond it."""
+    """Return the bytecode offset at which a call begins. A coroutine that resumes after an `await` has a larger
+    offset.
+    """
     return next(step.offset for step in dis.get_instructions(code) if step.opname == "RESUME")
 
 
 class CountingProvider(FakeProvider):
-    """`watched` are functions by file (below agent_ls/ or site-packages/) and name, with the argument that must be
-    LARGE for a call to count; "": each call counts. `rounds` has the counts before each request.
+    """A fake provider that counts the calls of the `watched` functions.
+
+    `watched` maps a file (below agent_ls/ or site-packages/) and a function name to an argument name. A call counts
+    only if that argument is longer than LARGE; with "", each call counts. `rounds` has the counts before each request.
     """
 
     def __init__(self, script: Sequence[Piece], watched: Mapping[tuple[str, str], str]) -> None:

@@ -1,4 +1,4 @@
-"""A session as the review service uses it: it records all notifications."""
+"""A fake session for the review service: it records all notifications."""
 
 from __future__ import annotations
 

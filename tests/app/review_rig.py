@@ -90,7 +90,9 @@ class ProposedCall:
 
 
 class Review:
-    """`sessions` are open; remove one to close it. Tasks of the service wait in `tasks` until `run_tasks`."""
+    """A review service over files in memory. `sessions` are the open sessions; remove one to close it. Tasks of the
+    service wait in `tasks` until `run_tasks`.
+    """
 
     def __init__(self, files: Mapping[str, str | bytes], memory: MemoryEnvironment | None = None) -> None:
         self.memory = memory or MemoryEnvironment()
@@ -120,7 +122,7 @@ class Review:
     async def agent_writes(
         self, name: str, content: str | bytes | None, *, session: str = "s1", turn: str = "t1"
     ) -> None:
-        """Write a file as a tool's commit does, with a call of its own."""
+        """Write a file in a new tool call of this session."""
         self._calls += 1
         environment = ReviewedEnvironment(self.files, self.service, SilentJournal())
         path = self.path(name)

@@ -29,7 +29,7 @@ CALL = Attribution("s", "t", "call")
 
 
 class Guarded:
-    """A workspace, a folder `outside` next to it, and a home with keys in it."""
+    """A workspace, a folder `outside` next to it, and a home folder with keys."""
 
     def __init__(self, folder: Path, *, opens_here: bool) -> None:
         self.opens_here = opens_here
@@ -229,11 +229,11 @@ async def test_a_root_opened_through_a_link_counts_under_both_names(tmp_path: Pa
     assert not places.is_inside(str(tmp_path / "work-2"))
 
 
-# -- between check and use
+# -- between the check and the access
 
 
 class Swapping(PathBounds):
-    """Replaces the folder `sub` by a link to the outside right after each check."""
+    """A path policy that replaces the folder `sub` by a link to the outside right after each check."""
 
     def __init__(self, guarded: Guarded) -> None:
         super().__init__(guarded.bounds.places)
@@ -304,7 +304,7 @@ async def test_a_hard_link_to_a_credentials_file_is_not_read(guarded: Guarded) -
 
 @needs_bubblewrap
 def test_a_mount_below_the_root_counts_as_inside(tmp_path: Path) -> None:
-    """Only the owner of the machine can mount a file system there, not the model."""
+    """Only the owner of the machine can mount a file system; the model cannot."""
     root, outside = tmp_path / "work", tmp_path / "outside"
     (root / "mounted").mkdir(parents=True)
     outside.mkdir()

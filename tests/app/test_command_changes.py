@@ -207,7 +207,7 @@ async def test_a_command_that_removes_its_working_folder_is_reported_as_such(tmp
 
 
 class Passing(CommandChanges):
-    """Calls `then` after each listing: a listed file may be gone or changed when it is read."""
+    """Calls `then` after each file listing, so that a listed file can change before it is read."""
 
     then: Callable[[], object] = staticmethod(lambda: None)
 

@@ -1,4 +1,4 @@
-"""The setting that says which variables commands get, from the settings to the command (X5)."""
+"""The setting for the environment variables of commands decides which variables a real command gets (X5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The request for a commit message: which changes a model sees, and the cleaning of its answer."""
+"""The request for a commit message: which changes are sent to the model, and how its answer is cleaned."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def changes_of(folder: Path, *refused: str) -> GitChanges | None:
     return await read_changes(LocalEnvironment(str(folder)), str(folder), lambda name: name not in refused)
 
 
-async def test_staged_changes_are_read_alone(work: Path) -> None:
+async def test_only_staged_changes_are_read_if_there_are_any(work: Path) -> None:
     (work / "a.txt").write_text("two\n")
     (work / "b.txt").write_text("two\n")
     git(work, "add", "a.txt")
@@ -44,7 +44,7 @@ async def test_staged_changes_are_read_alone(work: Path) -> None:
     assert [line.partition(" ")[2] for line in changes.subjects] == ["shop: add two files"]
 
 
-async def test_without_staged_changes_all_are_read_and_new_files_named(work: Path) -> None:
+async def test_without_staged_changes_unstaged_ones_are_read_and_new_files_only_named(work: Path) -> None:
     (work / "b.txt").write_text("two\n")
     (work / "neu é.txt").write_text("secret of a new file\n")
     changes = await changes_of(work)
@@ -65,7 +65,7 @@ async def test_a_file_that_must_not_be_sent_is_only_named(work: Path) -> None:
     assert changes and not changes.diff
 
 
-async def test_renamed_from_a_file_with_secrets_shows_nothing_of_it(work: Path) -> None:
+async def test_a_renamed_file_of_secrets_is_not_read(work: Path) -> None:
     (work / ".env").write_text("PASSWORD=swordfish\n" * 20)
     git(work, "add", ".")
     git(work, "commit", "-qm", "x")
@@ -76,7 +76,9 @@ async def test_renamed_from_a_file_with_secrets_shows_nothing_of_it(work: Path) 
     assert changes and set(changes.omitted) == {".env", "deploy.env"} and not changes.diff
 
 
-async def test_before_the_first_commit_and_without_changes(tmp_path: Path) -> None:
+async def test_staged_files_are_read_before_the_first_commit_and_no_changes_give_no_result(
+    tmp_path: Path,
+) -> None:
     git(tmp_path, "init", "-q", "new")
     assert await changes_of(tmp_path / "new") is None
     (tmp_path / "new" / "a.txt").write_text("one\n")
@@ -110,7 +112,7 @@ async def test_a_folder_without_a_repository_is_refused(tmp_path: Path) -> None:
         await changes_of(tmp_path)
 
 
-def test_long_changes_are_cut_so_that_small_files_stay_whole() -> None:
+def test_a_long_diff_is_shortened_without_shortening_small_files() -> None:
     long = "diff --git a/lock b/lock\n" + "+x\n" * 10_000
     short = "diff --git a/a.py b/a.py\n+import os\n"
     cut = shorten_diff(long + short + long, 3_000)

@@ -1,4 +1,4 @@
-"""A compacted session across processes: the same history, the same bytes, and nothing of it lost (L13, O4, O6)."""
+"""A compacted session across processes: the same history, identical request bytes, and no lost data (L13, O4, O6)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def test_changed_project_documents_apply_from_the_next_input_and_the_facts
         await again.say("and now?")
         told = prefix_of(rig.model)[0].text
         assert "Use blanks." in told and "Use tabs." not in told
-        assert "Today's date: 1920" in told  # of the day on which it began
+        assert "Today's date: 1920" in told  # the date on which the session began
         assert [event.reason for event in again.of(CacheLost)] == ["documents"]
 
 

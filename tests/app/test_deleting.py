@@ -1,4 +1,4 @@
-"""Deleting a session removes all its stored data; changes of its last moment are still reviewed first."""
+"""Deleting a session removes all its stored data. A change by its last turn during the deletion keeps it."""
 
 from __future__ import annotations
 

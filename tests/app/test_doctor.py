@@ -1,4 +1,4 @@
-"""`agent-ls doctor` reports missing parts with a hint, prints no key, and contacts no provider unless asked to."""
+"""`agent-ls doctor` reports missing parts with a hint, prints no key, and contacts providers only on request."""
 
 from __future__ import annotations
 
@@ -141,9 +141,7 @@ async def test_json_output_has_one_object_per_finding_and_the_exit_code_is_1_wit
 
 
 def authority(days: int, *, is_authority: bool = True) -> bytes:
-    """Return a PEM certificate that is valid for this many days from now; it began before that, in case it
-    has expired.
-    """
+    """Return a PEM certificate that is valid since 100 days ago and until `days` from now (negative: expired)."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "A test's own")])
     now = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""Early calls with the real policy and a real log: asked about nothing, and whole after a kill (L11, R3)."""
+"""Calls that start while the model still streams: they need no approval, and a kill leaves a valid log (L11, R3)."""
 
 from __future__ import annotations
 

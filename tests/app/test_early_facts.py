@@ -1,4 +1,6 @@
-"""The facts of the system prompt are gathered when a session is made, so that the first message does not wait."""
+"""The facts for the system prompt are gathered when a session is created, so the first message need not wait for
+git.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ FILES = {"/project/.git/HEAD": "ref: refs/heads/main\n", "/project/.git/config":
 
 
 class Repository:
-    """A project whose git commands are counted; they wait for each other, so that they have to run together."""
+    """A project that records its git commands. Each command waits for a second one, so a serial run would time out."""
 
     def __init__(self) -> None:
         self.programs: list[tuple[str, ...]] = []
@@ -98,7 +100,7 @@ async def test_a_new_session_runs_git_before_the_first_message_only_if_trusted(
     programs, ran = tmp_path / "bin", tmp_path / "ran"
     programs.mkdir()
     ran.mkdir()
-    # Makes a file for each run, and prints nothing.
+    # creates a file for each run, and prints nothing
     (programs / "git").write_text(f"#!/bin/sh\nmktemp {ran}/git.XXXXXX >/dev/null\n")
     (programs / "git").chmod(0o755)
     (tmp_path / "project/.git").mkdir(parents=True)
@@ -110,6 +112,6 @@ async def test_a_new_session_runs_git_before_the_first_message_only_if_trusted(
             SessionSpec(workspace_folder=str(sessions.folder), provider=PROVIDER)
         )
         assert live.gather_early is not None
-        await live.gather_early()  # returns after the one that was started with the session
+        await live.gather_early()  # returns when the gathering that began with the session has finished
         runs = len(list(ran.iterdir()))
     assert runs == (2 if trusting == "trusted" else 0)

@@ -1,4 +1,4 @@
-"""Attempts to leave the workspace: links, names, files that change while the user decides, late or forged answers."""
+"""Attempts to leave the workspace: links, names, files that change during an approval, late or forged answers."""
 
 from __future__ import annotations
 
@@ -379,7 +379,7 @@ async def test_a_stopped_turn_with_a_pending_approval_runs_nothing_even_after_a_
 
 
 async def test_an_unanswered_approval_never_counts_as_allowed(work: Path) -> None:
-    """The process ends; the next process that opens the session asks the question again."""
+    """The process ends; the next process that opens the session repeats the question."""
     async with running(work.parent, [[shell("touch made")]]) as rig:
         talk, (request,) = await two_questions(rig)
     assert not (work / "made").exists()
@@ -430,8 +430,9 @@ NOT_THROUGH = [
 
 
 async def asked_beside_what_is_ignored(work: Path, command: str) -> list[ApprovalRequested]:
-    """Return the approvals for a command in a folder with a deeply nested ignored file, whose text must never
-    appear.
+    """Return the approval requests for this command in a folder with a deeply nested ignored file.
+
+    The text of the ignored file must not appear in any result.
     """
     (work / ".agent-ls-ignore").write_text("private.txt\n")
     (work / "other").mkdir()

@@ -1,4 +1,4 @@
-"""Markdown for people: text of others cannot break out of its quotes and fences (H2, X)."""
+"""Export to Markdown: text from users, models and tools cannot break out of its quotes and code fences (H2, X)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Freed memory goes back to the system after turns, and only then."""
+"""Freed memory is returned to the operating system once after each turn."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_process_becomes_smaller_by_what_it_has_freed() -> None:
             return int(file.read().split()[1]) * 4096
 
     blocks = [bytes(BLOCK_BYTES) for _ in range(BLOCKS)]
-    last = blocks[-1]  # the blocks below it cannot be returned by making the heap shorter
+    last = blocks[-1]  # stays allocated, so shrinking the heap cannot return the blocks below it
     large = resident_bytes()
     del blocks
     return_freed_memory()

@@ -1,4 +1,4 @@
-"""Configuration of a repository that makes git run programs during a read: it needs approval, and git would run it."""
+"""Repository settings that make git run programs during a read: the command needs approval."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ EVIL = '[core]\n\tfsmonitor = "touch made; false"\n'
 
 
 def is_asked_and_runs_it(work: Path, command: str = "git status") -> bool:
-    """Return whether policy asks, where git would run the program that the settings name."""
+    """Run the command, which must run the configured program, and return whether the policy asks for approval."""
     subprocess.run(["sh", "-c", command], cwd=work, check=False)
     assert list(work.rglob("made")), "git did not run the program"
     return isinstance(judged(command, work), Ask)

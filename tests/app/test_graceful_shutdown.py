@@ -15,7 +15,7 @@ from tests.support.processes import eventually, new_token, processes_with
 from tests.support.session_rig import DEADLINE_S, running
 
 STUBBORN = "trap 'echo told >>told' TERM; echo ready >told; while :; do sleep 600; done"
-"""Report SIGTERM and continue to run."""
+"""A script that reports SIGTERM and keeps running."""
 
 
 @pytest.mark.req("R2", "L8", "L16", "A2")
@@ -36,9 +36,8 @@ async def test_an_abort_ends_stream_processes_and_agents_before_session_end(tmp_
             await eventually(lambda: said.exists() and said.read_text() != "")
             begun = anyio.current_time()
             talk.live.session.abort()
-            async for (
-                item
-            ) in events:  # the remaining processes when each kind of event arrives for the last time
+            # keeps the counts at the last event of each kind
+            async for item in events:
                 streams[item.envelope.kind] = cast.open_streams
                 processes[item.envelope.kind] = len(processes_with(token))
         await talk.live.ended.wait()
@@ -46,9 +45,8 @@ async def test_an_abort_ends_stream_processes_and_agents_before_session_end(tmp_
         told = [envelope.event for envelope in talk.envelopes]
     assert said.read_text() == "ready\ntold\n"
     assert anyio.current_time() - begun >= 2  # the time between SIGTERM and SIGKILL
-    assert (
-        streams["assistant_text_end"] == 0 and processes["assistant_text_end"] > 0
-    )  # the stream is ended first
+    # the stream ends before the processes
+    assert streams["assistant_text_end"] == 0 and processes["assistant_text_end"] > 0
     assert processes["tool_call_end"] == processes["terminal_exit"] == 0
     cut = next(event for event in told if isinstance(event, AssistantTextEnd))
     assert (cut.text, cut.interrupted) == ("Half a sen", True)

@@ -98,7 +98,7 @@ class Page(HTMLParser):
 
 
 def bodies(text: str) -> list[Body]:
-    """One body of each kind, with `text` wherever text of a user, a model, a tool or a file can be."""
+    """Return one body of each kind, with `text` in every field that a user, a model, a tool or a file can fill."""
     end = ToolCallEnd("c", text, text, text, False, "", 5, 4)
     asked = QuestionAsked("q", "c", text, (text,))
     return [

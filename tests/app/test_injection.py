@@ -1,4 +1,4 @@
-"""Text that gives orders (in files, output, names) moves a model that obeys every one of them, and nothing else."""
+"""Instructions in files, output or names, followed by a model that obeys them all, have no effect without approval."""
 
 from __future__ import annotations
 

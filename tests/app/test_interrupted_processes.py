@@ -1,4 +1,4 @@
-"""Which processes an interrupt ends: those of the turn when they are not to be kept, those of earlier turns never."""
+"""An interrupt ends the background processes of the interrupted turn on request, and never those of earlier turns."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ SECRET = "sk-secret-of-the-test"
 
 
 class FakeRing:
-    """A keyring in memory; `is_locked`: it refuses everything."""
+    """A keyring in memory. With `is_locked` it refuses every call."""
 
     def __init__(self) -> None:
         self.held: dict[tuple[str, str], str] = {}

@@ -1,4 +1,4 @@
-"""The instruction files of a project are looked for once, and again when one of their places has changed."""
+"""A project's instruction files are searched once, and again only after a change of the searched folders or files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAMILY = ("NOTES.md",)
 
 
 class Counting(ForwardingEnvironment):
-    """Counts the reads of an environment."""
+    """An environment that counts its reads."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(LocalEnvironment(str(folder)))
@@ -34,7 +34,7 @@ class Counting(ForwardingEnvironment):
 
 
 class Project:
-    """A folder in a repository, and what is known of its documents. `shown` are versions in an editor, by path."""
+    """A folder in a repository with a cache of its documents. `shown` has the versions of documents in an editor."""
 
     def __init__(self, top: Path) -> None:
         self.root = top / "root"
@@ -49,7 +49,7 @@ class Project:
         return [document.text for document in await self.known.of(self.environment, FAMILY)]
 
     async def reads(self) -> int:
-        """How many it takes to be asked once more."""
+        """Return how many file reads the next query of the documents makes."""
         before = self.environment.reads
         await self.texts()
         return self.environment.reads - before
@@ -57,7 +57,7 @@ class Project:
 
 @pytest.fixture
 async def project(tmp_path: Path) -> Project:
-    """Of which all is known that there is: nothing yet."""
+    """A project without documents whose cache is already filled."""
     made = Project(tmp_path)
     for _ in range(2):
         assert await made.texts() == []
@@ -66,7 +66,7 @@ async def project(tmp_path: Path) -> Project:
 
 
 def _make(path: Path, text: str) -> None:
-    """As a file that was there for long, as far as its content says. The kernel's own clock cannot be set back."""
+    """Write a file and set its mtime far back. The ctime cannot be set."""
     path.write_text(text)
     os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
 
@@ -102,7 +102,7 @@ async def test_the_signature_of_a_just_changed_document_is_not_trusted(project: 
     ],
     ids=["opened in an editor", "no repository", "another root", "ignored"],
 )
-async def test_documents_are_read_again_after_a_change_of_folder_trust_or_model(
+async def test_documents_are_read_again_after_a_change_of_repository_ignore_file_or_open_documents(
     change: Callable[[Project], object], project: Project
 ) -> None:
     change(project)

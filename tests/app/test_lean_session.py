@@ -1,4 +1,4 @@
-"""Sessions without MCP servers, skills, hooks and kinds of subagents load nothing of them and send nothing of them."""
+"""A session without MCP servers, skills, hooks and kinds of subagents neither imports nor sends anything of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ NEVER = (
     "agent_ls.app.servers.login", "agent_ls.mcp.config", "agent_ls.mcp.servers", "agent_ls.mcp.session",
     "agent_ls.mcp.sources", "agent_ls.mcp.visible",
 )  # fmt: skip
-"""Modules that such a session never imports. Settings have `agent_ls.mcp.entry`."""
+"""Modules that a session without these features never imports. `agent_ls.mcp.entry` is missing here, because the
+settings import it.
+"""
 
 SESSION = """
 import json, sys

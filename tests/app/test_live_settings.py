@@ -1,4 +1,4 @@
-"""Settings that change while sessions are open: what holds for them, from when, and what stays as it was chosen."""
+"""Settings that change while sessions are open: which of them apply, from when, and which choices of a session stay."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_limits_and_times_apply_to_an_open_session(tmp_path: Path) -> None
 
 @pytest.mark.req("L2")
 def test_each_field_of_the_session_config_has_a_setting() -> None:
-    """Each field differs from its default when every setting does."""
+    """When every setting differs from its default, so does every field of the session config."""
     others = {
         "maxTurns": 1, "maxToolRoundsPerInput": 1, "defaultCommandTimeoutMs": 1, "maxCommandTimeoutMs": 1,
         "toolOutputLimits": {"shell": 1}, "toolLineLimits": {"shell": 1}, "userInstructions": "x",

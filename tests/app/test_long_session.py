@@ -1,4 +1,4 @@
-"""A long session: what a round costs us does not grow with it (L12). Calls are counted, not time."""
+"""The work that a round costs does not grow with the length of the session (L12). Calls are counted, not time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ GROWTH = 1.2
 
 
 class Counting(FakeProvider):
-    """Counts the calls of Python functions on the event loop from the end of an answer to the next request."""
+    """A fake provider that counts function calls on the event loop from the end of each response to the next
+    request.
+    """
 
     def __init__(self, script: list[Piece]) -> None:
         super().__init__(script)

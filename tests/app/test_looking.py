@@ -1,4 +1,4 @@
-"""Commands that the policy considers read-only run confined, even if the policy is wrong."""
+"""Commands that the policy considers read-only run confined, so a wrong judgement cannot write."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def command(line: str, **more: object) -> list[Any]:
 
 @pytest.fixture
 def liar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
-    """Install a program that writes under the name of a read-only one. Returns a function: whether it has written."""
+    """Install a program named `wc` that writes a file. Returns a function that tells whether it has written."""
     folder = tmp_path / "programs"
     folder.mkdir()
     (folder / "wc").write_text("#!/bin/sh\necho x > made && echo did-it\n")

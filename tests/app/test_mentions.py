@@ -16,7 +16,7 @@ DEADLINE_S = 30
 
 
 class Disk:
-    """A folder whose files the test says; each listing waits for `gate`."""
+    """A file listing that returns `files` as soon as `gate` is set."""
 
     def __init__(self, *files: str) -> None:
         self.files: Sequence[str] = files
@@ -52,7 +52,8 @@ async def test_a_file_list_is_cached_and_refreshed_in_the_background() -> None:
         assert disk.listings == 1
         disk.files, disk.gate = ("shop/cart.py", "shop/cartoon.py"), anyio.Event()
         clock.advance((FRESH_MS + 1) / 1000)
-        assert list(await mentions.find("/p", "cart", 9)) == ["shop/cart.py"]  # of the old list, at once
+        # returned from the old list, without waiting for the new one
+        assert list(await mentions.find("/p", "cart", 9)) == ["shop/cart.py"]
         disk.gate.set()
         with anyio.fail_after(DEADLINE_S):
             while list(await mentions.find("/p", "cart", 9)) != ["shop/cart.py", "shop/cartoon.py"]:

@@ -1,4 +1,4 @@
-"""Instructions of nested folders: given with the first result that touches a file there, within one budget."""
+"""Instruction files of nested folders are added to the first result that touches a file there, within one budget."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read(path: str) -> Piece:
 
 
 def given(sessions: SessionRig) -> list[str]:
-    """Return the results that the model was given."""
+    """Return the tool results in the last request to the model."""
     return [str(it.content) for it in sessions.results()]
 
 
@@ -57,7 +57,7 @@ async def test_instructions_are_added_once_to_the_first_result_below_their_folde
     assert '<project_document path="web/src/CLAUDE.md">' in first
 
 
-async def test_the_beginning_of_later_requests_is_the_same(tmp_path: Path) -> None:
+async def test_nested_instructions_do_not_change_the_system_prompt(tmp_path: Path) -> None:
     project = tmp_path / "project"
     write(project, web__AGENTS_md="Use tabs.", web__b_py="b = 1\n")
     async with running(tmp_path, [read("web/b.py"), text("done"), text("done")]) as sessions:

@@ -1,4 +1,4 @@
-"""The diff of a notebook's change, as people read it: by cells, never the JSON of the file."""
+"""The displayed diff of a notebook shows the lines of its cells, not the JSON of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines whose harm only the disk shows: what a link, a folder, a repository or a file of settings makes of them."""
+"""Command lines that are harmful only because of files on disk: a link, a folder, a repository or a settings file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.req("X5", "X6", "X7")
 
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
-    """A workspace that tracks a file with secrets, has another one untracked, and links with unusual names."""
+    """A workspace with one tracked and one untracked file of secrets, and with links and folders of unusual names."""
     scratch = Scratch(tmp_path_factory.mktemp("on-disk"))
     scratch.build()
     work = scratch.work

@@ -1,6 +1,7 @@
-"""Every effect is judged by the policy engine: each registered tool is called, and each place that can act is checked.
+"""Every effect is judged by the policy engine.
 
-The approver of this test denies everything. Any effect that still happens was not judged.
+Each registered tool is called with an approver that denies everything; an effect that still happens was not judged.
+The second test lists every caller in the code that can have an effect.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ pytestmark = pytest.mark.req("X8")
 PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+ONE\n*** End Patch"
 HARMLESS = (NoEffect, ReadEffect)
 
-# Arguments with which each tool would have the largest effect.
+# Arguments with which each tool would have its largest effect.
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "shell": {"command": "touch made"},
     "Bash": {"command": "touch made"},
@@ -110,14 +111,14 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 @agent_ls.tool(category="write")
 async def launch(what: str) -> str:
-    """Performs an effect that no tool reports."""
+    """A tool that acts without reporting an effect."""
     DONE.append(what)
     return "done"
 
 
 @agent_ls.tool(category="admin", name="server__tool")
 async def nested(what: str) -> str:
-    """A function named like the tools of MCP servers."""
+    """A function tool with a name like those of MCP server tools."""
     DONE.append(what)
     return "done"
 
@@ -221,7 +222,7 @@ async def test_no_tool_of_any_family_acts_if_the_policy_denies(tmp_path: Path) -
             assert not isinstance(effect, HARMLESS), f"{name} would act, and names no effect"
 
 
-# Callers that may change files or run processes. A new entry must say where the policy was applied before.
+# Callers that may change files or run processes. A new entry must say where the policy was applied before the call.
 ACTING = {"commit", "exec_command", "start_process", "write_process", "kill_process", "fetch"}
 KNOWN_CALLERS = {
     "tools/file_commits.py": "the tools' own commit: run() of a prepared WriteEffect",
@@ -265,5 +266,5 @@ def test_only_listed_callers_have_effects() -> None:
 
 
 def _is_wrapper(called: ast.Attribute) -> bool:
-    """Whether the call forwards to the wrapped environment."""
+    """Return whether the call forwards to the wrapped environment."""
     return isinstance(called.value, ast.Attribute) and called.value.attr == "inner"

@@ -131,7 +131,7 @@ async def test_a_session_can_be_opened_after_a_cancelled_opening(
         log = Held(log_path(talk.live.folder))
         request = asyncio.ensure_future(rig.manager.open_session(talk.session_id))
         reading = await reached(log.path)
-        request.cancel()  # as a client's cancellation of its request arrives
+        request.cancel()  # as the cancellation of a client's request does
         with pytest.raises(asyncio.CancelledError):
             await request
         log.give(reading)
@@ -141,7 +141,7 @@ async def test_a_session_can_be_opened_after_a_cancelled_opening(
 
 
 class Slow(Credentials):
-    """Credentials whose secrets are returned only when the test allows it, in the thread that writes the log."""
+    """Credentials that block the thread that writes the log until the test lets them return."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -164,7 +164,7 @@ async def test_a_session_can_be_opened_after_a_cancelled_creation(
         with anyio.fail_after(DEADLINE_S):
             while not credentials.is_asked.is_set():
                 await anyio.lowlevel.checkpoint()
-        request.cancel()  # as a client's cancellation of its request arrives
+        request.cancel()  # as the cancellation of a client's request does
         with pytest.raises(asyncio.CancelledError):
             await request
         credentials.is_told.set()
@@ -190,7 +190,7 @@ async def test_closing_a_session_that_is_being_opened_closes_it_afterwards(tmp_p
 
 
 async def with_a_hunk(tmp_path: Path, file: Path, before: str) -> Talk:
-    """Return a session that no process has open, and that has changed "one" to capitals in this file."""
+    """Return a stored session that has a pending hunk: it replaced "one" by "ONE" in this file."""
     file.parent.mkdir()
     await anyio.Path(file).write_text(before)
     arguments = {"file_path": file.name, "old_string": "one", "new_string": "ONE"}
@@ -269,7 +269,7 @@ async def test_a_change_of_another_session_during_the_opening_is_pending_too(
 
 
 class TakenAtTheEnd(ForwardingEnvironment):
-    """Calls `then` when everything that the session started has ended and its log still gets the last lines."""
+    """Calls `then` after everything that the session started has ended, before its log gets the last lines."""
 
     def __init__(self, inner: ExecutionEnvironment, then: Callable[[], None]) -> None:
         super().__init__(inner)

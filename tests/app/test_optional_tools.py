@@ -1,4 +1,4 @@
-"""think and submit are offered where a setting says so, and do what they say there (T7)."""
+"""The tools think and submit are offered only if a setting enables them (T7)."""
 
 from __future__ import annotations
 

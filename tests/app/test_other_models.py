@@ -1,4 +1,4 @@
-"""Models for a purpose and fallbacks: who answers, what it costs, and which warnings say so."""
+"""Models for single purposes and fallback models: which model answers, at what price, and the warnings about it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_a_fallback_continues_the_turn_with_its_own_tools_and_price(tmp_pa
         assert "apply_patch" in [tool.name for tool in asked.tools]
         assert "edit_file" not in [tool.name for tool in asked.tools]
         await talk.say("again")
-        assert len(rig.model.requests) == 4  # the next message is answered by the session's model again
+        assert len(rig.model.requests) == 4  # the session's model answers the next message again
         assert talk.live.session.profile.id == "anthropic"
 
 

@@ -1,4 +1,4 @@
-"""Opening a session that another process is about to release: how long the opening waits, and for what."""
+"""Opening a session that another process is about to release: how long the opening waits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class JumpingClock(FakeClock):
 
 
 class Stage:
-    """A session that is open elsewhere; a lock depends on descriptors, so one process is enough."""
+    """A session that another owner has open. Locks belong to file descriptors, so one process can hold both sides."""
 
     def __init__(self, root: Path) -> None:
         self.clock = JumpingClock()
@@ -66,7 +66,7 @@ class Stage:
                     return False
 
     def later(self, milliseconds: int, then: Callable[[], None]) -> None:
-        """Call `then` between the first check of the lock and the next step."""
+        """Advance the clock and call `then` after the next attempt that found the session busy."""
 
         def happens() -> None:
             self.clock.advance(milliseconds / 1000)

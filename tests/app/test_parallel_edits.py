@@ -1,4 +1,4 @@
-"""Edits of one answer are asked about beside each other, and one kept rule answers for all of them (L10, H7)."""
+"""Edits in one response wait for approval at the same time, and one stored rule resolves all of them (L10, H7)."""
 
 from __future__ import annotations
 

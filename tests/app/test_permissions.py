@@ -47,7 +47,7 @@ def shell(command: str, **arguments: Any) -> CallTool:
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A workspace with a folder beside it that is not part of it."""
+    """A workspace next to a folder `outside` that is not part of it."""
     folder = tmp_path / "project"
     (folder / ".git").mkdir(parents=True)
     (folder / "a.txt").write_text("one\n")
@@ -64,7 +64,8 @@ def outside(work: Path) -> Path:
     return work.parent / "outside" / "o.txt"
 
 
-# What each mode does with a call when the user says no: refused unheard, asked (and refused), or done.
+# The result of a call in each mode when the user denies: "refused" without a question, "asked" (and denied), or
+# "done".
 MODES: dict[str, tuple[list[CallTool], dict[Mode, str]]] = {
     "read": ([read("a.txt")], {"plan": "done", "ask": "done", "edits": "done", "full": "done"}),
     "read by a link": (
@@ -126,7 +127,7 @@ async def test_the_mode_decides_about_approval_and_a_denial_changes_nothing(
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    """Of what the test made, without what the workbench keeps."""
+    """Return the files that the test made, without those of the state folder."""
     return {
         str(path): path.read_bytes()
         for name in ("project", "outside")
@@ -179,7 +180,7 @@ async def test_a_file_that_becomes_a_link_during_the_approval_is_not_written_thr
     def swap_and_allow(request: ApprovalRequested) -> ApprovalAnswer:
         (work / "a.txt").unlink()
         (work / "a.txt").symlink_to(outside(work))
-        outside(work).write_text("one\n")  # so that the change would fit
+        outside(work).write_text("one\n")  # so that the edit would apply
         return allow(request)
 
     async with running(work.parent, [[read("a.txt")], [edit("a.txt")]]) as rig:
@@ -249,11 +250,11 @@ async def test_a_folder_opened_through_a_link_is_inside_under_that_name_too(work
     assert (work / "a.txt").read_text() == "ONE\n"
 
 
-# -- what an answer is good for
+# -- how far an answer reaches
 
 
 def by_rule(scope: str, kind: str = "") -> Callable[[ApprovalRequested], ApprovalAnswer]:
-    """Allows with the first rule of this scope whose id begins so."""
+    """Allow with the first rule of this scope whose id begins with `kind`; deny without such a rule."""
 
     def answer(request: ApprovalRequested) -> ApprovalAnswer:
         rules = [rule for rule in request.rules if rule.scope == scope and rule.id.startswith(kind)]

@@ -1,4 +1,4 @@
-"""Placeholders of absent names: several processes share them, and none takes away what another one needs."""
+"""Placeholders for names that do not exist: processes share them, and none removes one that another process needs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ placeholders.release(made)
 
 @contextmanager
 def other_process(*names: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that holds placeholders until its standard input gets a line."""
+    """Start a process that holds placeholders until its standard input gets a line."""
     words = [sys.executable, "-c", OTHER, *map(str, names)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout

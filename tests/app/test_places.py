@@ -25,7 +25,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for made in (tmp_path / "work", tmp_path / "data", tmp_path / "state", temporary):
         made.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.setattr(tempfile, "tempdir", None)  # it is kept from the first use on
+    monkeypatch.setattr(tempfile, "tempdir", None)  # Python caches this value at its first use
     return tmp_path / "work"
 
 

@@ -1,4 +1,4 @@
-"""Sessions of an editor whose folder shows a folder of another place: names of here, commands of there."""
+"""Editor sessions at another place (here: another folder): files have local names, commands run at the place."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def test_a_folder_that_the_map_does_not_name_is_refused(tmp_path: Path, th
             await sessions.talk()
 
 
-async def test_a_place_that_cannot_be_reached_is_one_sentence(tmp_path: Path, there: Path) -> None:
+async def test_an_unreachable_place_is_reported_in_one_sentence(tmp_path: Path, there: Path) -> None:
     chosen = settings(there, command=["no-such-program-here"])
     async with running(tmp_path, [], settings=chosen, host=FakeEditorHost()) as sessions:
         with pytest.raises(PlaceError, match="no-such-program-here is not installed on this machine"):
@@ -111,7 +111,7 @@ async def test_a_place_that_cannot_be_reached_is_one_sentence(tmp_path: Path, th
 
 
 def test_settings_of_a_client_never_name_a_place() -> None:
-    """They may come from files of the project, whatever the editor."""
+    """Settings of a client may come from files of the project, in every editor."""
     place = {"kind": "ssh", "target": "evil.example"}
     kept, problems = of_client({"place": place, "mode": "plan"})
     assert kept == {"mode": "plan"} and "agentLs.place" in problems[0]

@@ -1,4 +1,4 @@
-"""The plan of a session: shown as it changes, kept over a restart, and never asked about."""
+"""The plan of a session is published on each change, survives a restart, and needs no approval."""
 
 from __future__ import annotations
 

@@ -28,5 +28,5 @@ async def test_the_event_loop_runs_between_the_validators_of_two_events() -> Non
     built = codec._adapter.cache_info().currsize
     assert built == len(list(codec.builders()))
     assert built > 30
-    # A step that ends just after a look and the next one may both fall between two looks.
+    # Two steps can end between two checkpoints of `watch`.
     assert max(later - earlier for earlier, later in itertools.pairwise(seen)) <= 2

@@ -15,19 +15,17 @@ from agent_ls.app.models.probe import ReachedProvider, look_around, reach_all
 from agent_ls.app.models.service import server_title
 from agent_ls.llm.credentials import Credentials
 
-PORTS = {
-    "lmstudio": 1234,
-    "ollama": 11434,
-    "llamacpp": 8080,
-}  # one port per test, because tests may run at the same time
+# one port per test, because tests may run at the same time
+PORTS = {"lmstudio": 1234, "ollama": 11434, "llamacpp": 8080}
 LIST = b'{"object": "list", "data": [{"id": "qwen"}]}'
 NOBODY = Credentials({})
 
 
 @asynccontextmanager
 async def usual_port(name: str, answer: Callable[[SocketStream], Any]) -> AsyncIterator[list[bytes]]:
-    """Listen at the usual port of a server and answer with `answer`; yield the received requests. Other tests
-    may probe it too.
+    """Listen at the usual port of a server and answer with `answer`; yield the received requests.
+
+    Tests that run at the same time may query the port too.
     """
     came: list[bytes] = []
 
@@ -85,7 +83,7 @@ async def test_a_redirect_of_a_local_server_is_not_followed() -> None:
 
 
 @pytest.mark.req("P5")
-async def test_a_local_server_that_does_not_answer_is_not_waited_for() -> None:
+async def test_a_local_server_that_does_not_answer_is_reported_after_a_timeout() -> None:
     async def answer(_: SocketStream) -> None:
         await anyio.sleep_forever()
 
@@ -103,7 +101,9 @@ async def test_a_local_server_that_does_not_answer_is_not_waited_for() -> None:
         ("openai", "an unidentified server at the port of llama.cpp (this machine)"),
     ],
 )
-async def test_server_is_named_by_what_it_says_and_not_by_its_port(owner: str, title: str) -> None:
+async def test_a_server_is_named_by_the_owner_in_its_model_list_and_not_by_its_port(
+    owner: str, title: str
+) -> None:
     async def answer(stream: SocketStream) -> None:
         await stream.send(reply("200 OK", json.dumps({"data": [{"id": "qwen", "owned_by": owner}]}).encode()))
 

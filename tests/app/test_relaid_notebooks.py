@@ -1,4 +1,4 @@
-"""Hunks of a notebook that an editor has saved in another layout: they are kept, with their changes inside cells."""
+"""Hunks of a notebook that an editor saved in another JSON layout stay pending, with their changes inside the cells."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ async def test_an_undo_that_the_editor_refuses_is_refused_with_the_reason_and_st
 
 
 class BusyDisk(MemoryEnvironment):
-    """Somebody writes the file just before each of the next `times` commits; `add` is what comes on top."""
+    """A disk on which another program prepends a line just before each of the next `times` commits."""
 
     times = 0
 

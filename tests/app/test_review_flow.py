@@ -58,7 +58,7 @@ async def test_closing_with_an_unsaved_undo_makes_the_hunk_pending_again() -> No
 async def test_a_document_closed_and_reopened_at_once_is_not_compared_with_the_disk() -> None:
     review = await edited_in_buffer()
     review.closes("a.py")
-    review.opens("a.py", AFTER)  # as an editor that reloads the document
+    review.opens("a.py", AFTER)  # as an editor that reloads the document does
     await review.run_tasks()
     assert review.s1.states == [] and review.s1.notices == []
 

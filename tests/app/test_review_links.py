@@ -1,4 +1,4 @@
-"""Both ends of an applied move are decided together, as those of a proposed move are."""
+"""The two files of a move that is already applied are decided together, like those of a proposed move."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ async def test_a_roll_back_is_known_after_reopening_the_session(
         assert again.restored_turns == (second, third)
         assert texts(rig.folder)["a.txt"] == "one\nTWO!\nthree\nFOUR\n"
     async with running(tmp_path, [text("Yes.")]) as rig:
-        # Also for a session that is only stored.
+        # the same for a session that is stored but not open
         wanted = Wanted(second, conversation=True, files="restore")
         live, _ = await rig.manager.revert(session_id, wanted)
         assert texts(rig.folder) == {"a.txt": "one\nTWO\nthree\nfour\n"}
@@ -241,8 +241,7 @@ async def test_roll_back_resolves_hunks_of_its_turns_and_restores_earlier_ones(t
         assert [(Path(path).name, [hunk.lines for hunk in hunks]) for path, hunks in found.items()] == [
             ("a.txt", [("TWO\n",)])
         ]
-        # The later turn's change was merged with this one into a single hunk, so the lines there are not only
-        # its own.
+        # `confirm`, because the later turn's change had been merged into the same hunk
         await rig.manager.review.review("undo", Selection(session_id=talk.session_id), confirm=True)
         assert texts(rig.folder) == {"a.txt": OLD}
 

@@ -1,4 +1,4 @@
-"""A workspace of several folders: a session works in its own and in those beside it that are trusted (H1)."""
+"""A workspace of several folders: a session works in its own folder and in the other trusted ones (H1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.req("H1", "X6")
 
 @pytest.fixture
 def web(tmp_path: Path) -> Path:
-    """A folder beside the session's."""
+    """A second workspace folder next to the session's."""
     folder = tmp_path / "web"
     folder.mkdir()
     (folder / "page.txt").write_text("one\n")

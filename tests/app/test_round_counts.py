@@ -1,4 +1,4 @@
-"""Accesses to the disk and thread calls of a round: counted, not timed."""
+"""The file reads and thread calls of a round, counted instead of timed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _read(number: int) -> Piece:
 async def test_a_read_only_call_is_parsed_and_judged_once_and_the_file_read_once_in_three_thread_calls(
     tmp_path: Path,
 ) -> None:
-    """The three: to judge the call, to check and read the file, and to look for changed files."""
+    """The three thread calls judge the call, check and read the file, and look for changed files."""
     model = CountingProvider([*map(_read, range(ROUNDS)), text("Done.")], LOOKS)
     with model.counting():
         async with running(tmp_path, model=model) as rig:
@@ -48,7 +48,7 @@ async def test_a_read_only_call_is_parsed_and_judged_once_and_the_file_read_once
     assert [(counted["parse_arguments"], counted["_definition"]) for counted in later] == [(1, 0)] * (
         ROUNDS - 1
     )
-    # The session also checks each second whether another process wants it, which may fall into a round.
+    # The session also checks every second whether another process requests it; that check may fall into a round.
     assert min(counted["run_sync"] for counted in later) == 3
 
 
@@ -73,8 +73,8 @@ async def test_a_file_that_the_model_reads_for_the_first_time_is_read_once(tmp_p
 
 @pytest.mark.req("L5")
 async def test_an_edit_makes_seven_thread_calls(tmp_path: Path) -> None:
-    """The seven: to read the file, judge the call, note the write in the log, check the path, write, look for changed
-    files, and read the written file.
+    """The seven thread calls read the file, judge the call, record the write in the log, check the path, write, look
+    for changed files, and read the written file.
     """
     changes = [
         {"file_path": "a.txt", "old_string": f"line {n}\n", "new_string": f"new {n}\n"} for n in range(ROUNDS)

@@ -1,4 +1,4 @@
-"""Rules that the user stores: how long each holds, where it is kept, and how it is taken back."""
+"""Rules that the user stores: how long each applies, where it is stored, and how it is removed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shell(command: str, **more: Any) -> CallTool:
 
 
 def general(scope: str) -> Callable[[ApprovalRequested], ApprovalAnswer]:
-    """Allows by the general rule for so long; what has none is denied."""
+    """Allow with the general rule of this scope; deny without one."""
 
     def answer(request: ApprovalRequested) -> ApprovalAnswer:
         for rule in request.rules:

@@ -1,4 +1,4 @@
-"""The list of running sessions has those of all processes, with what they do."""
+"""The list of running sessions includes those of all processes, with their state."""
 
 from __future__ import annotations
 

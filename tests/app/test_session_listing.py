@@ -1,4 +1,4 @@
-"""A page of the session list reads only the sessions up to its end."""
+"""A page of the session list reads only the summaries that it needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNT = 20
 
 
 class CountingLayout(Layout):
-    """A layout that counts how often a summary is asked for."""
+    """A layout that counts the summaries that are read."""
 
     asked = 0
 

@@ -1,4 +1,4 @@
-"""Sessions whose commands are to be confined: what is said, what is asked, and what happens where it cannot be."""
+"""Sessions with the sandbox setting: the warning, the approvals, and the fallback without an available sandbox."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def command(line: str) -> list[Any]:
 
 @needs_bubblewrap
 async def test_one_line_describes_the_sandbox_and_commands_are_confined(tmp_path: Path) -> None:
-    # Where programs put temporary files, a session has a folder of its own: what lies there is not seen.
+    # The session has its own folder for temporary files in the sandbox; the files in the real one are invisible.
     async with running(tmp_path, command("echo x > a; cat ../seen"), settings=CONFINED) as rig:
         (tmp_path / "seen").write_text("seen")
         talk = await rig.talk("full", allow)
@@ -48,7 +48,7 @@ async def test_one_line_describes_the_sandbox_and_commands_are_confined(tmp_path
 async def test_leaving_the_sandbox_needs_approval_in_every_mode_with_a_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode, answer: Any, is_reached: bool
 ) -> None:
-    # In the sandbox the place for temporary files is another one.
+    # TMPDIR differs in the sandbox, so the command runs to its end only outside.
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     line = f"[ $TMPDIR = {tmp_path} ] && touch outside && exit 0; echo Network is unreachable; exit 7"
 

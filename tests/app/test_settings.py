@@ -28,7 +28,7 @@ def test_valid_settings_apply_by_either_name(raw: dict[str, Any], expected: dict
     assert settings == Settings(**expected) and problems == []
 
 
-# GOOD is always added: an invalid setting must not affect the valid ones.
+# GOOD is added to each case, because an invalid setting must not affect the valid ones.
 GOOD = {"model": "m", "maxTurns": 7}
 URL = "http://localhost:1"
 

@@ -1,4 +1,4 @@
-"""Files with secrets do not come out of commands and searches that do not name them, nor out of git."""
+"""Commands that reveal a file of secrets without naming it, and git commands that do so, need approval."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def test_command_that_reads_a_folder_with_a_secret_file_is_asked_about(text: str
 
 
 @pytest.mark.parametrize("text", ["grep -r TOKEN .", "grep -rn TOKEN src", "rg TOKEN"])
-def test_search_of_a_folder_without_secrets_is_silent(text: str, work: Path) -> None:
+def test_search_of_a_folder_without_secrets_needs_no_approval(text: str, work: Path) -> None:
     assert isinstance(judged(text, work), Allow)
 
 
 @pytest.mark.parametrize("text", ["rg TOKEN", "grep -rn TOKEN src", "grep -rn TOKEN --include=*.py ."])
-def test_search_that_leaves_the_secret_file_out_is_silent(text: str, work: Path) -> None:
+def test_search_that_leaves_the_secret_file_out_needs_no_approval(text: str, work: Path) -> None:
     (work / ".env").write_text("TOKEN=1\n")
     assert isinstance(judged(text, work), Allow)
 
@@ -127,7 +127,9 @@ def test_content_of_a_repository_that_tracks_a_secret_file_is_asked_about(
         "git grep -l T",
     ],
 )
-def test_git_that_shows_no_content_of_the_secret_file_is_silent(text: str, repository: Path) -> None:
+def test_git_command_that_reveals_no_content_of_the_secret_file_needs_no_approval(
+    text: str, repository: Path
+) -> None:
     assert isinstance(judged(text, repository), Allow), text
 
 

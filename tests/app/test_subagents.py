@@ -1,4 +1,4 @@
-"""Subagents on a real folder with a real log: their edits are the session's, and a kill ends them in good order."""
+"""Subagents on a real folder with a real log: their edits belong to the session, and a kill leaves a valid log."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_a_subagent_killed_with_its_process_is_reported_as_interrupted(
     )
     async with running(tmp_path, model=again, state=killed) as rig:
         talk = await rig.reopen(talk.session_id)
-        assert talk.live.session.state == "IDLE"  # what an agent asks does not suspend a turn
+        assert talk.live.session.state == "IDLE"  # the question of a subagent does not suspend a turn
         assert talk.of(ProcessingEnd) == [ProcessingEnd("interrupted")]
         assert [(it.status, it.reason) for it in talk.of(SubagentChanged)] == [
             ("running", ""),

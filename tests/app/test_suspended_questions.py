@@ -1,4 +1,6 @@
-"""A question of the model outlives its process: asked again with the same id, and gone on with (R4, L15)."""
+"""A question of the model outlives its process: it is asked again with the same id, and its answer continues the turn
+(R4, L15).
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ async def test_a_question_is_restored_and_its_answer_continues_the_turn(how: str
     assert talk.of(ProcessingEnd) == [ProcessingEnd("completed")]
     async with running(tmp_path, state=state) as rig:
         talk = await rig.reopen(talk.session_id, wait)
-        assert talk.live.session.submit("blue", client_key="key-9").turn_id  # the same answer, not a new turn
+        # the repeated answer returns its turn and starts no new one
+        assert talk.live.session.submit("blue", client_key="key-9").turn_id
         assert rig.model.requests == []
 
 

@@ -72,7 +72,7 @@ async def decide(
 
 @dataclass
 class Left:
-    """State that an earlier process left: its session, its log, and the pending hunks."""
+    """The state that an earlier process left: its session, its state folder, and the pending hunks."""
 
     session_id: str
     state: Path

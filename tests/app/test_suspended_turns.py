@@ -1,5 +1,5 @@
-"""A turn that waits for the user survives the end of its process: the question is repeated, the effect
-computed again, and the turn continued (R4).
+"""A turn that waits for the user survives the end of its process: the question is repeated, the effect is computed
+again, and the turn continues (R4).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.app.test_permissions import Script, call, edit, outside, read, shell,
 from tests.support.fake_provider import CallTool, problem_of, text, tool_call
 from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, running, wait
 
-__all__ = ["work"]  # the fixture
+__all__ = ["work"]  # a fixture
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("R4", "H7")]
 
@@ -45,7 +45,7 @@ hows = pytest.mark.parametrize("how", ["ended", "killed"])
 
 @dataclass
 class Left:
-    """State that an earlier process left: its session, its log, and its last question."""
+    """The state that an earlier process left: its session, its state folder, and the pending questions."""
 
     session_id: str
     state: Path
@@ -88,7 +88,7 @@ async def left(
 
 
 async def answer(talk: Talk, answer: ApprovalAnswer, call_id: str = "") -> None:
-    """Answer the pending approval, or the one of that call."""
+    """Answer the pending approval of this call, or the first one."""
     request = next(it for it in talk.live.approver.pending() if call_id in ("", it.call_id))
     talk.live.approver.answer(request.request_id, answer)
 
@@ -173,7 +173,7 @@ async def test_a_write_that_resolves_elsewhere_needs_approval_again(work: Path) 
     waiting = await left(work.parent, [[read("a.txt")], [edit("a.txt")]])
     (work / "a.txt").unlink()
     (work / "a.txt").symlink_to(outside(work))
-    outside(work).write_text("one\n")  # so that the change would apply
+    outside(work).write_text("one\n")  # so that the edit would apply
     async with running(work.parent, state=waiting.state) as rig:
         talk = await waiting.reopened(rig)
         await answer(talk, YES)
@@ -199,7 +199,7 @@ async def test_the_current_mode_applies_when_the_turn_continues(work: Path) -> N
 
 
 async def test_an_approval_given_before_is_not_requested_again(work: Path) -> None:
-    """A file outside is read first and then changed: each needs one approval."""
+    """An edit of a file outside the workspace needs one approval to read it and one to change it."""
     path = outside(work)
     path.write_text("")
 

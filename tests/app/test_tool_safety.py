@@ -26,7 +26,7 @@ SECRETS = {
     "SESSION_COOKIE": "by-no-pattern-a-secret",
 }
 
-# Prints its words and its variables, so that a test sees what a program is really given.
+# Prints its arguments and its environment variables.
 SHOW = "import json, os, sys; print(json.dumps([sys.argv[1:], dict(os.environ)]))"
 
 
@@ -35,7 +35,7 @@ def call(name: str, **arguments: Any) -> CallTool:
 
 
 def define(tmp_path: Path, *tools: dict[str, Any]) -> None:
-    """A file of tools of the user's; JSON is YAML as well."""
+    """Write the user's file of tool definitions. JSON is valid YAML."""
     (tmp_path / "state").mkdir(exist_ok=True)
     (tmp_path / "state" / "tools.yaml").write_text(json.dumps({"tools": tools}, indent=1))
 
@@ -92,7 +92,7 @@ async def test_the_minimal_environment_has_nine_variables_and_no_secret(
     line = next(line for line in end.output.splitlines() if line.startswith("[["))
     names = set(json.loads(line)[1])
     allowed = set("PATH HOME USER LANG LC_ALL TERM SHELL TMPDIR TZ".split())
-    of_the_shell = {"PWD", "SHLVL", "_", "LC_CTYPE"}  # bash and Python set these for themselves
+    of_the_shell = {"PWD", "SHLVL", "_", "LC_CTYPE"}  # bash and Python set these themselves
     assert {name for name in names if not name.startswith("AGENT_LS")} <= allowed | of_the_shell
     assert not any(value in end.output for value in SECRETS.values())
 
@@ -177,7 +177,7 @@ async def test_read_file_outside_the_roots_is_a_permission_error(
 async def test_write_file_in_a_denied_folder_is_a_permission_error(
     tmp_path: Path,
 ) -> None:
-    home = Path.home()  # the test's own
+    home = Path.home()  # the home folder of the test
     asked = call("write_file", file_path=str(home / ".ssh" / "config"), content="Host *\n")
     async with running(tmp_path, [[asked]]) as rig:
         talk = await rig.talk("full", allow, workspace_folder=str(home))

@@ -43,7 +43,7 @@ async def talking(rig: SessionRig) -> Talk:
 
 
 def stale(rig: SessionRig) -> list[str]:
-    """Return the notices that the model has received, up to the file names."""
+    """Return the notices that the model has received, each cut off after the file names."""
     return [it.partition(". Read")[0] for it in rig.user_texts() if it.startswith(STALE)]
 
 
@@ -178,7 +178,7 @@ def watching(files: LocalEnvironment, told: list[str]) -> TouchedFiles:
 
 
 def a_read(path: Path, facts: os.stat_result, *, age_ns: int) -> DiskRead:
-    """Return a read of OLD at a time when the file had not changed for `age_ns`."""
+    """Return a read of OLD from a file that had not changed for `age_ns`."""
     return DiskRead(str(path), OLD.encode(), facts, max(facts.st_mtime_ns, facts.st_ctime_ns) + age_ns)
 
 

@@ -1,4 +1,4 @@
-"""A workspace about which the user has not decided: the question, the limits until then, and both answers."""
+"""A workspace without a trust decision: the question, the limits until the answer, and both answers."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ TURNS = 6
 
 
 class Counter:
-    """A read that returns how often it ran, and notes the threads."""
+    """A read that returns how often it ran, and records its threads."""
 
     def __init__(self) -> None:
         self.threads: list[int] = []
@@ -92,20 +92,20 @@ async def test_a_read_that_fails_raises_for_its_own_reader_only() -> None:
 async def test_a_turn_without_tools_makes_one_thread_call_before_and_one_after_the_model(
     tmp_path: Path,
 ) -> None:
-    """The first reads hooks, trust, project documents and the servers' files. The second flushes the log."""
+    """The first thread call reads hooks, trust, project documents and the server files. The second flushes the log."""
     model = CountingProvider([text("Hello.")] * TURNS, {("anyio/to_thread.py", "run_sync"): ""})
     with model.counting():
         async with running(tmp_path, model=model, trusting="trusted") as rig:
             talk = await rig.talk("full")
             for _ in range(TURNS):
                 await talk.say("go")
-    # The first turns also gather facts, and each second the session checks whether another process wants it.
+    # The first turns also gather facts, and every second the session checks whether another process requests it.
     assert min(counted["run_sync"] for counted in model.rounds[1:]) == 2
 
 
 @pytest.mark.req("T15")
 async def test_a_turn_sees_the_documents_that_its_own_hook_has_changed(tmp_path: Path) -> None:
-    """The document is old enough that its stamp is reliable, so that it is not read again in each turn."""
+    """The document is old enough for a reliable file signature, so that it is not read again in each turn."""
     new = tmp_path / "new"
     async with running(tmp_path, [text("Hello.")] * 3, trusting="trusted") as rig:
         document = rig.folder / "AGENTS.md"

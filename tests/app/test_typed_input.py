@@ -1,4 +1,4 @@
-"""A background process from its start to its end in a real session; what is typed into it is asked about (T5, X8)."""
+"""A background process in a real session, from its start to its end. Input typed into it needs approval (T5, X8)."""
 
 from __future__ import annotations
 

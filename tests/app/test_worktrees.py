@@ -1,4 +1,4 @@
-"""Sessions in a git worktree: the user's folder gets their changes as hunks, and nothing else."""
+"""Sessions in a git worktree: the user's folder receives their changes as hunks, and nothing else changes there."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ async def test_changes_merge_with_unsaved_text_and_conflicts_change_nothing(tmp_
         assert (folder / "a.txt").read_text() == OLD, "the user's unsaved document is not saved"
         assert pending(rig, talk) == {"a.txt": ["pending"]}
         assert "b.txt was changed in your folder in the same place (line 5)" in reports(talk)[-1]
-        # the user gives way, and asks again
+        # the user reverts their conflicting text and requests the changes again
         host.type(b, OLD)
         brought = await talk.live.bring_changes()
         assert [(Path(it.path).name, it.state) for it in brought] == [("b.txt", "brought")]
@@ -148,7 +148,7 @@ async def test_changes_merge_with_unsaved_text_and_conflicts_change_nothing(tmp_
         assert await talk.live.bring_changes() == []
 
 
-async def test_an_undone_hunk_does_not_come_again(tmp_path: Path) -> None:
+async def test_an_undone_hunk_is_not_applied_again(tmp_path: Path) -> None:
     folder = repository(tmp_path / "project", a_txt=OLD)
     script: list[Piece | Sequence[Piece]] = [
         *edit("c1", "two", "TWO"),
@@ -193,7 +193,7 @@ async def test_review_before_proposes_the_changes_and_writes_what_is_kept(tmp_pa
         assert (folder / "a.txt").read_text() == OLD
         assert pending(rig, talk) == {"a.txt": ["proposed", "proposed"], "new.txt": ["proposed"]}
         assert await talk.live.bring_changes() == [], "what is proposed is not proposed again"
-    async with running(tmp_path) as rig:  # the process has ended in between
+    async with running(tmp_path) as rig:  # another process opens the session
         talk = await rig.reopen(talk.session_id)
         assert pending(rig, talk) == {"a.txt": ["proposed", "proposed"], "new.txt": ["proposed"]}
         hunks = rig.manager.review.open_hunks(session_id=talk.session_id)
@@ -206,7 +206,7 @@ async def test_review_before_proposes_the_changes_and_writes_what_is_kept(tmp_pa
         assert (folder / "new.txt").read_text() == "new\n"
 
 
-async def test_moves_deletions_modes_binary_files_and_line_ends_come_as_they_are(tmp_path: Path) -> None:
+async def test_moves_deletions_modes_binary_files_and_line_ends_are_applied_exactly(tmp_path: Path) -> None:
     folder = repository(
         tmp_path / "project", old_txt=OLD, gone_txt="x\n", crlf_txt="a\r\nb\r\nc\r\n", bin_dat=b"\0\1\2" * 99
     )
@@ -249,7 +249,7 @@ async def test_commands_and_git_work_in_the_worktree_without_touching_the_users_
     assert not (tmp_path / "hook-ran").exists()
 
 
-async def test_the_state_folder_stays_closed_to_a_session_in_a_worktree(tmp_path: Path) -> None:
+async def test_a_session_in_a_worktree_cannot_read_keys_in_the_state_folder(tmp_path: Path) -> None:
     repository(tmp_path / "project", a_txt=OLD)
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "keys.json").write_text("{}")
@@ -268,7 +268,7 @@ async def test_the_state_folder_stays_closed_to_a_session_in_a_worktree(tmp_path
         assert not allowed.is_error
 
 
-async def test_a_sensitive_file_comes_only_after_an_approval(tmp_path: Path) -> None:
+async def test_a_sensitive_file_is_not_applied_without_an_approval(tmp_path: Path) -> None:
     folder = repository(tmp_path / "project", a_txt=OLD)
     script: list[Piece | Sequence[Piece]] = [
         call("write_file", "c1", file_path=".vscode/tasks.json", content="{}\n"),
@@ -323,7 +323,7 @@ async def test_a_resumed_session_goes_on_in_its_worktree_and_deletion_removes_it
         assert git(folder, "worktree", "list").count("\n") == 1
 
 
-async def test_a_session_in_a_subfolder_brings_only_changes_of_it(tmp_path: Path) -> None:
+async def test_a_session_in_a_subfolder_applies_only_changes_below_it(tmp_path: Path) -> None:
     top = repository(tmp_path / "project", a_txt=OLD, sub__b_txt=OLD)
     script: list[Piece | Sequence[Piece]] = [
         shell("c1", "echo x >> b.txt; echo y >> ../a.txt"),
@@ -337,7 +337,9 @@ async def test_a_session_in_a_subfolder_brings_only_changes_of_it(tmp_path: Path
         assert "is outside of your folder" in reports(talk)[-1]
 
 
-async def test_after_a_kill_between_writing_and_recording_nothing_comes_twice(tmp_path: Path) -> None:
+async def test_changes_are_not_applied_twice_after_a_kill_between_writing_and_recording(
+    tmp_path: Path,
+) -> None:
     folder = repository(tmp_path / "project", a_txt=OLD)
     script: list[Piece | Sequence[Piece]] = [*edit("c1", "two", "two\ntwo and a half"), text("Done.")]
     async with running(tmp_path, script) as rig:
@@ -345,7 +347,7 @@ async def test_after_a_kill_between_writing_and_recording_nothing_comes_twice(tm
         index = tree(talk).parent / "index"
         before = index.read_bytes()
         await talk.say("change it")
-    index.write_bytes(before)  # what is on disk when the process ends before it has recorded what came
+    index.write_bytes(before)  # as after a kill before the applied changes were recorded
     (index.parent / "index.lock").write_bytes(b"")
     brought = OLD.replace("two", "two\ntwo and a half")
     (folder / "a.txt").write_text(brought.replace("six", "six, typed"))

@@ -1,4 +1,4 @@
-"""YAML of a project's files that would take long to parse is refused before it is parsed."""
+"""Project files with deeply nested YAML, which would take hours to parse, are refused before they are parsed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_brackets_count_as_deep_only_while_they_are_open() -> None:
     assert not is_too_deep("]}" * 10 * MAX_BRACKETS + "[" * MAX_BRACKETS)
 
 
-@pytest.mark.timeout(20)  # parsed, it would take hours
+@pytest.mark.timeout(20)  # parsing DEEP would take hours
 def test_deep_yaml_of_tools_and_skills_is_refused() -> None:
     with pytest.raises(YamlError, match="nested too deep"):
         read_yaml(DEEP)

@@ -1,4 +1,4 @@
-"""Hooks where commands are confined: they get their input, act within the sandbox, and cannot leave it."""
+"""Hooks in the sandbox: they get their input, act inside the sandbox, and cannot leave it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def test_a_hook_in_the_sandbox_does_not_see_the_state_folder(tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", SANDBOXES)
-async def test_input_of_a_hook_is_private_and_gone_afterwards(
+async def test_the_temporary_input_file_of_a_sandboxed_hook_is_deleted_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     place = tmp_path / "given"

@@ -1,4 +1,4 @@
-"""Hooks as real programs in a session: their input, what they can stop, and what they cannot change."""
+"""Hooks as real programs in a session: their input, the actions that they can stop, and the limits of their power."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def script(folder: Path, body: str) -> str:
 
 
 def write_hooks(path: Path, **events: Any) -> None:
-    """Write a file of hooks: each event has one command, or a pair of a matcher and a command."""
+    """Write a hooks file. Each event has one command, or a pair of a matcher and a command."""
     path.parent.mkdir(parents=True, exist_ok=True)
     groups = {}
     for event, given in events.items():
@@ -47,7 +47,7 @@ def write_hooks(path: Path, **events: Any) -> None:
 
 
 async def played(tmp_path: Path, model: FakeProvider, **more: Any) -> tuple[list[ToolCallEnd], list[str]]:
-    """Run one message in a trusted folder in mode full; return the ends of calls and the warnings."""
+    """Run one message in a trusted folder in mode full; return the call results and the warnings."""
     chosen = {"mode": "full", "approve": lambda request: False, "trusted": True, **more}
     async with agent_ls.open_session(**options(tmp_path, model, **chosen)) as session:
         events = [event.data async for event in session.run("Do it.")]

@@ -1,6 +1,7 @@
-"""An example of each tool of a pack: what is there before, the call, and what it gives.
+"""An example call of each pack tool: the files before it, the arguments, and the expected output and files.
 
-`{url}` in an argument is the address of a web server, `{pid}` the id of a process, both of the test's own.
+In an argument, `{url}` is replaced by the address of the test's web server and `{pid}` by the id of a process of the
+test.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ NOTEBOOK = (
 
 @dataclass(frozen=True)
 class Example:
-    """`says` is in the output, `after` what files contain then (None: no such file).
+    """A call of a tool and its expected result.
 
-    `before` are commands that the test runs first, `then` is one that it runs at the end, with what that prints.
-    `skip` returns a reason to skip. `fails`: the call has to be an error result.
+    `says` must be in the output. `after` maps file names to their expected content (None: the file must not exist).
+    The test runs the `before` commands first, and at the end the command in `then`, which must print the text in
+    `then`. `skip` returns a reason to skip the test. `fails`: the call must give an error result.
     """
 
     arguments: Mapping[str, object] = field(default_factory=dict)

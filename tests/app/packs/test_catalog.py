@@ -1,4 +1,4 @@
-"""The packs are those of the specification, whole, and each part of them can be used."""
+"""The packs are complete as section 11.3 of the specification lists them, and each tool in them can be used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MANIFEST = (
 """The categories of the specification, section 11.3."""
 
 
-def test_packs_have_the_thirteen_categories_with_three_tools_or_more() -> None:
+def test_packs_have_the_thirteen_categories_with_at_least_three_tools_each() -> None:
     assert list(CATEGORIES) == MANIFEST.split()
     assert all(len({*PACKS[name].tools, *PACKS[name].own}) >= 3 for name in CATEGORIES)
     assert all(len(pack.tools) >= 2 for pack in PACKS.values())
@@ -60,12 +60,12 @@ def test_every_named_tool_exists_once_and_is_documented() -> None:
             assert all(field.description for field in fields), tool.name
 
 
-def test_no_definition_takes_the_name_of_a_built_in_tool() -> None:
+def test_no_pack_tool_has_the_name_of_a_built_in_tool() -> None:
     defined = {name for pack in PACKS.values() for name in pack.tools} - set(CODE_TOOLS)
     assert not defined & own_names()
 
 
-def test_every_program_has_a_way_to_install_it_and_none_is_left_over() -> None:
+def test_every_program_of_a_pack_has_an_install_command_or_advice() -> None:
     needed = {program for pack in PACKS for tool in pack_tools(pack) for program in tool.programs}
     assert needed == set(PROGRAMS)
     assert all(bool(one.command) is not bool(one.advice) for one in PROGRAMS.values())
@@ -91,7 +91,7 @@ COLUMNS = ("execution process", "file_read file_write", "git", "testing", "netwo
 """Bash, Files, Git, Tests, Network, Browser and Docker of section 11.6, as packs."""
 
 
-def test_settings_know_the_presets_and_packs() -> None:
+def test_settings_accept_exactly_the_presets_and_packs_of_the_catalogue() -> None:
     assert PRESET_NAMES == tuple(PRESETS) and PACK_NAMES == tuple(PACKS)
     assert all(set(packs) <= set(PACKS) for packs in PRESETS.values())
     assert set(COVERED_BY) <= {name for pack in PACKS.values() for name in pack.tools}
@@ -99,6 +99,6 @@ def test_settings_know_the_presets_and_packs() -> None:
     assert len(problems) == 2 and "toolPacks.preset" in problems[0] and '"gitt"' in problems[1]
 
 
-def test_page_has_the_tables_of_the_catalogue() -> None:
+def test_the_tables_on_the_tool_packs_page_are_up_to_date() -> None:
     page = read("docs/tool-packs.md")
     assert page == rendered(page), "run python -m tests.tools.tool_pack_docs"

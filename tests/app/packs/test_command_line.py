@@ -1,4 +1,4 @@
-"""`agent-ls tools` about packs, `exec --tools`, and what `doctor` says of missing programs."""
+"""`agent-ls tools` lists and checks packs, `exec --tools` selects them, and `doctor` reports missing programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.req("T8", "H13")
 
 
 def fake_installer(folder: Path, name: str, script: str) -> dict[str, str]:
-    """An environment with one program on PATH."""
+    """Write a fake program and return an environment with only its folder on PATH."""
     folder.mkdir()
     (folder / name).write_text(f"#!/bin/sh\n{script}\n")
     (folder / name).chmod(0o755)
@@ -50,7 +50,7 @@ def test_check_names_what_is_missing_and_ends_with_1(tmp_path: Path) -> None:
         (["--check"], "no tool packs are chosen in your settings"),
     ],
 )
-def test_wrong_choice_is_one_sentence_with_what_to_do(
+def test_a_wrong_argument_of_tools_check_prints_one_sentence_and_one_hint(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["tools", *words]) == 2

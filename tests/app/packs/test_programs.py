@@ -28,7 +28,7 @@ pytestmark = pytest.mark.req("T8")
 
 TOOLS = {tool.name: tool for pack in PACKS for tool in pack_tools(pack)}
 WITH_TOOLCHAIN = ("cargo",)
-"""Programs that are found by what the user's own home folder contains."""
+"""Programs that need the user's real home folder, because they are installed there."""
 
 
 def test_each_tool_has_an_example() -> None:
@@ -36,7 +36,7 @@ def test_each_tool_has_an_example() -> None:
 
 
 def environ_of(tool: PackTool) -> dict[str, str]:
-    """The programs of the test environment count as installed."""
+    """Return the environment variables in which the programs of the test's Python environment are on PATH."""
     folders = [os.environ["PATH"], str(Path(sys.executable).parent)]
     if tool.definition.name == "pip_install":  # many systems forbid pip to install into their own Python
         folders.reverse()
@@ -63,7 +63,7 @@ def set_up(folder: Path, example: Example) -> None:
 
 
 async def call(found: PackTool, folder: Path, arguments: dict[str, object]) -> ToolOutput:
-    """Call the tool as dispatch does: a failure of the tool is an error result."""
+    """Call the tool. An error that it raises becomes an error result, as in a session."""
     tool = tool_of(found)
     environment = LocalEnvironment(str(folder), environ=environ_of(found))
     await environment.initialize()
@@ -84,7 +84,7 @@ def printed(command: Sequence[str], folder: Path) -> str:
 
 
 def filled(arguments: Mapping[str, object], url: str, pid: int) -> dict[str, object]:
-    """Replace the places that stand for a web server and for a process."""
+    """Replace `{url}` and `{pid}` in the arguments."""
     places: dict[object, object] = {"{pid}": pid, "{url}/page": f"{url}page"}
     return {name: places.get(value, value) for name, value in arguments.items()}
 

@@ -1,4 +1,4 @@
-"""Sessions with tool packs: what is offered, what stays as it is, and what is said of missing programs."""
+"""Sessions with tool packs: which tools the model gets, that they stay the same, and the report of missing programs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def offered(request: Request) -> set[str]:
 
 
 def programs(folder: Path, *names: str) -> str:
-    """A PATH with these programs only."""
+    """Make a folder with links to these programs and return it as a PATH."""
     folder.mkdir()
     for name in names:
         found = shutil.which(name)
@@ -218,7 +218,7 @@ async def test_untrusted_folder_cannot_turn_packs_on(tmp_path: Path) -> None:
 
 
 def test_without_packs_none_of_their_modules_is_imported(tmp_path: Path) -> None:
-    """A session up to its first request, with and without packs, in a process of its own."""
+    """Runs a session up to its first request, with and without packs, in a separate process."""
     assert _imported(tmp_path / "without", None) == []
     assert "agent_ls.app.tools.packs.load" in _imported(tmp_path / "with", "minimal")
 

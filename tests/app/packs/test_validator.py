@@ -34,7 +34,7 @@ def test_missing_programs_are_named_with_their_tools_and_how_to_install_them() -
     assert "https://rustup.rs" in report.warning and "uses the shell instead" in report.warning
 
 
-def test_pack_without_a_usable_tool_is_missing_but_not_if_models_have_one_of_their_own() -> None:
+def test_pack_without_a_usable_tool_is_reported_unless_models_have_their_own_tool_for_it() -> None:
     report = validate(["testing", "process"], {**PROGRAMS, "list_processes": ["ps"]}, set())
     assert report.empty == ("testing",)
 
@@ -91,7 +91,7 @@ def test_folder_that_cannot_be_read_suggests_nothing(tmp_path: Path) -> None:
     assert suggest_packs(str(tmp_path / "none")) == ()
 
 
-def test_detected_packs_are_added_once_and_else_suggested(tmp_path: Path) -> None:
+def test_detected_packs_are_added_once_or_only_suggested_without_the_setting(tmp_path: Path) -> None:
     (tmp_path / "Cargo.toml").touch()
     folder = str(tmp_path)
     asked = load_packs(PackChoice(packs=("rust",), detect=True), folder, path="")
@@ -99,6 +99,6 @@ def test_detected_packs_are_added_once_and_else_suggested(tmp_path: Path) -> Non
     assert load_packs(PackChoice("minimal"), folder, path="").report.suggested == (("rust", "Cargo.toml"),)
 
 
-def test_programs_of_another_place_count_as_installed(tmp_path: Path) -> None:
+def test_programs_at_a_remote_place_count_as_installed(tmp_path: Path) -> None:
     found = load_packs(PackChoice(packs=("git",)), str(tmp_path), path="", is_local=False)
     assert len(found.tools) == 11 and found.report.is_complete

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.req("H13", "T14", "H12")
 
 
 class FakeEditorStatus:
-    """Reports a problem for each edit, and a fixed status."""
+    """An editor context with a fixed status text, which reports one problem for each edit."""
 
     def situation(self, shown: Callable[[str], str]) -> str:
         return "[Editor: a.py, cursor at line 2]"
@@ -54,7 +54,7 @@ class FakeEditorStatus:
 
 
 class Forgetful(KnownCode):
-    """Returns no references."""
+    """A code intelligence that fails to answer for references."""
 
     async def references(self, position: SourcePosition) -> FoundLocations:
         raise NoAnswerError("The editor's language tools could not answer: gone.")

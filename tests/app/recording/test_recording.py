@@ -59,7 +59,7 @@ def model() -> FakeProvider:
 async def recorded(
     tmp_path: Path, *inputs: str, settings: Settings | None = None, to: Path | None = None
 ) -> Path:
-    """A recording of a session that reads, fails to, edits, runs a command, and is asked about."""
+    """Record a session that reads, fails to read, edits, runs a command, and asks for approval. Return the file."""
     project = tmp_path / "project"
     project.mkdir(exist_ok=True)
     (project / "a.txt").write_text("one\n")

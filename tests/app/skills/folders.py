@@ -1,4 +1,4 @@
-"""Skills and commands as files, and looking them up."""
+"""Helpers that write skills and commands as files and load them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_ls.app.skills.values import UserCommands
 
 
 def skill(folder: Path, name: str, description: str = "Does it. Use it for tests.", **rows: str) -> Path:
-    """Write `folder/name/SKILL.md` with these rows and a short text."""
+    """Write `folder/name/SKILL.md` with these front matter rows and a short text."""
     path = folder / name / "SKILL.md"
     path.parent.mkdir(parents=True)
     more = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in rows.items())
@@ -25,6 +25,8 @@ def command(path: Path, text: str) -> Path:
 
 
 def load(home: Path, project: Path | None = None, **settings: bool | list[str]) -> UserCommands:
-    """Return what the user with this (set) home folder has, the state folder lying in it."""
+    """Return the skills and commands of the user and the project. `home` must be the home folder; `home/state` is the
+    state folder.
+    """
     chosen = SkillSettings.model_validate(settings)
     return load_user_commands(chosen, str(home / "state"), str(project) if project else None)

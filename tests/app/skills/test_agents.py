@@ -1,4 +1,4 @@
-"""Kinds of subagents in files: listed, started with fewer tools, and never allowed anything by what a file says."""
+"""Kinds of subagents defined in files: they are listed, start with fewer tools, and grant no permission."""
 
 from __future__ import annotations
 

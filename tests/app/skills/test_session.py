@@ -1,4 +1,4 @@
-"""Skills in a session: what the model is sent, what it gets from use_skill, and what a file never achieves."""
+"""Skills in a session: what the model receives, what use_skill returns, and that a skill file grants no permission."""
 
 from __future__ import annotations
 

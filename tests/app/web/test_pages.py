@@ -47,7 +47,7 @@ def test_host_that_is_an_address_needs_no_look_up(host: str, expected: str) -> N
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """The test's names lead to this machine; another is not known."""
+    """Resolve the test's host names to this machine; all other names are unknown."""
     if host.endswith("docs.example") or host == "127.1":
         return [HERE]
     raise OSError(f"no such host: {host}")
@@ -81,7 +81,7 @@ async def test_a_private_address_is_contacted_only_if_exactly_it_was_allowed(
     server: WebServer,
 ) -> None:
     mine, url = pages(), server.url(host=NAME)
-    assert mine.private_address(url) == ""  # nobody was asked yet
+    assert mine.private_address(url) == ""  # no approval was requested yet
     with pytest.raises(PageError, match=r"resolves to 127\.0\.0\.1, an address of a private network"):
         await mine.fetch(url, "")
     assert mine.private_address(url) == HERE
