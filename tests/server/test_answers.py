@@ -1,4 +1,6 @@
-"""One request, one effect: a repeated, cancelled or simultaneous request waits for the same work."""
+"""Idempotent requests: a repeated, cancelled or simultaneous request waits for the same work instead of repeating
+it.
+"""
 
 from __future__ import annotations
 

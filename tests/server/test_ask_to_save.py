@@ -1,4 +1,4 @@
-"""Whether the user's typing is saved before commands: asked once, and anything but a clear yes is a no."""
+"""The question whether to save the user's changes before commands: asked once; only a clear yes saves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class User:
 
 
 @pytest.mark.parametrize(("answer", "saves"), [(SAVE, True), (LEAVE, False)])
-async def test_a_clear_answer_holds_for_all_commands(answer: str, saves: bool) -> None:
+async def test_a_clear_answer_applies_to_all_commands(answer: str, saves: bool) -> None:
     user = User(answer)
     asks = AskToSave(user.ask)
     told: list[bool] = []
@@ -45,7 +45,7 @@ async def test_a_clear_answer_holds_for_all_commands(answer: str, saves: bool) -
 
 
 @pytest.mark.parametrize("answer", ["", "Yes", None])
-async def test_any_other_answer_is_a_no_for_all_commands(answer: str | None) -> None:
+async def test_any_other_answer_means_do_not_save_for_all_commands(answer: str | None) -> None:
     user = User(answer, SAVE)
     asks = AskToSave(user.ask)
 

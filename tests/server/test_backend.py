@@ -1,4 +1,4 @@
-"""The garbage collector while the server starts: off as long as nothing that is made is garbage, and then on."""
+"""The garbage collector is off while the server loads, because loading makes no garbage, and on afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to a client: only announced ones are sent, each is answered once, and a missing answer has no effect."""
+"""Requests to a client: only announced ones are sent, each gets one answer, and a missing answer has no effect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOCUMENT = OpenDocument("/a b", 3, "text")
 
 
 class Wire:
-    """Records sent messages, and starts nothing by itself."""
+    """Records sent messages and the tasks to start, and runs no task itself."""
 
     def __init__(
         self, client: ClientAbilities = RICH, session_id: str = "s", deadline_ms: int = 30_000

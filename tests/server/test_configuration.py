@@ -1,4 +1,4 @@
-"""Settings that are sent in quick succession: the last stand, whatever each of them waits for."""
+"""Settings that arrive while earlier ones are still being checked: the last ones win."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_settings_sent_during_the_check_of_earlier_ones_are_applied_last(t
             group.start_soon(configuration.changed, sent(maxTurns=2))
             await anyio.wait_all_tasks_blocked()
             if anyio.to_thread.current_default_thread_limiter().borrowed_tokens > 1:
-                await is_changed.wait()  # they are looked at beside the first, and that ends sooner
+                await is_changed.wait()  # the second check runs at the same time and ends sooner
 
         looks = [send_others]
 

@@ -1,4 +1,4 @@
-"""Which problems an edit brought, however its lines moved; and how long a result waits to know."""
+"""Which problems an edit has caused although its lines moved, and how long a call's result waits for diagnostics."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def test_the_same_problem_in_another_line_or_once_more_is_new() -> None:
     assert twice.count("error") == 1
 
 
-async def test_a_file_that_nobody_has_open_is_not_waited_for() -> None:
+async def test_diagnostics_of_a_file_that_is_not_open_are_not_waited_for() -> None:
     editor = Editor("a")
     assert await editor.diagnostics.watch(["/p/other.py"], shown)() == EditNews()
     editor.diagnostics.limit_ms = 0

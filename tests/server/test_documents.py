@@ -1,4 +1,4 @@
-"""Synced documents: any edit of an editor gives the text that the editor has, in every position encoding."""
+"""Synced documents: after any edit the server has the editor's text, in every position encoding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def change(document: SyncedDocument, start: tuple[int, int], end: tuple[int, int
 
 
 def position(text: str, offset: int, encoding: Encoding, *, newline_only: bool) -> tuple[int, int]:
-    """The reference: the position of a character as the protocol counts it, by the simplest means."""
+    """Compute the protocol position of a character in the simplest way, as the reference."""
     lines = from_lsp.document_lines(text[:offset], newline_only=newline_only)
     ends = ("\n",) if newline_only else ("\n", "\r")
     line = lines.pop() if lines and not lines[-1].endswith(ends) else ""
@@ -44,7 +44,7 @@ def position(text: str, offset: int, encoding: Encoding, *, newline_only: bool) 
 def test_a_change_anywhere_gives_the_text_that_the_editor_has(
     text: str, new: str, encoding: Encoding, newline_only: bool, data: st.DataObject
 ) -> None:
-    # A position between CR and LF is no position where they end a line together.
+    # If CR and LF end a line together, no position lies between them.
     inside = {i for i in range(1, len(text)) if not newline_only and text[i - 1 : i + 1] == "\r\n"}
     places = st.sampled_from([i for i in range(len(text) + 1) if i not in inside])
     start, end = sorted((data.draw(places), data.draw(places)))
@@ -168,8 +168,8 @@ def test_uris_of_two_files_or_of_cells_are_documents_of_their_own() -> None:
 
 
 @pytest.mark.req("H4")
-def test_names_that_a_file_system_takes_for_one_file_are_one(tmp_path: Path) -> None:
-    """Links stand for a file system that does not tell letters by their size, or by their normal form."""
+def test_different_names_of_one_file_are_recognised_as_the_same_file(tmp_path: Path) -> None:
+    """Hard links simulate a file system that ignores case or Unicode normalisation."""
     path, other = tmp_path / "Größe.py", tmp_path / "other.py"
     path.touch()
     other.touch()
@@ -181,7 +181,7 @@ def test_names_that_a_file_system_takes_for_one_file_are_one(tmp_path: Path) -> 
     assert from_lsp.maybe_same(str(tmp_path / "none.py"), {str(tmp_path / "none.py")}) is not None
     assert from_lsp.maybe_same(str(path), ()) is None
     alike = tmp_path / "OTHER.py"
-    alike.touch()  # here these are two files
+    alike.touch()  # a different file here, because the file system is case-sensitive
     assert from_lsp.maybe_same(str(alike), {str(other)}) is None
 
 

@@ -1,5 +1,5 @@
-"""Edits of open documents: they count when the text contains them, whatever the editor answers, and never
-lose user text.
+"""Edits of open documents: an edit counts when the document contains it, whatever the editor answers, and no user
+text is lost.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ async def test_an_edit_is_applied_and_reported_when_the_text_contains_it(manners
         assert after.version == found.editor.version
         assert found.listener.told == [("agent", "one\ntwo\nthree\n", after.text)]
         (request,) = found.editor.requests
-        # Neovim would print it, and stop at "Press ENTER" if there are several.
+        # Neovim prints a label, and stops at "Press ENTER" after several.
         assert request["params"].get("label") == (None if manners is NEOVIM else "write a.txt")
 
 
@@ -175,10 +175,10 @@ async def test_a_dropped_edit_answered_as_applied_is_stale() -> None:
 
 @pytest.mark.req("H4")
 async def test_a_dropped_edit_is_not_sent_again_to_an_editor_that_has_repeated_a_version() -> None:
-    """It may still make the edit, because it cannot see that the edit is for an older text."""
+    """The editor cannot see that the edit is for an older text, so it may still apply it."""
     repeating = Manners(stale="lie", counts=False)
     async with host_rig(repeating) as found:
-        found.editor.type(0, "x")  # another text with the number of the first one
+        found.editor.type(0, "x")  # a second text with version 1
         found.editor.manners = replace(repeating, counts=True)
         found.editor.on_request = lambda: found.editor.type(0, "X")
         with pytest.raises(EditRefusedError, match="not known"):
@@ -268,7 +268,7 @@ async def test_no_typed_text_is_lost_while_the_agent_edits(manners: Manners, see
             for number in range(25):
                 await found.editor._sleep(chance.choice([0.0, 0.005, 0.05, 0.2, 0.6]))
                 mark = chr(0x4E00 + number)
-                # Not inside the text that the agent writes: a user who splits a word has changed it.
+                # not inside the agent's text, because typing there would change its mark
                 places = [0, *(at + 1 for at, char in enumerate(found.editor.text) if char in "\n😋")]
                 found.editor.type(chance.choice(places), mark + chance.choice(["", "\n"]))
                 typed.append(mark)
@@ -361,7 +361,7 @@ async def test_a_document_with_an_unreadable_change_is_not_edited_until_its_whol
     async with anyio.create_task_group() as tasks:
         editor = LyingEditor(tasks, VSCODE, uri=path.as_uri())
         host = editor.server.host
-        editor.tell(NO_CHANGE)  # a document that is not open has no known text anyway
+        editor.tell(NO_CHANGE)  # the text of a document that is not open is unknown anyway
         assert host.blocked(str(path)) == ""
         editor.open("text\n")
         document = host.open_document(str(path))

@@ -29,18 +29,18 @@ pytestmark = pytest.mark.req("H28")
 
 PROGRAM = Path(agent_ls.__file__).parent
 FOR_PROGRAMS = ("library", "testing", "llm/generate.py", "tools")
-"""Errors of these are read by programs, or by the model."""
+"""Programs or the model read the errors of these modules, so protocol names are allowed there."""
 
 SETTINGS = {"caFile", "toolCalls", "maxTurns", "webFetch"}
 _NAME = re.compile(r"\bagent/\w+|`\w+_\w+`|\btool_call_end\b|(?<![\w.])(?!agentLs\b)[a-z]+[A-Z]\w*\b")
 
 
 def texts_of(tree: ast.Module) -> Iterator[ast.Constant]:
-    """The string constants that an error, a warning or a hint is made of; `detail` is for authors of clients."""
+    """Yield the string constants of errors, warnings and hints. `detail` is left out: it is for authors of clients."""
     for node in ast.walk(tree):
         match node:
             case ast.Raise(exc=ast.Call(func=ast.Name(id="InvalidParamsError"))):
-                continue  # all of it is detail
+                continue  # all its arguments are detail
             case ast.Raise(exc=ast.expr() as made):
                 yield from constants(made)
             case ast.Assign(targets=[ast.Name(id="hint") | ast.Attribute(attr="hint")], value=value):
@@ -90,7 +90,7 @@ REFUSALS: tuple[RequestError, ...] = (
 )
 
 
-def test_each_kind_of_refusal_is_looked_at() -> None:
+def test_the_list_of_refusals_has_every_request_error() -> None:
     kinds = {cls for cls in RequestError.__subclasses__() if cls.__name__ != "NothingPendingError"}
     assert kinds == {type(error) for error in REFUSALS}
 

@@ -1,4 +1,4 @@
-"""Every error of ours has a code, and no answer holds what only the log may know."""
+"""Every error class that can reach a client has a code, and responses contain no internals."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from agent_ls.app.errors import AppError
 from agent_ls.app.store_errors import store_errors
 from agent_ls.server.transport.errors import CODES, INTERNAL, KINDS_BY_CLASS, kind_of, response_error
 
-# Packages whose errors can come through a request.
+# Packages whose errors can reach a client through a request.
 LAYERS = ("app", "environments", "llm", "loop", "policy", "review", "server", "store")
 
-# Never let out of their package, by name, with where they are caught.
+# Errors that never reach a client, with the place that catches them.
 INTERNAL_ONLY = {
     "ArgumentsError": "loop/calls/dispatch.py makes a tool result of it",
     "FrameError": "server/transport/io.py ends the connection",
@@ -52,7 +52,7 @@ def our_errors() -> Iterator[type[BaseException]]:
         try:
             module = importlib.import_module(found.name)
         except ModuleNotFoundError as error:
-            assert error.name == "pywintypes", error  # what is for Windows alone has no errors of its own
+            assert error.name == "pywintypes", error  # Windows-only modules define no errors
             continue
         for _, member in inspect.getmembers(module, inspect.isclass):
             if issubclass(member, Exception) and member.__module__ == found.name:
@@ -70,7 +70,7 @@ def test_every_error_class_has_a_code_or_is_never_sent() -> None:
     )
 
 
-def test_codes_are_ours_and_distinct() -> None:
+def test_error_codes_are_distinct_and_every_kind_has_one() -> None:
     own = [code for code in CODES.values() if code > 0]
     assert len(set(own)) == len(own) == len(CODES) - 2
     assert set(KINDS_BY_CLASS.values()) <= set(CODES)
@@ -82,7 +82,7 @@ class Ours(Exception):
     hint = "wait a minute"
 
 
-def test_an_error_of_ours_tells_kind_hint_and_whether_to_retry() -> None:
+def test_an_error_of_the_project_is_sent_with_kind_hint_and_whether_to_retry() -> None:
     told = response_error(Ours("too fast"))
     assert (told.code, told.message) == (CODES["rate_limit"], "too fast")
     assert told.data == {"kind": "rate_limit", "retryable": True, "hint": "wait a minute"}
@@ -95,14 +95,14 @@ def test_an_internal_error_reveals_no_internals(error: Exception) -> None:
     assert "secret" not in str(told)
 
 
-def test_an_error_of_the_protocol_keeps_its_code_without_its_data() -> None:
+def test_a_protocol_error_keeps_its_code_and_loses_its_data() -> None:
     told = response_error(JsonRpcMethodNotFound("unknown", data={"traceback": ["line"]}))
     assert (told.code, told.data) == (-32601, None)
 
 
 @pytest.mark.req("R5")
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
-def test_a_limit_of_open_files_is_named_and_no_bug(number: int) -> None:
+def test_a_reached_open_file_limit_is_reported_with_a_hint_and_not_as_a_bug(number: int) -> None:
     answer = response_error(OSError(number, "Too many open files"))
     told: Any = answer.data
     assert "limit of open files" in answer.message
@@ -111,7 +111,7 @@ def test_a_limit_of_open_files_is_named_and_no_bug(number: int) -> None:
 
 
 @pytest.mark.req("R5")
-def test_a_session_that_cannot_be_opened_for_lack_of_files_says_so() -> None:
+def test_opening_a_session_at_the_open_file_limit_reports_the_limit_with_a_hint() -> None:
     with pytest.raises(AppError, match="limit of open files") as caught, store_errors("s-1"):
         raise OSError(errno.EMFILE, "Too many open files")
     assert "ulimit" in caught.value.hint

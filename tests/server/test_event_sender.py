@@ -1,4 +1,4 @@
-"""Senders: a client that reads slowly gets larger pieces and every recorded event; others notice nothing (E4)."""
+"""Event senders: a slow client gets joined deltas and every recorded event; other clients are not affected (E4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from tests.support.sessions import make_session
 
 
 class Pipe:
-    """`is_open` False: nobody reads. What was sent is there all the same: `drain` is where senders wait."""
+    """The output to a client. While `room` is not set, nobody reads: `drain` waits, but `sent` still has what was
+    written.
+    """
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -40,7 +42,7 @@ class Pipe:
 async def senders(
     pipe: Pipe, sleep: Callable[[float], Awaitable[None]] | None = None
 ) -> AsyncIterator[EventSenders]:
-    """`sleep` None: a clock that always says that enough time has passed."""
+    """Run event senders. Without `sleep`, the clock advances by a second at each reading."""
     times = itertools.count()
     async with anyio.create_task_group() as tasks:
 
@@ -105,7 +107,7 @@ async def test_a_client_that_does_not_read_gets_joined_deltas_and_every_recorded
 
 
 @pytest.mark.req("E4")
-async def test_a_client_that_keeps_up_gets_each_delta_as_it_comes() -> None:
+async def test_a_client_that_reads_in_time_gets_each_delta_unjoined() -> None:
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
         found.subscribe(session).start()
@@ -115,7 +117,7 @@ async def test_a_client_that_keeps_up_gets_each_delta_as_it_comes() -> None:
         assert [delta["offset"] for delta in pipe.of("assistant_text_delta")] == list(range(5))
 
 
-async def test_a_second_subscription_replaces_the_first_and_the_last_asked_for_is_known() -> None:
+async def test_a_second_subscription_replaces_the_first_and_the_latest_session_is_known() -> None:
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
         assert found.any_session_id == ""
@@ -134,7 +136,7 @@ async def test_a_second_subscription_replaces_the_first_and_the_last_asked_for_i
 
 
 @pytest.mark.req("H3")
-async def test_a_subscription_whose_answer_never_went_out_is_dropped_and_a_newer_one_is_not() -> None:
+async def test_a_subscription_without_a_sent_answer_is_dropped_and_a_newer_one_is_kept() -> None:
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
         found.subscribe(session).drop()
@@ -148,7 +150,7 @@ async def test_a_subscription_whose_answer_never_went_out_is_dropped_and_a_newer
 
 
 @pytest.mark.req("E4")
-async def test_more_than_a_thousand_deltas_a_second_are_joined_though_the_pipe_takes_them() -> None:
+async def test_more_than_a_thousand_deltas_per_second_are_joined_even_if_the_client_reads() -> None:
     pipe, session, slept, over = Pipe(), make_session(FakeProvider([])), [], anyio.Event()
 
     async def sleep(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Traces of other editors beside a file: unsaved changes of a living editor hold it, left-overs do not."""
+"""Lock and swap files of other editors: unsaved changes of a running editor lock the file, left-over files do not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from agent_ls.server.editor.foreign_locks import held_elsewhere
 
-DEAD_PID = 2**22 + 1  # above the largest process id of Linux
+DEAD_PID = 2**22 + 1  # above the highest process id of Linux
 
 
 def vim_swap(pid: int, *, modified: bool, host: str = "") -> bytes:
@@ -32,7 +32,7 @@ def vim_swap(pid: int, *, modified: bool, host: str = "") -> bytes:
     ],
     ids=["modified", "unmodified", "editor died", "other host", "torn", "no swap file"],
 )
-def test_a_swap_file_holds_the_file_when_its_editor_has_unsaved_changes(
+def test_a_vim_swap_file_locks_the_file_if_its_editor_has_unsaved_changes(
     tmp_path: Path, content: bytes, expected: str
 ) -> None:
     (tmp_path / ".a.txt.swp").write_bytes(content)
@@ -50,14 +50,14 @@ def test_a_swap_file_holds_the_file_when_its_editor_has_unsaved_changes(
     ],
     ids=["alive", "dead", "another machine", "no lock"],
 )
-def test_an_emacs_lock_holds_the_file_while_its_editor_may_live(
+def test_an_emacs_lock_locks_the_file_while_its_editor_may_run(
     tmp_path: Path, owner: str, held: bool
 ) -> None:
     (tmp_path / ".#a.txt").symlink_to(owner)
     assert bool(held_elsewhere(str(tmp_path / "a.txt"))) == held
 
 
-def test_a_file_without_traces_is_not_held_even_when_a_trace_is_no_regular_file(tmp_path: Path) -> None:
+def test_a_file_without_a_regular_lock_or_swap_file_is_not_locked(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".a.txt.swp")
     assert held_elsewhere(str(tmp_path / "a.txt")) == ""
     assert held_elsewhere(str(tmp_path / "missing" / "a.txt")) == ""

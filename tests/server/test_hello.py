@@ -1,4 +1,4 @@
-"""The answer to initialize: what a client announced is granted, nothing else is, and nonsense counts as not said."""
+"""The answer to `initialize`: announced capabilities are granted, all others are not, and invalid ones are ignored."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def params(editor: str, **more: Any) -> dict[str, Any]:
         ("minimal", ClientAbilities("", 7)),
     ],
 )
-def test_a_client_is_what_it_announced(editor: str, expected: ClientAbilities) -> None:
+def test_the_announced_capabilities_of_each_editor_are_parsed(editor: str, expected: ClientAbilities) -> None:
     assert client_abilities(params(editor)) == expected
 
 
@@ -75,7 +75,9 @@ def test_used_capabilities_are_returned_and_plugin_free_clients_get_none() -> No
 
 
 @pytest.mark.parametrize("wanted", [{"version": 2, "events": True}, {"version": "1"}, {"events": True}])
-def test_a_client_of_another_version_is_stock_and_known_to_be_one(wanted: dict[str, Any]) -> None:
+def test_a_client_of_another_version_is_treated_as_plugin_free_with_version_mismatch(
+    wanted: dict[str, Any],
+) -> None:
     client = client_abilities({"capabilities": {"experimental": {"agentLs": wanted}}})
     assert client.version_mismatch
     assert not client.is_rich
@@ -92,7 +94,9 @@ def test_a_client_of_another_version_is_stock_and_known_to_be_one(wanted: dict[s
         (None, "utf-16"),
     ],
 )
-def test_the_first_encoding_offered_that_is_known_holds(offered: object, expected: str) -> None:
+def test_the_first_known_position_encoding_that_the_client_offers_is_selected(
+    offered: object, expected: str
+) -> None:
     assert (
         client_abilities({"capabilities": {"general": {"positionEncodings": offered}}}).encoding == expected
     )
@@ -131,7 +135,7 @@ def test_only_a_well_formed_initialize_is_answered_early(body: bytes) -> None:
     assert early_answer(body) is None
 
 
-def test_the_early_answer_is_the_answer_of_the_server() -> None:
+def test_the_early_answer_equals_the_answer_of_the_server() -> None:
     message = {"jsonrpc": "2.0", "id": "x", "method": "initialize", "params": params("neovim")}
     answer = json.loads(early_answer(json.dumps(message).encode()) or b"")
     assert answer == {

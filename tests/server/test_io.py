@@ -64,7 +64,7 @@ async def test_data_written_without_a_reader_arrives_completely_and_in_order(kin
 
 
 @KINDS
-async def test_small_piece_when_the_other_side_keeps_up_is_there_when_write_returns(kind: Kind) -> None:
+async def test_a_small_write_reaches_a_reading_peer_before_write_returns(kind: Kind) -> None:
     with kind() as (reader, fd):
         writer = ThreadWriter(fd, lambda: None)
         writer.write(b"event")
@@ -74,7 +74,7 @@ async def test_small_piece_when_the_other_side_keeps_up_is_there_when_write_retu
 
 
 @KINDS
-async def test_descriptor_of_a_writer_stays_a_blocking_one(kind: Kind) -> None:
+async def test_the_descriptor_of_a_writer_stays_in_blocking_mode(kind: Kind) -> None:
     with kind() as (_, fd):
         writer = ThreadWriter(fd, lambda: None)
         writer.write(b"event")

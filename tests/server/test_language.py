@@ -1,4 +1,4 @@
-"""Parse a client's answers about code: positions, kinds, versions; invalid answers count as none."""
+"""A client's answers about code are parsed: positions, kinds and versions. An invalid answer counts as none."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EDIT = {"startLine": 0, "endLine": 0, "endCharacter": 3, "newText": "two"}
 
 
 class Client:
-    """Answers with what the test says, or with an error where that is a text."""
+    """Answers with `answer`, or with an error if `answer` is a string."""
 
     def __init__(self, answer: Any = None, abilities: ClientAbilities = RICH) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""A message that is too large to be read: it is skipped, a request gets its answer, and all else goes on."""
+"""A message that is too large to read is skipped, a request is answered with an error, and the server continues."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_large_message_is_identified_by_its_head_and_tail(message: Any, expect
 
 
 @pytest.mark.parametrize("step", [1, 7, 1000])
-def test_a_large_body_is_skipped_in_whatever_pieces_it_comes(step: int) -> None:
+def test_a_large_body_is_skipped_in_chunks_of_any_size(step: int) -> None:
     found: list[bytes] = []
     large: list[LargeMessage] = []
     parser = FrameParser(max_body_bytes=100)

@@ -1,4 +1,4 @@
-"""The tables that let a server import the handlers of a message when it arrives agree with the handlers."""
+"""The tables for importing a handler only when its message arrives agree with the handlers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_route_is_found_by_its_method() -> None:
     assert "agent/unheard" not in ROUTES
 
 
-def test_messages_that_read_exist() -> None:
+def test_methods_listed_as_read_only_exist() -> None:
     assert set(ROUTES) >= READING
 
 

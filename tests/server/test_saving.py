@@ -1,4 +1,4 @@
-"""Before a command: whose unsaved changes a document has is looked up on disk, not assumed."""
+"""Before a command: the file on disk decides whose unsaved changes a document has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_ls.server.editor.saving import Savable, SavePolicy, unsaved_note
 
 
 class Buffer:
-    """An open document: what it was when clean, what it is now, what the disk has (None: no file)."""
+    """An open document: its text when it was last clean, its text now, and the file on disk (None: no file)."""
 
     def __init__(
         self, path: Path, disk: str | None, clean: str, now: str, *, agent: bool = False, user: bool = False

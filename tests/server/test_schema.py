@@ -1,4 +1,4 @@
-"""`agent-ls protocol --schema`: the golden messages fit it, and what is no message does not."""
+"""`agent-ls protocol --schema`: the golden messages match the schema, and invalid messages do not."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_golden_event_fits_the_schema_and_without_one_of_its_fields_it_does_no
     assert find_schema_error(event, EVENT) == ""
     for name in event["data"]:
         if name in ("name", "owner"):
-            continue  # a delta of a text has no name, and a session that nobody has open no owner
+            continue  # a text delta has no name, and a session that is not open has no owner
         poorer = {key: value for key, value in event["data"].items() if key != name}
         assert find_schema_error({**event, "data": poorer}, EVENT), f"{event['kind']} without {name}"
 
@@ -117,26 +117,26 @@ def test_an_effect_fits_the_schema_and_without_one_of_its_fields_it_does_not(eff
         assert find_schema_error({key: value for key, value in told.items() if key != name}, schema), name
 
 
-def test_every_effect_is_tried() -> None:
+def test_the_examples_have_every_kind_of_effect() -> None:
     assert {type(effect) for effect in EFFECTS} == set(get_args(Effect))
 
 
-def test_the_schema_has_every_method_that_is_answered_every_event_and_every_error() -> None:
+def test_the_schema_has_every_method_every_event_and_every_error_code() -> None:
     assert set(SCHEMA["methods"]) == {route.params.method for route in ROUTES.values()}
     kinds = {one["properties"]["kind"].get("const") for one in EVENT["anyOf"]}
-    unrecorded = {"client_request", "access", "missing", None}  # a delta has one of several kinds
+    unrecorded = {"client_request", "access", "missing", None}  # None: the schema of deltas has several kinds
     assert {cls.kind for cls in get_args(RecordedEvent)} | unrecorded == kinds
     assert SCHEMA["errors"] == dict(CODES)
 
 
 ASKED_EXAMPLES = read("client_request.json")["asked"]
 OPTIONAL = ("symbols", "diagnostics")
-"""Whose parameters may be left out."""
+"""Requests whose parameters are all optional."""
 
 
 @pytest.mark.req("H2")
 @pytest.mark.parametrize("what", ASKED_EXAMPLES)
-def test_what_the_server_asks_of_a_client_and_its_answer_fit_the_schema(what: str) -> None:
+def test_client_requests_and_their_answers_fit_the_schema(what: str) -> None:
     example, known = ASKED_EXAMPLES[what], whole(SCHEMA["clientRequests"])[what]
     for side in ("params", "result"):
         assert find_schema_error(example[side], known[side]) == ""
@@ -146,19 +146,19 @@ def test_what_the_server_asks_of_a_client_and_its_answer_fit_the_schema(what: st
         )
 
 
-def test_what_the_page_says_that_is_asked_of_a_client_is_in_the_schema_and_the_examples() -> None:
+def test_client_requests_on_the_documentation_page_are_those_of_the_schema_and_the_examples() -> None:
     told = {row[0].strip("`") for row in table(read_page("docs/protocol/requests.md"), "`what`")}
     assert set(ASKED) == set(ASKED_EXAMPLES) == told
 
 
 @pytest.mark.req("H10")
-def test_the_neovim_plugin_answers_what_is_asked_of_it() -> None:
-    # That of VS Code is held against the schema by its types: protocol_types.test.ts.
+def test_the_neovim_plugin_answers_every_client_request() -> None:
+    # protocol_types.test.ts checks VS Code's types against the schema.
     rooms = ("client_requests", "language")
     lua = "".join(read_page(f"editors/nvim/lua/agent_ls/{room}.lua") for room in rooms)
     for what in ASKED:
         is_answered = f"{what} = " in lua or f"answerers.{what}(" in lua
-        assert is_answered or what == "editNotebook"  # Neovim opens a notebook as its text
+        assert is_answered or what == "editNotebook"  # Neovim edits a notebook as plain text
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_the_neovim_plugin_answers_what_is_asked_of_it() -> None:
         {"jsonrpc": "2.0", "method": "agent/event", "params": {"sessionId": "s", "kind": "state"}},
     ],
 )
-def test_what_is_no_message_does_not_fit(message: dict[str, Any]) -> None:
+def test_an_invalid_message_does_not_fit_the_schema(message: dict[str, Any]) -> None:
     assert find_schema_error(message, MESSAGE)
 
 
@@ -181,7 +181,7 @@ def test_every_reference_is_defined() -> None:
     assert named <= set(SCHEMA["$defs"])
 
 
-async def test_the_command_prints_it() -> None:
+async def test_protocol_schema_prints_the_schema() -> None:
     command = [sys.executable, "-m", "agent_ls", "protocol", "--schema"]
     printed = await anyio.run_process(command)
 

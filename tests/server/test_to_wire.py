@@ -1,4 +1,4 @@
-"""Events leave with the bytes of the log; those that name files get uris beside their paths, and nothing else."""
+"""Events are sent with the bytes of the log. Only events that name files get uris in addition to their paths."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_other_events_keep_their_bytes(text: str) -> None:
     assert to_wire.event(encoded) is encoded
 
 
-def test_a_result_with_bytes_that_are_no_text_is_still_json() -> None:
+def test_a_result_with_undecodable_bytes_is_valid_json() -> None:
     info = to_wire.hunk(hunk("/a", "caf\udce9\n"))
     sent = json.loads(to_wire.encoded(wire.ReviewResult(changed=(info,))))
     assert sent["changed"][0]["oldLines"] == ["caf?\n"]

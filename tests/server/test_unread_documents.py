@@ -1,5 +1,6 @@
 """A document that is too large to be read: the server and the session continue, and the model gets the
-reason."""
+reason.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def steps(path: Path) -> list[list[ToolCall]]:
 
 @asynccontextmanager
 async def opened_file(tmp_path: Path) -> AsyncIterator[tuple[Served, str, Path]]:
-    """A file that is open in the editor, and a session that reads and writes it when it is asked to."""
+    """Yield a session that reads and writes a file which is open in the editor, with the file's path."""
     path = tmp_path / "project" / NAME
     with AnthropicServer([*steps(path), "Done."]) as provider:
         async with served(tmp_path, provider=provider) as found:
@@ -43,7 +44,7 @@ async def opened_file(tmp_path: Path) -> AsyncIterator[tuple[Served, str, Path]]
 
 
 async def outputs(found: Served, session_id: str, text: str) -> list[tuple[bool, str]]:
-    """Whether each call of a turn failed, and what the model got."""
+    """Return for each call of the turn whether it failed, and its output."""
     start = len(found.client.received)
     await found.editor.submit(session_id, text)
     await found.client.wait_for(is_event("processing_end"), after=start)
@@ -102,7 +103,7 @@ async def test_a_change_after_an_unread_one_does_not_make_the_document_known(tmp
 
 
 async def told_too_large(notebook: NotebookEditor, session_id: str, provider: AnthropicServer) -> None:
-    """The model reads and edits the notebook, and hears that it is too large."""
+    """Check that the user and the model are informed that the notebook is too large, and that the file is unchanged."""
     before = notebook.path.read_text()
     client = notebook.editor.client
     shown = await client.wait_for(lambda m: m.get("method") == "window/showMessage")
@@ -129,7 +130,7 @@ async def test_a_notebook_opened_too_large_is_not_edited_on_disk(tmp_path: Path)
         was, cell["text"] = cell["text"], LARGE
         await notebook.open()
         await told_too_large(notebook, session_id, provider)
-        await notebook.close()  # it is a file again
+        await notebook.close()  # after closing, the file on disk counts again
         cell["text"] = was
         start = len(notebook.editor.client.received)
         await notebook.editor.submit(session_id, "Edit it now.")

@@ -1,4 +1,4 @@
-"""Which files a client is asked to watch: those touched, each once and not too many; and what it tells counts."""
+"""The files that a client is asked to watch: each used file once, up to a limit. Only their changes are accepted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Client:
         return answer
 
     def patterns(self) -> list[Any]:
-        """Of the last registration."""
+        """Return the patterns of the last registration."""
         (registration,) = self.sent[-1][1].registrations
         return [watcher.glob_pattern for watcher in registration.register_options.watchers]
 
@@ -36,7 +36,7 @@ class Client:
         return self.watched.changed({"changes": [{"uri": f"file://{path}", "type": 2} for path in paths]})
 
 
-def test_exactly_the_files_touched_are_registered_and_none_of_them_twice() -> None:
+def test_each_used_file_is_registered_exactly_once() -> None:
     client = Client()
     client.watched.watch_files(["/p/a.py", "/p/[id].tsx"])
     assert client.patterns() == ["/p/a.py", "/p/[[]id].tsx"]

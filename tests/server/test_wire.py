@@ -1,4 +1,4 @@
-"""The hardened base over real stdio: each row of what plain pygls gets wrong, and traffic that is no good."""
+"""The hardened transport over real stdio: invalid messages, signals, cancellations, and clients that stop reading."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ NO_MESSAGES: list[tuple[bytes, int]] = [
 
 
 @pytest.mark.req("R5")
-async def test_a_body_that_is_no_message_is_answered_with_an_error_and_the_server_lives() -> None:
+async def test_an_invalid_body_is_answered_with_an_error_and_the_server_continues() -> None:
     async with wire() as server:
         for body, code in NO_MESSAGES:
             before = len(server.client.received)
@@ -84,7 +84,7 @@ FITS_NOTHING = [
 
 
 @pytest.mark.req("R5")
-async def test_a_notification_or_response_that_fits_nothing_is_passed_over_in_silence() -> None:
+async def test_an_unknown_notification_or_response_is_ignored_without_an_answer() -> None:
     async with wire() as server:
         for body in FITS_NOTHING:
             before = len(server.client.received)
@@ -116,7 +116,7 @@ async def test_a_bad_header_ends_the_server_cleanly(header: bytes) -> None:
 
 
 @pytest.mark.req("R4")
-async def test_the_end_of_stdin_ends_the_server_and_what_runs_is_settled() -> None:
+async def test_the_end_of_stdin_ends_the_server_after_running_requests_have_settled() -> None:
     async with wire() as server:
         await server.client.start("agent/wait")
         await server.client.hang_up()
@@ -126,18 +126,18 @@ async def test_the_end_of_stdin_ends_the_server_and_what_runs_is_settled() -> No
 
 
 @pytest.mark.req("R4")
-async def test_an_editor_whose_process_is_gone_ends_the_server_though_the_pipe_is_open() -> None:
+async def test_the_end_of_the_editor_process_ends_the_server_although_the_pipe_is_open() -> None:
     async with await anyio.open_process([sys.executable, "-c", "input()"]) as editor:
         async with server_process(WIRE_SERVER) as server:
             await server.client.initialize(processId=editor.pid)
-            await assert_alive(server.client)  # by now it watches
+            await assert_alive(server.client)  # the server has started to watch the editor's process
             editor.kill()
             await editor.wait()
             assert await server.exit_code() == 1
 
 
 @pytest.mark.parametrize(("shutdown", "code"), [(True, 0), (False, 1)])
-async def test_the_exit_code_tells_whether_shutdown_came_before_exit(shutdown: bool, code: int) -> None:
+async def test_the_exit_code_is_0_only_if_shutdown_precedes_exit(shutdown: bool, code: int) -> None:
     async with wire() as server:
         if shutdown:
             await server.client.request("shutdown")
@@ -191,7 +191,7 @@ AS_SENT: list[object] = [
 ]
 
 
-async def test_params_of_custom_methods_reach_the_handler_as_they_were_sent() -> None:
+async def test_params_of_custom_methods_reach_the_handler_unchanged() -> None:
     async with wire() as server:
         for params in AS_SENT:
             assert await server.client.request("agent/echo", params) == params
@@ -203,7 +203,7 @@ async def test_a_request_without_params_is_handled() -> None:
         assert await server.client.result(77) is None
 
 
-async def test_a_fault_of_ours_is_answered_without_traceback_or_content() -> None:
+async def test_an_internal_error_is_answered_without_traceback_or_content() -> None:
     async with wire() as server:
         error = await error_of(server.client, "agent/fail", {"key": "hunter2"})
         assert (error.code, error.data["kind"]) == (-32603, "internal")
@@ -257,14 +257,14 @@ async def test_an_invalid_client_answer_fails_only_its_own_request() -> None:
     async with wire() as server:
 
         async def closed(params: object) -> object:
-            return {}  # Kate's answer to a dialog that was closed
+            return {}  # Kate answers so when the dialog was closed
 
         server.client.handlers["window/showMessageRequest"] = closed
         assert (await error_of(server.client, "agent/ask")).code == -32602
         await assert_alive(server.client)
 
 
-async def test_an_encoded_result_is_sent_before_what_follows_from_it() -> None:
+async def test_an_encoded_result_is_sent_before_the_events_that_it_causes() -> None:
     async with wire() as server:
         assert await server.client.request("agent/raw") == {"text": "é"}
         await server.client.wait_for(lambda m: m.get("method") == "agent/event")
@@ -272,7 +272,7 @@ async def test_an_encoded_result_is_sent_before_what_follows_from_it() -> None:
 
 
 async def reads_from(fifo: Path) -> None:
-    """Waits until somebody has written into it: a sign of life besides the wire."""
+    """Wait until the server has written to this pipe, which shows that it still runs."""
     with anyio.fail_after(DEADLINE_S):
         assert await anyio.Path(fifo).read_text() == "alive"
 
@@ -313,7 +313,7 @@ async def test_stray_prints_and_message_contents_stay_out_of_wire_and_log() -> N
 
 
 @pytest.mark.req("R5")
-async def test_a_server_whose_sessions_cannot_start_says_so_and_still_syncs_documents() -> None:
+async def test_a_server_that_cannot_start_sessions_reports_it_and_still_syncs_documents() -> None:
     async with server_process((*WIRE_SERVER, "broken")) as server:
         await server.client.initialize()
         error = await error_of(server.client, "agent/sessions", {})

@@ -1,1 +1,1 @@
-"""Tests of the face for editors without a plugin."""
+"""Tests of the plugin-free client's chat document."""

@@ -1,4 +1,4 @@
-"""Update a chat document that was closed, or not saved, while its answer arrived."""
+"""A chat document that was closed or unsaved while its answer arrived gets the missing text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chat as a document: what is the user's, where the answer goes, and that nobody else can speak for the user."""
+"""A chat as a document: its user messages, the position of an answer, and text that must not become a user message."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_an_answer_grows_at_the_end_of_the_document(before: str) -> None:
 
 
 @pytest.mark.req("H8")
-def test_what_the_user_types_below_an_answer_stays_below_it() -> None:
+def test_text_typed_below_an_answer_stays_below_it() -> None:
     region = Region(MARKER, "\none")
     text = edited("fix it\n", opening("fix it\n", region)) + "my next words\n"
     edits = growing(text, region, "\ntwo")
@@ -127,19 +127,19 @@ def test_an_answer_to_a_changed_message_is_at_the_end(text: str) -> None:
     assert edited(text, opening(text, Region(MARKER), "fix it")).endswith(f"{MARKER}\n\n")
 
 
-def test_an_answer_that_was_changed_is_not_written_over() -> None:
+def test_an_answer_that_the_user_changed_is_not_overwritten() -> None:
     region = Region(MARKER, "\none\ntwo")
     text = edited("", opening("", region))
 
     assert growing(text.replace("one", "mine"), region, "x") is None
     assert growing(text.replace(MARKER, ""), region, "x") is None
-    assert growing(text.replace("one\n", "one   \n"), region, "x") is not None  # a formatter was there
+    assert growing(text.replace("one\n", "one   \n"), region, "x") is not None  # a formatter added the blanks
     assert found_below(text, MARKER) == "\none\ntwo"
     assert edited("a", appended("a", "@b ")) == "a\n@b \n"
 
 
 def said(pieces: Sequence[str]) -> str:
-    """The chat's text after the model has said this in these pieces."""
+    """Return the chat's text after the model has streamed its text in these chunks."""
     deltas = [Delta("assistant_text_delta", "p", 0, piece) for piece in pieces]
     end = AssistantTextEnd("p", "".join(pieces))
     events: list[SessionEvent] = [AssistantTextStart("p"), *deltas, end]

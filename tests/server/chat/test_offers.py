@@ -1,4 +1,4 @@
-"""Texts of the diagnostics on open hunks: in an editor without a plugin, the other text is visible only there."""
+"""Texts of the diagnostics on open hunks. A plugin-free editor shows the old or proposed lines only there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session's events as lines of a chat document."""
+"""The events of a session as lines of a chat document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write an answer into a chat document of editors that report their changes late."""
+"""Answers are written into a chat document, even by editors that report their changes late."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.req("H8")
 
 CHAT = "## you\nGo.\n"
 PATH = "/project/a.txt"
-LATE = Manners(debounce_s=30)  # as Emacs while it asks a question: longer than the wait for an edit
+LATE = Manners(debounce_s=30)  # as Emacs while it asks a question; longer than the server waits for an edit
 
 
 async def written(manners: Manners, *pieces: str, loses: int = 0) -> tuple[str, list[str]]:
@@ -25,7 +25,7 @@ async def written(manners: Manners, *pieces: str, loses: int = 0) -> tuple[str, 
 
         def arrives() -> None:
             if len(editor.requests) <= loses:
-                editor.type(len(editor.text), "\n")  # it is stale when it arrives
+                editor.type(len(editor.text), "\n")  # makes the edit stale, because the text has changed
 
         editor.on_request = arrives
         writer = ChatWriter(editor.server.host, PATH, "s-1", refusals.append, time.sleep)
