@@ -1,4 +1,4 @@
-"""A client of a server's local channel, as the panel is one."""
+"""A client of a server's local channel, like the panel."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def hello(token: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def opened(path: Path) -> AsyncIterator[FramedClient]:
-    """The bare connection, before the token was sent."""
+    """Connect to the socket without sending a token."""
     async with await connect(path) as stream, anyio.create_task_group() as tasks:
         client = FramedClient(stream, stream)
         tasks.start_soon(client.run)

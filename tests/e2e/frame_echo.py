@@ -1,8 +1,8 @@
-"""A server that echoes frames and obeys some commands in them. Run as a program.
+"""A program that echoes LSP frames and obeys some commands in them.
 
-Its first argument is a folder, in which it creates `PID` at its start and `PID.ended` when its stdin has
-ended. The command `last` makes it stop reading, and send that frame when a test writes to the pipe `go` in
-that folder.
+Its argument is a folder. The program creates `PID` there at its start and `PID.ended` when its stdin has ended.
+After the command `last` it stops reading and sends one more frame as soon as a test writes to the pipe `go` in that
+folder.
 """
 
 from __future__ import annotations
@@ -42,4 +42,4 @@ if __name__ == "__main__":
         code = main(Path(sys.argv[1]))
     except BrokenPipeError:
         code = 1
-    os._exit(code)  # nobody reads output that could not be written
+    os._exit(code)  # skips the flush of output that nobody can read any more

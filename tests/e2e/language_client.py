@@ -1,6 +1,4 @@
-"""Answer language queries as a rich editor would, over FramedClient: from a table of answers, or not, or with
-nonsense.
-"""
+"""Answers language queries as a rich editor does, from a table of answers that may be missing or invalid."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ Answer: TypeAlias = Callable[[dict[str, Any]], Any]
 async def answer_queries(
     client: FramedClient, answers: Mapping[str, Answer], asked: list[dict[str, Any]]
 ) -> None:
-    """Answer each client_request that the table names, until cancelled; `asked` gets the data of all requests."""
+    """Answer each client_request that the table names, until cancelled. `asked` collects the data of all requests."""
 
     async def answer(event: dict[str, Any]) -> None:
         data = event["params"]["data"]

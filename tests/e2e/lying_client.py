@@ -1,4 +1,4 @@
-"""An editor that reports false results for one file, each in its own way, at the other end of a real connection."""
+"""An editor on a real connection that reports false results of edits, in a different way for each file name."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ LIES: dict[str, Lie] = {
     "late.txt": "late",
     "first.txt": "tells first",
 }
-"""By file name. `drops` reports "applied" and does nothing; `half` applies one of several edits; `null` and
-`fails` apply them and answer null or an error; `mute` applies them and never answers; `late` answers long
-before it applies them; `tells first` sends the change before the answer; `refuses` applies none and says so.
+"""The behaviour by file name. `drops` reports "applied" and does nothing; `half` applies one of several edits;
+`null` and `fails` apply the edits and answer null or an error; `mute` applies them and never answers; `late` answers
+long before it applies them; `tells first` sends the change before the answer; `refuses` applies none and answers so.
 """
 
 REPORTED_AS_DONE = frozenset({"honest", "null", "fails", "mute", "late", "tells first"})
-"""Behaviours after which the edit is in the text."""
+"""The behaviours after which the document contains the edit."""
 
 LATE_S = 1.0
 
 
 class LyingClient(Editor):
-    """`edits` are the texts of the received edits, by uri."""
+    """The editor. `asked` counts the received edits by uri."""
 
     def __init__(self, client: FramedClient, tasks: anyio.abc.TaskGroup, name: str = "vscode") -> None:
         super().__init__(client, name)
@@ -73,7 +73,7 @@ class LyingClient(Editor):
         return {"applied": True}
 
     async def _make_late(self, uri: str, edits: list[Any]) -> None:
-        await anyio.sleep(LATE_S)  # a slow editor, not a synchronisation: nothing is checked during this time
+        await anyio.sleep(LATE_S)  # simulates a slow editor; no check depends on this time
         await self._make(uri, edits)
 
     async def _make(self, uri: str, edits: list[Any]) -> None:

@@ -1,5 +1,6 @@
-"""pytest-lsp's client in the role of a FramedClient. It checks each typed message against the announced
-capabilities."""
+"""pytest-lsp's client behind the interface of FramedClient. It checks each typed message against the announced
+capabilities.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ ASKED = (
     lsp.CLIENT_REGISTER_CAPABILITY,
     lsp.CLIENT_UNREGISTER_CAPABILITY,
 )
-"""Requests of the server that its user answers; pytest-lsp answers the others."""
+"""Server requests that the user of the client answers; pytest-lsp answers the others."""
 
 TOLD = (lsp.WINDOW_SHOW_MESSAGE, lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
 
@@ -41,7 +42,7 @@ class PytestLspClient:
         for method in ASKED:
             client.feature(method)(self._answering(method))
         for method in TOLD:
-            client.protocol.fm.features.pop(method, None)  # tests replace pytest-lsp's handler
+            client.protocol.fm.features.pop(method, None)  # replaces pytest-lsp's handler
             client.feature(method)(self._hearing(method))
 
     async def request(self, method: str, params: Any = None) -> Any:
@@ -49,7 +50,7 @@ class PytestLspClient:
         if isinstance(typed, lsp.InitializeParams):
             self.client.capabilities = typed.capabilities
         with anyio.fail_after(DEADLINE_S):
-            # pytest-lsp left it untyped
+            # pytest-lsp has no type annotation here
             result = await self.client.protocol.send_request_async(method, typed)  # type: ignore[no-untyped-call]
         plain = self._converter.unstructure(result)
         return [_as_sent(action) for action in plain] if method == lsp.TEXT_DOCUMENT_CODE_ACTION else plain
@@ -94,7 +95,7 @@ class PytestLspClient:
 
 
 def _as_sent(action: dict[str, Any]) -> dict[str, Any]:
-    """Undo a conversion of lsprotocol, which takes a code action with a command for a command."""
+    """Undo a conversion of lsprotocol, which parses a code action with a command as a plain command."""
     command = action["command"]
     is_text = isinstance(command, str) and command.startswith("{")
     return {**action, "command": ast.literal_eval(command)} if is_text else action
@@ -102,8 +103,7 @@ def _as_sent(action: dict[str, Any]) -> dict[str, Any]:
 
 @asynccontextmanager
 async def pytest_lsp_server(env: dict[str, str]) -> AsyncIterator[PytestLspClient]:
-    """Run a real server process with pytest-lsp's client; raise the problems that this client found at the
-    end."""
+    """Run a real server process with pytest-lsp's client. At the end, raise the problems that the client found."""
     client = make_test_lsp_client()
     environ = {**env, "PYTHONPATH": REPOSITORY}
     await client.start_io(sys.executable, "-m", "agent_ls", "serve", "--stdio", env=environ)

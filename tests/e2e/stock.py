@@ -1,6 +1,4 @@
-"""An editor without a plugin, on a FramedClient: it announces the capabilities of the real editor and behaves
-like it.
-"""
+"""A plugin-free editor on a FramedClient: it announces the capabilities of a real editor and behaves like it."""
 
 from __future__ import annotations
 
@@ -26,10 +24,10 @@ def stock_editors() -> list[str]:
 
 
 class StockEditor:
-    """`on_prompt` returns the title that the user selects, or a whole answer ("error" for an error); None:
-    never answers.
+    """The editor. `on_prompt` returns the title that the user selects, or a whole answer ("error" for an error).
+    Without `on_prompt` no prompt is answered.
 
-    `problems` collects requests of the server that the client has not announced.
+    `problems` collects the server's requests that need a capability which the editor has not announced.
     """
 
     def __init__(self, client: FramedClient, name: str) -> None:
@@ -124,8 +122,9 @@ class StockEditor:
         await self.save(self.chat)
 
     async def holds_settings(self) -> anyio.Event:
-        """Make the server request the settings again, and answer only when the returned event is set. Until
-        then no session can be created.
+        """Make the server request the settings again, and hold the answer until the returned event is set.
+
+        Until then no session can be created.
         """
         may_answer = anyio.Event()
 
@@ -206,7 +205,7 @@ class StockEditor:
     # -- requests of the user
 
     async def lenses(self, path: Path) -> list[str]:
-        """The titles of the code lenses of a document, as an editor requests them after each refresh."""
+        """Return the titles of a document's code lenses, as an editor requests them after each refresh."""
         found: list[dict[str, Any]] = await self.client.request(
             "textDocument/codeLens", {"textDocument": {"uri": path.as_uri()}}
         )

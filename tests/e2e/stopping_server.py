@@ -1,7 +1,7 @@
 """Run the real server and stop it right before it renames a temporary file: python -m tests.e2e.stopping_server.
 
-A signal sent by the test would arrive too early or too late. The first argument is the end of such a file's
-name, the others are the server's. An audit hook of the interpreter sees the operation before the system does.
+The first argument is the ending of the new file name, the others are those of the server. An audit hook of the
+interpreter runs before the system call; a signal from the test would arrive too early or too late.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def stop_at(ending: str) -> None:
         if is_over or event not in NAMING or not str(arguments[1]).endswith(ending):
             return
         is_over = True
-        # Stop by this thread itself, so that it does not return to the operation.
+        # The signal goes to this thread, so that it stops before the rename.
         signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
     sys.addaudithook(hook)

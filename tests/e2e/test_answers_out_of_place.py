@@ -1,6 +1,6 @@
-"""Answers at the wrong time, for the wrong session or twice, and editors that leave while they are asked (X8).
+"""Answers at a wrong time, for a wrong session or twice, and editors that disconnect during a question (X8).
 
-Over real stdio: nothing runs that nobody said yes to, whatever the client does.
+The tests run over real stdio. Nothing runs without an approval by the user, whatever the client does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def touching(*names: str) -> list[Answer]:
 
 
 async def asked(found: Served, session_id: str, count: int = 1) -> Event:
-    """The question number `count` of the session."""
+    """Return the session's approval request number `count`, counted from 1."""
 
     def is_last(message: dict[str, Any]) -> bool:
         seen = [event for event in found.client.events if event["kind"] == "approval_requested"]

@@ -71,7 +71,7 @@ async def test_a_fork_at_an_unfinished_turn_or_of_an_unknown_session_is_refused(
 
 
 @pytest.mark.req("H2", "R7")
-async def test_a_closed_session_stays_and_a_deleted_one_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_closed_session_is_kept_and_a_deleted_one_leaves_no_files(tmp_path: Path) -> None:
     async with served(tmp_path) as found:
         session_id = await found.editor.new_session()
         await found.editor.submit(session_id, "hello")
@@ -119,7 +119,7 @@ async def test_a_session_of_another_process_is_not_deleted(tmp_path: Path) -> No
 
 
 @pytest.mark.req("H2")
-async def test_a_session_is_exported_for_people_and_as_its_events(tmp_path: Path) -> None:
+async def test_a_session_is_exported_as_markdown_html_and_events(tmp_path: Path) -> None:
     async with served(tmp_path) as found:
         session_id = await found.task_done()
         events = (await found.editor.subscribe(session_id))["events"]
@@ -139,7 +139,7 @@ async def test_a_session_is_exported_for_people_and_as_its_events(tmp_path: Path
 @pytest.mark.req("E3")
 @pytest.mark.parametrize("count", [30_000, 100_000])
 async def test_a_long_output_is_read_whole_by_its_reference(tmp_path: Path, count: int) -> None:
-    """Of 30,000 characters the event has all, of 100,000 a file beside the log."""
+    """An output of 30,000 characters is in the event, one of 100,000 is in a file next to the log."""
     call = ToolCall("shell", {"command": f"printf 'x%.0s' $(seq {count}); touch done"})
     with AnthropicServer([[call], "Done."]) as provider:
         async with served(tmp_path, provider=provider) as found:

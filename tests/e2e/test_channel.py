@@ -30,7 +30,7 @@ MAKE_FILE = ToolCall("shell", {"command": "touch made-by-agent"})
 
 @asynccontextmanager
 async def editing(tmp_path: Path, script: Sequence[Answer]) -> AsyncIterator[Served]:
-    """A server with a model that answers by the script."""
+    """Run an editor with a server whose model answers with this script."""
     with AnthropicServer(script) as provider:
         async with served(tmp_path, provider=provider) as found:
             yield found
@@ -180,7 +180,7 @@ REFUSED: list[tuple[str, dict[str, Any] | None]] = [
 ]
 
 
-async def test_messages_that_are_no_decision_in_a_session_are_unknown_to_the_channel(tmp_path: Path) -> None:
+async def test_the_channel_rejects_messages_other_than_decisions_in_a_session(tmp_path: Path) -> None:
     async with served(tmp_path) as found:
         session_id = await found.editor.new_session()
         async with channel_client(found.state, found.server.process.pid) as panel:
@@ -222,7 +222,7 @@ async def take_over(client: FramedClient, session_id: str) -> None:
             try:
                 await client.request("agent/takeOver", {"sessionId": session_id, "clientKey": new_key()})
                 return
-            except ResponseError as error:  # the owner on a slow machine did not answer in time: try again
+            except ResponseError as error:  # on a slow machine the owner may answer too late: try again
                 assert error.data["kind"] == "owner_silent"
 
 

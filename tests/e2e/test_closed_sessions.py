@@ -1,4 +1,4 @@
-"""A user who writes to a closed session goes on with it: after a wrong key, a used-up account, and after closing it."""
+"""A message to a closed session reopens it: after a wrong key, used-up credit, and after the user has closed it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAILURES = {
 
 
 async def closed_by(found: Served, failure: str) -> str:
-    """A session that was closed by a failure of its provider."""
+    """Return a session that a provider failure has closed."""
     session_id = await found.editor.new_session(provider="anthropic")
     await found.editor.submit(session_id, "Hello?")
     await found.client.event("session_end")
@@ -30,7 +30,9 @@ async def closed_by(found: Served, failure: str) -> str:
 
 
 async def completed(found: Served, session_id: str, start: int) -> None:
-    """Until a turn of this session has ended after `start`, well, and all events were sent once and in order."""
+    """Wait until a turn of this session has completed after `start`; check that each event was sent once and in
+    order.
+    """
 
     def fits(message: dict[str, Any]) -> bool:
         params = message.get("params") or {}
@@ -66,7 +68,7 @@ async def test_steering_and_queued_messages_open_a_closed_session_too(method: st
             session_id = await closed_by(found, "a refused key")
             start = len(found.client.received)
             await found.change(method, session_id, input=text_input("And now?"))
-            if method == "steer":  # it waits for the next message
+            if method == "steer":  # steering text in a closed session is sent with the next message
                 await found.editor.submit(session_id, "Go on.")
             await completed(found, session_id, start)
 

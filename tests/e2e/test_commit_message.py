@@ -1,4 +1,6 @@
-"""Commit messages over real stdio, real git and real HTTP: what is sent, what is refused, and what ends a call."""
+"""Commit messages over real stdio, real git and real HTTP: what is sent, what is refused, and how calls are
+cancelled.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,7 @@ async def test_a_repository_that_starts_programs_is_refused(project: Path) -> No
 
 
 @pytest.mark.parametrize("where", ["outside", "clean"])
-async def test_there_is_nothing_to_describe(project: Path, where: str) -> None:
+async def test_a_folder_that_is_not_open_or_has_no_changes_is_refused(project: Path, where: str) -> None:
     git(project, "checkout", "-q", "cart.py")
     params = {"folder": str(project.parent)} if where == "outside" else {}
     words = "not open in the editor" if where == "outside" else "no changes to commit"
@@ -131,7 +133,7 @@ async def test_a_cancelled_request_ends_the_call(project: Path) -> None:
         gate.open()
 
 
-async def test_failures_keep_their_kind(project: Path) -> None:
+async def test_provider_failures_keep_their_error_kind(project: Path) -> None:
     refused = ErrorReply(401, message="invalid x-api-key")
     with AnthropicServer([refused]) as provider:
         async with connected(project, provider) as client:

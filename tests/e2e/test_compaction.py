@@ -1,4 +1,6 @@
-"""Compaction over real stdio: requested, reported in events, kept across a restart of the server (L13, O6)."""
+"""Compaction over real stdio: it is requested, reported in events, and kept across a restart of the server (L13,
+O6).
+"""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ async def stored_session(found: Served) -> str:
 
 
 def damaged(log: Path, damage: Callable[[list[bytes], int], None], nth: int) -> None:
-    """Damage the line of an event in the middle, of the first or of the last one."""
+    """Damage the line of the nth text end in the log; -1 is the last one."""
     lines = log.read_bytes().split(b"\n")[:-1]
     events = [at for at, line in enumerate(lines) if line.startswith(b'{"event":') and b"text_end" in line]
     damage(lines, events[nth])
@@ -118,7 +118,7 @@ async def test_no_damaged_line_reaches_a_client_and_no_number_is_missing(name: s
             assert "Third answer." in exported["text"]
             (listed,) = (await found.client.request("agent/sessions"))["sessions"]
             assert listed["id"] == session_id
-            # Reported once, however often the session is opened.
+            # The damage is reported once, however often the session is opened.
             await found.change("closeSession", session_id)
             again = await found.editor.subscribe(session_id)
             assert len([e for e in again["events"] if e["data"].get("code") == "damaged_log"]) == len(

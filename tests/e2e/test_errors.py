@@ -37,9 +37,10 @@ SOON = {"retry-after-ms": "20"}
 
 @dataclass(frozen=True)
 class Case:
-    """`errors` are the permitted error kinds ("" if no error is reported), `delays_ms` the delays of the retries.
+    """A provider failure and its effects. `errors` are the permitted error kinds ("" if no error is reported),
+    `delays_ms` the delays of the retries.
 
-    `closes`: the session is CLOSED afterwards, and IDLE when it is opened again.
+    `closes`: the session is CLOSED afterwards, and IDLE after it is reopened.
     """
 
     name: str
@@ -144,7 +145,7 @@ async def check(editor: Editor, name: str, case: Case) -> None:
         assert error["message"] and error["hint"]
         assert error["retryable"] is not case.closes
         assert case.words in error["message"] + error["hint"]
-    for result in events_of(editor, session_id, "tool_call_end"):  # only the model gets these errors
+    for result in events_of(editor, session_id, "tool_call_end"):  # only the model sees these errors
         assert (result["isError"], result["errorKind"]) == (True, "validation")
         assert "JSON" in result["output"]
     if case.closes:

@@ -1,4 +1,4 @@
-"""A server that may open few files only: it says so, loses nothing, and works again once files are closed."""
+"""A server with a low limit of open files reports it, loses nothing, and works again after files were closed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def limited(count: int) -> tuple[str, ...]:
 
 
 def work(body: Mapping[str, Any]) -> Any:
-    """Runs what the last message of the user says: a command, or one in the background."""
+    """Call the shell with the last line of the user's message; `sleep` runs in the background."""
     last = body["messages"][-1]
     if "tool_result" in str(last):
         return "Done."
@@ -39,7 +39,7 @@ def work(body: Mapping[str, Any]) -> Any:
 
 
 async def said(found: Served, session_id: str, text: str) -> list[str]:
-    """The outputs of the calls of one turn, which must complete."""
+    """Return the outputs of the calls of one turn, which must end as completed or refused."""
     start = len(found.client.received)
     await found.editor.submit(session_id, text)
     ended = await found.client.wait_for(

@@ -1,4 +1,4 @@
-"""The editor renames and deletes open files, so that its tabs follow; if it does not, the files on disk are changed."""
+"""The editor renames and deletes open files, so its tabs follow. If it fails, the server changes the files on disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MORE = "*** Update File: c.txt\n@@\n-c\n+C\n"
 async def patched(
     tmp_path: Path, manner: Manner, patch: str, name: str = "vscode"
 ) -> AsyncIterator[tuple[Served, list[Any], str]]:
-    """Apply a patch; yield the file operations that the editor was asked for, and the call's output."""
+    """Apply a patch; yield the file operations that the editor was asked for, and the output of the call."""
     folder = tmp_path / "project"
     (folder / "sub").mkdir(parents=True)
     (folder / "a.txt").write_text("a\n")
@@ -93,7 +93,7 @@ async def test_an_open_file_is_moved_by_the_editor_or_on_disk(tmp_path: Path, ma
         )
         assert texts(found) == expected
         if manner != "does it":
-            return  # as long as an editor has the text open, the file exists for the ledger
+            return  # the review keeps a file while an editor has its text open
         assert await hunks(found) == [("a.txt", "delete"), ("b.txt", "create")]
         wanted = {"clientKey": new_key(), "uri": (found.project / "a.txt").as_uri(), "verdict": "undo"}
         result = await found.client.request("agent/review", wanted)

@@ -1,4 +1,4 @@
-"""Several folders in the real server: opened and closed while it runs, and the one that a new session works in."""
+"""Several workspace folders in the real server: opened and closed while it runs, and the folder of a new session."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ def web(tmp_path: Path) -> Path:
     return path
 
 
-async def test_a_new_session_works_in_the_folder_of_the_file_in_front_the_innermost_of_nested_ones(
-    api: Path, web: Path
-) -> None:
+async def test_a_new_session_works_in_the_innermost_folder_of_the_active_file(api: Path, web: Path) -> None:
     core = api / "packages" / "core"
     async with editing(api, web, core) as editor:
         assert await new_session(editor) == api.as_uri(), "nothing is in front: the first"
@@ -68,9 +66,7 @@ async def test_a_new_session_works_in_the_folder_of_the_file_in_front_the_innerm
             assert await new_session(editor) == place.as_uri()
 
 
-async def test_files_of_all_folders_are_offered_with_the_name_of_theirs_as_long_as_it_is_open(
-    api: Path, web: Path
-) -> None:
+async def test_files_of_all_open_folders_are_completed_with_their_folder_name(api: Path, web: Path) -> None:
     async with editing(api) as editor:
         assert await labels(editor, "cart") == {"cart.py": (api / "cart.py").as_uri()}
         event = {"added": [folder(web)], "removed": []}

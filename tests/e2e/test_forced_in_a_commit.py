@@ -24,7 +24,7 @@ COMMAND = f"apply_patch <<'EOF'\n*** Begin Patch\n{PATCH}*** End Patch\nEOF"
 
 
 STOPPING = (sys.executable, "-m", "tests.e2e.stopping_server", ".txt", "serve", "--stdio")
-"""All is staged then, and the first of the files is about to have its name."""
+"""A server that stops when all temporary files are written and the first one is about to be renamed."""
 
 
 def is_stopped(pid: int) -> bool:
@@ -55,7 +55,9 @@ async def test_a_commit_interrupted_by_a_forced_take_over_is_never_completed(tmp
             finally:
                 os.kill(first.server.process.pid, signal.SIGCONT)
             await first.client.event("access", access="readOnly", owner=owner(second))
-            with anyio.fail_after(DEADLINE_S):  # the commit's thread has given up, too
+            with anyio.fail_after(
+                DEADLINE_S
+            ):  # the writing thread has ended too, or the process could not exit
                 await first.client.request("shutdown")
                 await first.client.notify("exit")
                 assert await first.server.exit_code() == 0

@@ -1,4 +1,6 @@
-"""Every message of the protocol with wrong types, too much and too deep: each request is answered, none allows."""
+"""Every message of the protocol with wrong, huge and deeply nested values: each request is answered, and none
+approves.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from tests.test_protocol_golden import REQUESTS
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 SEED, SHARE, WHOLE = 11, 400, 12_000
 BATCH = 40
-"""Requests on their way at a time."""
+"""The number of requests that are sent before their answers are awaited."""
 
 NOTIFICATIONS = ("agent/draft", "agent/editorState", "agent/diagnostics")
 STANDARD = (
@@ -37,7 +39,7 @@ STANDARD = (
     "$/cancelRequest",
     "$/setTrace",
 )
-"""Notifications of the protocol itself."""
+"""Notifications of LSP itself."""
 
 INTERNAL = -32603
 
@@ -67,7 +69,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def spoilt(rng: random.Random, params: Any) -> Any:
-    """The parameters with something wrong in one to three places."""
+    """Return a copy of the parameters with one to three wrong or missing values."""
     spoilt = copy.deepcopy(params)
     for _ in range(rng.randint(1, 3)):
         *above, last = rng.choice(list(places(spoilt))) or (None,)
@@ -85,7 +87,7 @@ def spoilt(rng: random.Random, params: Any) -> Any:
 
 @asynccontextmanager
 async def waiting_for_approval(tmp_path: Path) -> AsyncIterator[tuple[Editor, ServerProcess, dict[str, Any]]]:
-    """An editor whose session asks for an approval that nobody gives; what it asks."""
+    """Run an editor whose session waits for an approval; yield it, its server and the approval request."""
     project = copy_sample_project(tmp_path / "project")
     async with server_process(env={"AGENT_LS_STATE_DIR": str(tmp_path / "state")}) as server:
         editor = Editor(server.client)
@@ -96,7 +98,9 @@ async def waiting_for_approval(tmp_path: Path) -> AsyncIterator[tuple[Editor, Se
 
 
 def meant(rng: random.Random, method: str, asked: dict[str, Any]) -> Any:
-    """Parameters that fit, about the session that waits; those that would end it are about another."""
+    """Return valid parameters, half of them for the waiting session. Methods that would end its turn get another
+    session.
+    """
     params = copy.deepcopy(EXAMPLES[method])
     if method == "agent/approve":
         ids = {"sessionId": asked["sessionId"], "requestId": asked["data"]["requestId"]}
@@ -209,7 +213,7 @@ async def test_requests_with_used_or_unusual_ids_are_each_answered(tmp_path: Pat
             answer = await client.wait_for(lambda m: "error" in m, after=before)
             assert answer["id"] == message_id
         before = len(client.received)
-        for _ in range(3):  # the same id three times at once: three answers
+        for _ in range(3):  # the same id three times at once gets three answers
             await client.send({"jsonrpc": "2.0", "id": 7, "method": "agent/models", "params": {}})
         await client.wait_for(
             lambda m: [it.get("id") for it in client.received[before:]].count(7) == 3, after=before

@@ -1,4 +1,4 @@
-"""An edit of several files of which a later one fails: the others are restored, or the result names them."""
+"""An edit of several files fails at a later file: the earlier files are restored, or the result names them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMAND = f"apply_patch <<'EOF'\n*** Begin Patch\n{PATCH}*** End Patch\nEOF"
 async def patched(
     tmp_path: Path, before_closing: Callable[[Served], Awaitable[None]]
 ) -> AsyncIterator[tuple[Served, str, dict[str, Any]]]:
-    """Apply the patch; the user closes the second document when the first one has its edit.
+    """Apply the patch; the user closes the second document after the first one was edited.
 
     Yields the session's id and the end of the call.
     """

@@ -17,7 +17,7 @@ from tests.test_protocol_golden import without_uris
 
 
 async def all_pages(found: Served, session_id: str, limit: int) -> list[dict[str, Any]]:
-    """Oldest first."""
+    """Return all history items, oldest first."""
     items: list[dict[str, Any]] = []
     before: dict[str, int] = {}
     more = True
@@ -29,7 +29,7 @@ async def all_pages(found: Served, session_id: str, limit: int) -> list[dict[str
 
 
 def folded(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The items that a client makes of the events it was sent."""
+    """Return the items that a client computes from these events."""
     fold = ItemFold()
     for event in events:
         envelope = event_codec.decode(json.dumps(without_uris(event)).encode())

@@ -1,4 +1,4 @@
-"""Keys given by the editor: they hold at once, and are nowhere but in the memory of the server."""
+"""Keys that the editor sends: they apply at once, and exist only in the memory of the server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WRONG = "sk-wrong-9876543210-fedcba"
 
 @asynccontextmanager
 async def editing(folder: Path, url: str, **variables: str) -> AsyncIterator[tuple[Editor, ServerProcess]]:
-    """An editor at a server that has no key, with its state folder beside `folder`."""
+    """Run an editor with a server that has no key. Its state folder is next to `folder`."""
     env = {"ANTHROPIC_BASE_URL": url, "AGENT_LS_STATE_DIR": str(folder.parent / "state"), **variables}
     async with server_process(env=env) as server:
         editor = Editor(server.client)
@@ -53,7 +53,7 @@ async def give(editor: Editor, secret: str | None, provider: str = "anthropic", 
 
 
 async def say(editor: Editor, session_id: str, text: str) -> str:
-    """How the turn ended."""
+    """Send a message; return how the turn ended."""
     start = len(editor.client.received)
     await editor.submit(session_id, text)
     ended = await editor.client.wait_for(
@@ -123,7 +123,7 @@ async def test_a_running_model_call_keeps_its_key(folder: Path) -> None:
 async def test_no_command_gets_a_key_that_was_given_later(folder: Path) -> None:
     answers: list[Answer] = [[ToolCall("shell", {"command": "env; cat /proc/$PPID/cmdline; true"})], "Done."]
     with AnthropicServer(answers, key=RIGHT) as provider:
-        # Another variable holds the same key, and nobody could know before.
+        # COPY contains the key, which the server did not know when it started.
         async with editing(folder, provider.base_url, COPY=f"x{RIGHT}x", PLAIN="seen") as (editor, _):
             session_id = await editor.new_session(provider="anthropic", mode="full")
             await give(editor, RIGHT)

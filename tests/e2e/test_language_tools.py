@@ -1,5 +1,5 @@
-"""Language tools over a real connection: offered by capability, answered by the client; renames are applied
-by the server.
+"""Language tools over a real connection: listed by capability and answered by the client. The server applies
+renames.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def at(name: str, line: int, start: int, end: int, **more: Any) -> dict[str, Any
 
 @dataclass
 class LanguageRig:
-    """An editor with `a.py` open and `b.py` closed; its answers to language queries are a table that a test
-    can change.
+    """An editor with `a.py` open and `b.py` closed. Tests change the table `answers` of its answers to language
+    queries.
     """
 
     editor: Editor
@@ -50,7 +50,7 @@ class LanguageRig:
         return (self.folder / "b.py").as_uri()
 
     def renamed(self, new_name: str) -> list[dict[str, Any]]:
-        """Return the answer of a language server. Columns of b.py count the emoji as two."""
+        """Return a language server's answer to a rename. In columns of b.py, the emoji counts as two."""
         version = self.editor.documents[self.a].version
         there = [at("b.py", 0, 14, 19), at("b.py", 2, 12, 17), at("b.py", 2, 24, 29)]
         return [

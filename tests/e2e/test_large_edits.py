@@ -16,7 +16,7 @@ LINES = 100_000
 CHANGED = 75_001
 
 MAX_BYTES = 2_000
-"""Size of a request with its range, names and label; the document has four million bytes."""
+"""Limit for a request with its range, names and label; the document has four million bytes."""
 
 PATCH = (
     f"*** Begin Patch\n*** Update File: large.py\n@@\n-value = {CHANGED}  # a line of the text\n+value = 0\n"

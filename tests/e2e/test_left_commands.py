@@ -1,4 +1,4 @@
-"""Commands in the background that a killed server has left running are ended when their session is opened again."""
+"""Background commands that a killed server has left running are ended when their session is opened again."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_processes_left_by_a_killed_server_end_on_resume_and_the_model_is_
             async with served(tmp_path, provider=provider) as found:
                 await found.editor.subscribe(ids[0])
                 assert processes_with(mine) == {}
-                assert processes_with(other)  # of a session that nobody has opened
+                assert processes_with(other)  # belongs to a session that is not open
                 await ended(found, ids[0], "And now?")
                 assert "background processes have ended" in str(provider.requests[-1].body)
                 await found.editor.subscribe(ids[1])

@@ -1,4 +1,4 @@
-"""Limits that are changed while a session runs, over real stdio: they pause it, ask, and outlive the server."""
+"""Limits changed during a session, over real stdio: they pause a turn, ask the user, and survive the server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_a_limit_set_during_a_turn_pauses_it_and_its_question_survives_the
             again = await found.ask("subscribe", session_id, since=0)
             assert again["pending"]["questions"] == [asked]
             await found.change("answer", session_id, questionId=asked["questionId"], answers=["Go on"])
-            # An allowance is as much once more: the limit is still that of the session, and is reached again.
+            # "Go on" allows the same amount once more, so the limit is reached again.
             once_more = (await found.client.event("question_asked"))["data"]
             await found.change("configure", session_id, limits={"tokensPerInput": 0})
             await found.change("answer", session_id, questionId=once_more["questionId"], answers=["Go on"])

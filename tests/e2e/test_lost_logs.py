@@ -1,4 +1,4 @@
-"""A session whose log cannot be written, or is deleted while it runs, changes and runs nothing unasked."""
+"""A session whose log cannot be written, or is deleted, runs nothing more without the user's consent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROUNDS = 12
 
 
 def counting(body: Mapping[str, Any]) -> list[ToolCall | Text]:
-    """A model that runs a command again and again, with many words about it."""
+    """A model that runs the same command in each round, with a long description that fills the log."""
     done = sum(message["role"] == "assistant" for message in body["messages"])
     if done >= ROUNDS:
         return [Text("Done.")]
@@ -39,12 +39,12 @@ def ran(project: Path) -> int:
 
 
 def commands(*lines: str) -> list[Any]:
-    """A model that runs one command for each message of the user."""
+    """Return a script in which the model runs one command for each message of the user."""
     return [item for line in lines for item in ([ToolCall("shell", {"command": line})], "Done.")]
 
 
 async def ended(found: Served, session_id: str, text: str) -> dict[str, Any]:
-    """Says it, and returns the data of the turn's end."""
+    """Send a message; return the data of the turn's end."""
     start = len(found.client.received)
     await found.editor.submit(session_id, text)
     return await end_after(found, session_id, start)
@@ -60,7 +60,7 @@ async def end_after(found: Served, session_id: str, start: int) -> dict[str, Any
 
 
 def logged(folder: Path) -> list[int]:
-    """The numbers of the events in the log."""
+    """Return the sequence numbers of the events in the log."""
     lines = (folder / "log.jsonl").read_text().splitlines()
     return [record["event"]["seq"] for line in lines if "event" in (record := json.loads(line))]
 
@@ -70,7 +70,7 @@ def test_exec_ends_with_an_error_when_its_log_cannot_be_written(tmp_path: Path) 
     project.mkdir()
     with AnthropicServer(counting) as provider:
         environ = environment(tmp_path / "home", **provider_variables(provider))
-        # No file may become larger than 60 KB, as on a disk that is full.
+        # A file size limit of 60 KB simulates a full disk.
         limited = ["sh", "-c", 'ulimit -f 120; exec "$@"', "sh", *command("exec", "--approve", "all", "Go.")]
         process = subprocess.Popen(
             limited,
@@ -108,7 +108,7 @@ async def test_a_log_deleted_while_the_session_runs_is_created_again(what: str, 
             assert ran(found.project) == 2
             numbers = logged(folder)
             assert numbers == list(range(1, len(numbers) + 1))
-            async with served(tmp_path, provider=provider) as other:  # it is still ours
+            async with served(tmp_path, provider=provider) as other:  # this server still owns the session
                 assert (await other.editor.subscribe(session_id))["session"]["access"] == "readOnly"
 
 
@@ -133,7 +133,7 @@ async def test_a_log_deleted_while_a_command_runs_is_created_again(what: str, tm
 
 
 def block(folder: Path) -> Path:
-    """Deletes what is stored, and puts a file where its folder was: nothing can be written there."""
+    """Delete the stored sessions and replace their folder by a file, so that nothing can be written there."""
     shutil.rmtree(folder.parent)
     folder.parent.write_text("")
     return folder.parent
@@ -164,14 +164,14 @@ async def test_a_session_without_its_log_asks_before_anything_is_run(tmp_path: P
             assert ran(found.project) == 1
             codes = [event["data"].get("code") for event in found.recorded(session_id)]
             assert codes.count("not_recorded") == 1
-            blocked.unlink()  # there is room again
+            blocked.unlink()  # the log can be written again
             assert (await ended(found, session_id, "Three."))["reason"] == "completed"
             assert ran(found.project) == 2
             numbers = logged(folder)
             assert numbers == list(range(1, len(numbers) + 1))
 
 
-async def test_a_user_may_go_on_without_a_log(tmp_path: Path) -> None:
+async def test_a_user_can_allow_a_session_to_continue_without_a_log(tmp_path: Path) -> None:
     line = "echo ran >> ran.txt"
     script = [*commands(line), [ToolCall("shell", {"command": line})], *commands(line)]
     with AnthropicServer(script) as provider:

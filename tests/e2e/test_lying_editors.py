@@ -25,7 +25,7 @@ NEW = "ONE\nkeep\ntwo\nkeep\nTHREE\n"
 
 
 def answer(body: Mapping[str, Any]) -> Any:
-    """Answer by the name of the session's file: read it, write it, end."""
+    """Read the file that the user's message names, write it, and end."""
     name = next(iter(re.findall(r"edit (\w+\.txt)", str(body["messages"]))))
     match sum(message["role"] == "assistant" for message in body["messages"]):
         case 0:
@@ -40,7 +40,7 @@ def answer(body: Mapping[str, Any]) -> Any:
 async def editing(
     folder: Path, review: str
 ) -> AsyncIterator[tuple[LyingClient, dict[str, str], ServerProcess]]:
-    """Open all files, and start a session for each that edits it; yield the sessions by file."""
+    """Open all files; start a session for each one that edits it. Yields the sessions by file name."""
     for name in LIES:
         (folder / name).write_text(OLD)
     env = {"AGENT_LS_STATE_DIR": str(folder.parent / "state"), "ANTHROPIC_API_KEY": "sk-test-loopback"}

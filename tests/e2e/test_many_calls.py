@@ -1,4 +1,4 @@
-"""An answer with more calls than anybody needs, and calls that share an id: each call has its result."""
+"""A response with too many calls, or with calls that share an id: each call gets its result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ SERVERS = [
 
 
 def ends(server: Any, script: list[Answer], tmp_path: Path) -> tuple[list[dict[str, Any]], Any]:
-    """The ends of all calls, and the requests; the loopback server refuses what the service would."""
+    """Return the call results of a run and its requests. The loopback server rejects requests that the provider
+    would reject.
+    """
     project = tmp_path / "project"
     project.mkdir()
     with server(script) as provider:

@@ -1,4 +1,4 @@
-"""Memory over real stdio: a note is asked about, is a hunk, and later sessions begin with it (H2)."""
+"""Memory over real stdio: writing a note needs approval and is a hunk, and later sessions start with the note (H2)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_a_note_is_asked_about_and_later_sessions_begin_with_it(tmp_path: 
 
 
 @pytest.mark.req("H2")
-async def test_of_a_long_memory_the_newest_notes_are_sent(tmp_path: Path) -> None:
+async def test_only_the_newest_notes_of_a_long_memory_are_sent(tmp_path: Path) -> None:
     with AnthropicServer(["One."]) as provider:
         async with served(tmp_path, provider=provider) as found:
             memory = found.project / ".agent-ls" / "memory.md"

@@ -63,7 +63,7 @@ async def editing(project: Path, trusted: str = "", **settings: Any) -> AsyncIte
 
 
 async def said(editor: Editor, session_id: str, *parts: dict[str, Any]) -> str:
-    """Send the parts; return what the model gets of them."""
+    """Send the parts; return the text that the model gets for them."""
     start = len(editor.client.received)
     await editor.submit(session_id, "", input=[*parts, {"type": "text", "text": "Look."}])
     event = await editor.client.wait_for(
@@ -74,7 +74,7 @@ async def said(editor: Editor, session_id: str, *parts: dict[str, Any]) -> str:
 
 
 async def refused(editor: Editor, session_id: str, part: dict[str, Any]) -> str:
-    """Send a part that is refused; return the sentence. Nothing is sent then."""
+    """Send a part that must be refused; return the error message. Check that no message was sent."""
     before = sum(m.get("params", {}).get("kind") == "user_input" for m in editor.client.received)
     with pytest.raises(ResponseError) as error:
         await editor.submit(session_id, "", input=[part])

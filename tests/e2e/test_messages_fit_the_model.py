@@ -1,4 +1,4 @@
-"""The check of received messages against the LSP meta model accepts right messages and finds faults.
+"""The check of messages against the LSP meta model accepts valid messages and finds errors in invalid ones.
 
 FramedClient runs this check on each message that it receives in any test.
 """

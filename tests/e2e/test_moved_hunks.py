@@ -1,4 +1,4 @@
-"""Positions of hunks over real stdio: whatever the user types, the client learns where each hunk is afterwards."""
+"""Positions of hunks over real stdio: after any typing, the client is sent the new position of each hunk."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ EDITS = [
 
 
 def calls(edits: list[tuple[str, str]]) -> list[Any]:
-    """One call for each edit."""
+    """Return one edit call for each pair of old and new text."""
     texts = ({"file_path": "a.txt", "old_string": old, "new_string": new} for old, new in edits)
     return [[ToolCall("edit_file", arguments)] for arguments in texts]
 
 
 @asynccontextmanager
 async def edited(tmp_path: Path, script: list[Any], **initialize: Any) -> AsyncIterator[tuple[Editor, Path]]:
-    """An open file that the agent has edited."""
+    """Run an editor with an open file that the agent has edited."""
     path = tmp_path / "project/a.txt"
     path.parent.mkdir()
     await anyio.Path(path).write_text(TEXT)
@@ -59,13 +59,13 @@ async def edited(tmp_path: Path, script: list[Any], **initialize: Any) -> AsyncI
 
 
 async def ledger(editor: Editor, path: Path) -> dict[str, list[int]]:
-    """Where the server has each open hunk."""
+    """Return the server's position of each open hunk."""
     files = (await editor.client.request("agent/hunks", {"uri": path.as_uri()}))["files"]
     return {hunk["id"]: hunk["newRange"] for file in files for hunk in file["hunks"]}
 
 
 async def sent(editor: Editor, path: Path) -> dict[str, Any]:
-    """The positions that were sent for the document as it is now."""
+    """Return the positions that were sent for the current version of the document."""
     document = editor.documents[path.as_uri()]
     message = await editor.client.wait_for(
         lambda m: m.get("method") == MOVED and m["params"].get("version") == document.version
@@ -97,7 +97,7 @@ async def test_an_edit_of_the_agent_above_a_hunk_moves_it_for_the_client(tmp_pat
 
 
 def random_change(dice: random.Random, document: SyncedDocument) -> tuple[Any, Any, str]:
-    """Typing as it comes: letters, lines, deletions and replacements, at any place."""
+    """Return a random edit: letters, lines, deletions and replacements, anywhere in the document."""
     lines = document.lines
     first = dice.randrange(len(lines))
     last = min(first + dice.choice([0, 0, 0, 1, 2]), len(lines) - 1)
@@ -134,7 +134,7 @@ async def test_after_any_typing_the_client_has_the_positions_of_the_ledger(tmp_p
     assert compared > 3
 
 
-async def test_a_client_that_shows_no_hunks_gets_no_positions(tmp_path: Path) -> None:
+async def test_a_client_without_hunk_display_gets_no_positions(tmp_path: Path) -> None:
     abilities = {**CAPABILITIES["vscode"]["experimental"]["agentLs"], "review": False}
     capabilities = {**CAPABILITIES["vscode"], "experimental": {"agentLs": abilities}}
     async with edited(tmp_path, [*calls(EDITS[:1]), "Done."], capabilities=capabilities) as (editor, path):

@@ -1,8 +1,8 @@
-"""Put a known key into every input: no output contains a byte of it (R6, X5).
+"""Put a known key into every input: no output contains it (R6, X5).
 
-Outputs are: each message to the client except document texts, stderr, and each file of the state folder (log,
-title, draft, outputs, recording, figures). The user's own files stay unchanged, and so do their copies for a
-roll back (blobs); the model gets the user's text.
+Outputs are each message to the client except document texts, stderr, and each file of the state folder (log, title,
+draft, outputs, recording, figures). The user's own files stay unchanged, and so do their copies for a roll back
+(blobs). The model gets the user's text unchanged.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from tests.support.loopback import Answer, AnthropicServer, ErrorReply, Text, To
 
 pytestmark = pytest.mark.req("R6", "X5", "H16")
 
-KEY = "of-no-known-form/0123456789"  # only the step that knows the key can find it
-AWS = "AKIAABCDEFGHIJKLMNOP"  # of a known form, and not a real key
+KEY = (
+    "of-no-known-form/0123456789"  # matches no known key format, so only the redaction of known keys finds it
+)
+AWS = "AKIAABCDEFGHIJKLMNOP"  # matches a known key format; not a real key
 
 
 @pytest.fixture
@@ -146,7 +148,7 @@ async def everything_is_asked(editor: Editor, session_id: str) -> list[Any]:
 
 
 def check_exports(state: Path, folder: Path, session_id: str, recording: Path) -> None:
-    """Also check text that was written before the key was known: the test has put it into the log."""
+    """Export text that was written before the key was known. The test puts the key into the log for this."""
     (log,) = state.rglob("log.jsonl")
     log.write_text(log.read_text().replace(MARK, KEY))
     recording.write_text(recording.read_text().replace(MARK, KEY))

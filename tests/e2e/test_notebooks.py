@@ -1,4 +1,4 @@
-"""A notebook that a client has open, over real stdio: read as it is synced, changed by the client (H15)."""
+"""A notebook that a client has open, over real stdio: read from the synced cells, and edited by the client (H15)."""
 
 from __future__ import annotations
 

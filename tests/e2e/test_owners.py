@@ -76,7 +76,7 @@ async def taken(found: Served, session_id: str, **params: Any) -> dict[str, Any]
             try:
                 answer = await found.change("takeOver", session_id, **params)
             except ResponseError as error:
-                # the owner on a slow machine did not answer in time: try again
+                # on a slow machine the owner may answer too late: try again
                 assert error.data["kind"] == "owner_silent"
                 continue
             session: dict[str, Any] = answer["session"]
@@ -437,7 +437,7 @@ async def test_a_session_deleted_by_its_owner_is_unknown_to_its_followers(tmp_pa
         await second.editor.subscribe(session_id)
         await first.change("deleteSession", session_id, force=True)
         with anyio.fail_after(DEADLINE_S):
-            while True:  # the log is read a moment later
+            while True:  # the follower notices the deletion a moment later
                 error = await second.refused("submit", session_id, input=TEXT)
                 if error.data["kind"] != "session_busy":
                     break

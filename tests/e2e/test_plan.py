@@ -1,4 +1,6 @@
-"""A plan that the user edits and accepts, over real stdio: by request, and by a code action of the plain chat (H22)."""
+"""A plan that the user edits and accepts, over real stdio: by a request, and by a code action in the chat document
+(H22).
+"""
 
 from __future__ import annotations
 

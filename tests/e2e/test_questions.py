@@ -1,4 +1,4 @@
-"""Questions of the model over real stdio: asked of every client, answered once (H2, L15, T7)."""
+"""Questions of the model over real stdio: every client gets them, and the first answer counts (H2, L15, T7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queue, titles and searching for them over real stdio (H2, L6, R7)."""
+"""Queued messages and session titles over real stdio, and the search for titles (H2, L6, R7)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_queued_messages_are_edited_moved_removed_and_started(tmp_path: Pa
             ids = [(await found.editor.submit(session_id, words))["queuedId"] for words in "abc"]
             edit = {"queuedId": ids[1], "input": text_input("B")}
             key = new_key()
-            for _ in range(2):  # the same key again changes nothing more
+            for _ in range(2):  # a repeated request with the same key changes nothing
                 assert await found.ask("queue", session_id, clientKey=key, edit=edit) == {}
             await found.change("queue", session_id, move={"queuedId": ids[2], "before": ids[0]})
             await found.change("queue", session_id, remove=ids[0])
@@ -75,7 +75,7 @@ def picture(words: str) -> dict[str, str]:
 
 
 def pictures_in(body: Any) -> list[str]:
-    """Of the last message that the model was sent, by what their bytes say."""
+    """Return the decoded data of the images in the last message to the model."""
     sources = [part["source"] for part in body["messages"][-1]["content"] if part["type"] == "image"]
     return [b64decode(source["data"]).decode() for source in sources]
 

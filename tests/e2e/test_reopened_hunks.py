@@ -1,4 +1,4 @@
-"""A hunk that was undone and then restored by the editor's own undo is also open after a restart of the server."""
+"""A hunk that was undone and then restored by the editor's own undo stays open across a restart of the server."""
 
 from __future__ import annotations
 

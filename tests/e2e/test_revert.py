@@ -1,4 +1,4 @@
-"""Roll back over real stdio: preview, restore of an open document and of a file, and the way back (X10, H2, H4)."""
+"""Roll back over real stdio: preview, restore of an open document and of a file, and its own revert (X10, H2, H4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Review over real stdio: lines of a hunk, texts of one's own, and the documents that a diff editor shows."""
+"""Review over real stdio: decisions about lines, replacement texts, and the virtual documents for diff editors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REFRESH = "workspace/textDocumentContent/refresh"
 
 @asynccontextmanager
 async def reviewing(tmp_path: Path) -> AsyncIterator[tuple[Editor, Path, dict[str, Any]]]:
-    """The walkthrough has changed an open file; its first hunk."""
+    """Yield an editor in which the walkthrough has changed an open file, with the first hunk."""
     project = copy_sample_project(tmp_path / "project")
     cart = project / "shop" / "cart.py"
     async with server_process() as server, anyio.create_task_group() as tasks:

@@ -1,4 +1,6 @@
-"""/review over real stdio: findings as diagnostics that move, with code actions, in both kinds of clients (H2)."""
+"""/review over real stdio: findings are diagnostics that move with the text and have code actions, in all clients
+(H2).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ def review() -> list[Answer]:
 
 
 def is_marked(path: Path, *lines: int) -> Callable[[dict[str, Any]], bool]:
-    """Diagnostics of our findings are at exactly these lines."""
+    """Return a predicate: a message publishes our findings at exactly these lines."""
 
     def found(message: dict[str, Any]) -> bool:
         params = message.get("params") or {}
@@ -86,7 +88,7 @@ async def say(found: Served, session_id: str, text: str) -> None:
 
 
 async def actions(found: Served, path: Path, line: int) -> dict[str, dict[str, Any]]:
-    """The code actions at a line by the last part of their command."""
+    """Return the commands of the code actions at a line, keyed by the verb in the command name."""
     at = {"line": line, "character": 0}
     answer = await found.client.request(
         "textDocument/codeAction",

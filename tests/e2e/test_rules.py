@@ -1,4 +1,4 @@
-"""Rules over real stdio: stored with an approval, listed, counted and taken back."""
+"""Rules over real stdio: stored with an approval, listed, counted and removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same story in every editor without a plugin (H8): pytest-lsp's client with what each of them announces."""
+"""The same scenario in every plugin-free editor (H8), played by pytest-lsp's client with the editor's capabilities."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ async def session(editor: StockEditor, chat: Path, text: str, project: Path) -> 
 
 
 async def turn_is_over(editor: StockEditor, last: str) -> str:
-    """The chat once it ends with the place for the next message behind these words."""
+    """Wait until the chat has an empty user heading after these words; return its text."""
     await editor.chat_until(last)
     return await editor.chat_until("## you\n\n", after=last)
 
 
 @pytest.mark.req("H8", "H6", "H7", "H5", "R4", "L6")
 @pytest.mark.parametrize("name", stock_editors())
-async def test_story_when_only_the_server_is_configured_is_the_same_in_each_editor(
+async def test_a_session_with_only_the_server_configured_is_the_same_in_each_editor(
     name: str, tmp_path: Path
 ) -> None:
     project = tmp_path / "project"
@@ -69,7 +69,7 @@ async def test_story_when_only_the_server_is_configured_is_the_same_in_each_edit
             await editor.chat_until("## you\n\nAnd then?", after="First done.")
             await editor.save(chat)
             await turn_is_over(editor, "Second done.")
-            # The review: one change kept, one undone, by code actions on what is marked.
+            # The review by code actions: one change is kept, one is undone.
             marks = await editor.marks(file)
             assert {mark["source"] for mark in marks} == {"agent-ls"}
             await editor.open(file)
@@ -78,7 +78,7 @@ async def test_story_when_only_the_server_is_configured_is_the_same_in_each_edit
                 await editor.choose(next(item for item in offered if item["title"].startswith(wanted)))
             document = editor.documents[file.as_uri()]
             await editor.until(lambda: document.source == OLD.replace("one", "ONE"))
-            # A stop.
+            # The user stops a turn.
             await editor.say("Go on for long.")
             await anyio.to_thread.run_sync(working.wait_reached)
             await editor.command("agentLs.stop")

@@ -1,4 +1,4 @@
-"""Unsaved text before a command reads the file: saved or reported, by the setting, over real stdio (H8)."""
+"""Unsaved text before a command reads the file, over real stdio: saved or reported, depending on the setting (H8)."""
 
 from __future__ import annotations
 

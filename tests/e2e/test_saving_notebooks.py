@@ -1,4 +1,6 @@
-"""Unsaved cells of an open notebook before a command reads the file: by the setting, over real stdio (H8, H15)."""
+"""Unsaved cells of an open notebook before a command reads the file, over real stdio: saved depending on the setting
+(H8, H15).
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ async def editing(project: Path, name: str = "vscode") -> AsyncIterator[tuple[Ed
 
 @asynccontextmanager
 async def approving(editor: Editor) -> AsyncIterator[None]:
-    """Allow every request in this block, with an editor that does what it is asked."""
+    """Allow every request in this block, with an editor that does what the server requests."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(editor.approve_all)
         tasks.start_soon(editor.do_as_asked)
@@ -190,7 +190,7 @@ async def test_requests_with_the_same_client_key_have_one_effect(project: Path) 
 
 
 @pytest.mark.req("H2", "L6")
-async def test_steer_queue_interrupt_and_abort_work(project: Path) -> None:
+async def test_steer_queue_interrupt_and_abort_have_their_effects(project: Path) -> None:
     async with editing(project) as (editor, _):
         client, session_id = editor.client, await editor.new_session()
         turn = await editor.submit(session_id, TASK)
@@ -270,7 +270,7 @@ PARAMS_ERRORS: list[tuple[str, dict[str, Any] | None, str]] = [
 
 
 @pytest.mark.req("R5")
-async def test_a_refused_request_says_why_and_what_to_do_next(project: Path) -> None:
+async def test_a_refused_request_has_a_reason_and_a_hint(project: Path) -> None:
     async with editing(project) as (editor, server):
         for method, params, kind in PARAMS_ERRORS:
             with pytest.raises(ResponseError) as caught:
@@ -316,7 +316,12 @@ async def test_changed_settings_apply_to_later_sessions(project: Path) -> None:
         editor = Editor(server.client)
         await editor.start(project, provider="walkthrough")
         before = await editor.new_session(provider=None)
-        for settings in (None, {}, {"other": {"mode": "full"}}, 7):  # of other servers, or without content
+        for settings in (
+            None,
+            {},
+            {"other": {"mode": "full"}},
+            7,
+        ):  # a change for other servers, or without content
             await server.client.notify("workspace/didChangeConfiguration", {"settings": settings})
         changed = {
             "agentLs": {"provider": "walkthrough", "mode": "plan", "providers": {"ollama": {}}, "mood": 1}

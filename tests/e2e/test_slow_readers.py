@@ -1,4 +1,4 @@
-"""A client that stops reading, sends too much, or nests too deep: memory stays bounded, nothing is lost for good."""
+"""A client that stops reading, sends too much, or nests too deep: memory stays bounded, and no message is lost."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def test_a_client_that_sends_without_reading_is_paused_and_gets_each_answe
             for _ in range(count):
                 await client.start("agent/echo", "x" * MIB)
                 sent += 1
-                if sent == 60:  # somewhat less than the answers that may wait for a reader
+                if sent == 60:  # stays below the amount of answers that may wait for a reader
                     enough.set()
 
         first = client.received[-1]["id"]

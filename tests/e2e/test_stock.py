@@ -1,4 +1,4 @@
-"""An editor without a plugin (H8): a whole session through a chat document, prompts, code actions, progress,
+"""A plugin-free editor (H8): a whole session through a chat document, prompts, code actions, progress and
 diagnostics.
 """
 
@@ -349,7 +349,7 @@ async def test_a_message_below_the_users_own_heading_steers_the_running_turn(pro
 
 
 @pytest.mark.req("H8")
-async def test_at_and_slash_are_completed_where_they_have_a_meaning(project: Path) -> None:
+async def test_mentions_and_commands_are_completed_and_a_slash_inside_a_word_is_not(project: Path) -> None:
     async with chatting(project) as editor:
         chat = project / "chat.agent.md"
         await editor.append(chat, "ü look at @car")

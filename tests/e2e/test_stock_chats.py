@@ -1,4 +1,4 @@
-"""Chats of an editor without a plugin: several, in other folders, closed early, written on too soon (H8)."""
+"""Chats of a plugin-free editor: several at once, in other folders, closed early, and edited during an answer (H8)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def told_by(
         yield editor
 
 
-async def test_lines_are_put_into_the_chat_that_is_chosen_of_several(chat: Path) -> None:
+async def test_selected_lines_are_added_to_the_chat_that_the_user_chooses(chat: Path) -> None:
     cart, other = chat.parent / "shop" / "cart.py", chat.parent / "other.agent.md"
     with AnthropicServer([]) as provider:
         async with told_by(provider, chat) as editor:
@@ -183,7 +183,7 @@ async def test_another_message_in_a_chat_that_was_emptied_begins_another_session
             else:
                 with anyio.fail_after(DEADLINE_S):
                     while "Stop the agent" in str(await editor.actions(chat, 0, 0)):
-                        pass  # the turn is over a moment after its answer
+                        pass  # the turn ends a moment after its answer
                 await editor.empty(chat)
             await editor.say("Something else.")
             await editor.chat_until("## you\n\n", after="Two.")

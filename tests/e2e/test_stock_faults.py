@@ -1,4 +1,6 @@
-"""An editor without a plugin that lies, drops, sends nonsense, stops reading: nothing is lost, allowed or left open."""
+"""A plugin-free editor that reports false results, sends invalid messages, or stops reading: nothing is lost or
+approved.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,9 @@ async def test_an_answer_whose_edits_are_dropped_but_reported_as_applied_is_in_t
             count += 1
             if count % 3 == 1:
                 assert editor.chat
-                await editor.append(editor.chat, "typed ")  # and so the edit is for an old version
+                await editor.append(
+                    editor.chat, "typed "
+                )  # makes the edit of the server one for an old version
                 return {"applied": True}
             return await apply(params)
 

@@ -1,4 +1,4 @@
-"""MCP servers in the chat of an editor without a plugin: their list, switching, resources and prompts."""
+"""MCP servers in the chat of a plugin-free editor: their list, switching them on and off, resources and prompts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.loopback import AnthropicServer
 
 pytestmark = [pytest.mark.req("T11", "H8"), pytest.mark.usefixtures("mcp_sdk")]
 
-LONG = "demo://rows/7:2"  # ends like the lines of a file
+LONG = "demo://rows/7:2"  # ends like a file mention with lines
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A chat document between two steps: closed and opened again while its session is opened, saved twice at once."""
+"""Races of a chat document: closed and reopened while its session is opened, and saved twice at once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def told_by(provider: AnthropicServer, chat: Path) -> AsyncIterator[StockE
 
 
 async def opened(pipe: Path) -> int:
-    """Once somebody opens this pipe to read."""
+    """Wait until another process opens this pipe for reading; return the writing descriptor."""
     with anyio.fail_after(DEADLINE_S):
         while True:
             try:
@@ -89,7 +89,7 @@ async def test_a_chat_that_is_closed_and_opened_again_while_its_session_is_opene
 
 
 @pytest.mark.req("H8")
-async def test_a_chat_that_is_saved_twice_at_once_is_sent_once_and_nothing_is_complained_about(
+async def test_a_chat_saved_twice_at_once_is_sent_once_without_an_error(
     chat: Path,
 ) -> None:
     gate = Gate()
@@ -106,7 +106,7 @@ async def test_a_chat_that_is_saved_twice_at_once_is_sent_once_and_nothing_is_co
 
 
 @pytest.mark.req("H8")
-async def test_a_chat_that_is_saved_while_its_answer_is_on_its_way_into_it_is_not_sent_again(
+async def test_a_chat_saved_while_its_answer_is_being_written_is_not_sent_again(
     chat: Path,
 ) -> None:
     with AnthropicServer(["All done.", "Well then."]) as provider:
@@ -130,7 +130,7 @@ async def test_a_chat_that_is_saved_while_its_answer_is_on_its_way_into_it_is_no
 
 
 @pytest.mark.req("H8")
-async def test_a_chat_that_is_saved_and_read_anew_by_its_editor_is_sent_and_answered_there(
+async def test_a_chat_that_its_editor_saves_and_reloads_is_sent_and_answered(
     chat: Path,
 ) -> None:
     with AnthropicServer(["All done.", "Well then."]) as provider:

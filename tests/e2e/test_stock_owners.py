@@ -1,4 +1,4 @@
-"""Two editors without a plugin on one chat: the second reads, and takes the session over by a code action (H8)."""
+"""Two plugin-free editors on one chat: the second one is read-only and takes the session over by a code action (H8)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def chatting(chat: Path, text: str = "") -> AsyncIterator[tuple[StockEdito
 
 
 async def is_marked(editor: StockEditor, chat: Path, *, read_only: bool, after: int = 0) -> dict[str, Any]:
-    """Until the chat has the mark that it is read only, or has it no longer."""
+    """Wait until the chat gets the "readOnly" diagnostic, or loses it."""
 
     def fits(message: dict[str, Any]) -> bool:
         params = message.get("params") or {}

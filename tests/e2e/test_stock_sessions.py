@@ -1,4 +1,4 @@
-"""Editors without a plugin: a session in a git worktree, and the list of running sessions."""
+"""Plugin-free editors: a session in a git worktree, and the list of running sessions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_a_chat_works_in_a_worktree_and_its_changes_are_brought_by_an_acti
             assert [it["severity"] for it in await editor.marks(made)] == [3]
 
 
-async def test_running_sessions_are_listed_in_the_chat_and_the_model_is_not_sent_that(chat: Path) -> None:
+async def test_running_sessions_are_listed_in_the_chat_and_not_sent_to_the_model(chat: Path) -> None:
     gate = Gate()
     with AnthropicServer(["One.", [Text("Two", gate)]]) as provider:
         async with editing(provider, chat) as editor:

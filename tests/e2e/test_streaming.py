@@ -1,4 +1,4 @@
-"""The real server process with a provider's real wire behind it: streams seen from the editor's side."""
+"""The real server process with a provider over real HTTP: streams as the editor receives them."""
 
 from __future__ import annotations
 

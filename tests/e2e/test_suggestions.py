@@ -1,4 +1,4 @@
-"""Edit suggestions over real stdio and real HTTP: when they are offered, what is sent, and what ends a call."""
+"""Edit suggestions over real stdio and real HTTP: when they are registered, what is sent, and what cancels a call."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ INVOKED, AUTOMATIC = 1, 2
 
 
 def capabilities(*, dynamic: bool | None) -> dict[str, Any]:
-    """Return the capabilities of VS Code. `dynamic`: whether inline completion can be registered; None: there is
-    none.
+    """Return the capabilities of VS Code.
+
+    `dynamic`: whether inline completion can be registered dynamically; None: the editor has no inline completion.
     """
     known = CAPABILITIES["vscode"]
     inline = {} if dynamic is None else {"inlineCompletion": {"dynamicRegistration": dynamic}}
@@ -34,8 +35,8 @@ def capabilities(*, dynamic: bool | None) -> dict[str, Any]:
 
 
 class Suggesting:
-    """An editor with a project, connected with a server. `offered` are the registrations of the server, and their
-    ends.
+    """An editor with a project, connected to a server. `offered` lists the server's registrations and
+    unregistrations.
     """
 
     def __init__(self, client: FramedClient, project: Path) -> None:
@@ -94,7 +95,7 @@ async def suggesting(
     trusted: bool = True,
     **settings: Any,
 ) -> AsyncIterator[Suggesting]:
-    """`provider` None: there is no key, unless there is an `address`."""
+    """Run an editor with suggestions switched on. The server has a key only with a `provider` or an `address`."""
     project = tmp_path / "project"
     project.mkdir()
     env = {"AGENT_LS_STATE_DIR": str(tmp_path / "state")} | ({} if trusted else {TRUST_VARIABLE: ""})

@@ -1,4 +1,4 @@
-"""A session is taken over while the agent's changes stand in another editor's unsaved text alone; two real servers."""
+"""A session is taken over while the agent's changes exist only in the unsaved text of the former owner's editor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.req("H3", "H6", "R4")
 async def test_changes_in_another_editors_unsaved_text_are_reported_and_reviewable_after_its_save(
     tmp_path: Path, how: str
 ) -> None:
-    """One change in place of a line, one between lines; and the editor that takes it over tells of no changed files."""
+    """The agent replaces a line and inserts one. The new owner's editor does not watch files."""
     edits = [
         ToolCall("read_file", {"file_path": "shop/cart.py"}),
         ToolCall(
@@ -55,7 +55,9 @@ async def test_changes_in_another_editors_unsaved_text_are_reported_and_reviewab
             told = await second.client.event("warning", code="unsaved_elsewhere")
             assert "2 changes" in told["data"]["message"] and "shop/cart.py" in told["data"]["message"]
             assert f"process {first.server.process.pid}" in told["data"]["message"]
-            await wait_received(first, session_id, told["seq"])  # its user reads it too
+            await wait_received(
+                first, session_id, told["seq"]
+            )  # the user of the first editor gets the warning too
             assert not await open_files(second, session_id)
 
             await first.editor.save(path)
@@ -79,5 +81,5 @@ async def open_files(found: Served, session_id: str) -> list[dict[str, Any]]:
 
 
 def at(found: Served, event: dict[str, Any]) -> int:
-    """How much the client had received with this event."""
+    """Return how many messages the client had received when it got this event."""
     return next(k for k, m in enumerate(found.client.received) if m.get("params") == event) + 1

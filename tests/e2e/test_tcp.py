@@ -1,4 +1,4 @@
-"""Editors that connect by TCP: a token, a state for each connection, and nobody in another's way."""
+"""Editors that connect by TCP: each needs the token, has its own state, and does not affect the others."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_a_terminated_listener_ends_the_sessions_of_its_servers_in_order(
 
 
 @pytest.mark.parametrize("given", [None, "", "wrong", 7])
-async def test_without_the_token_the_connection_is_refused_and_others_go_on(
+async def test_a_connection_without_the_token_is_refused_and_others_continue(
     given: object, tmp_path: Path
 ) -> None:
     token = tmp_path / "token"

@@ -1,4 +1,6 @@
-"""Commands over real stdio: one id each, followed output, ended one by one, their end reported (H2, T5, L16)."""
+"""Commands over real stdio: each has one id, streamed output, can be ended alone, and its end is reported (H2, T5,
+L16).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Trust over real stdio: asked and answered by each client, listed and revoked, and reported by an editor
-that knows it.
+"""Trust over real stdio: every client gets the question, decisions are listed and revoked, and an editor can report
+trust.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ async def test_folders_trusted_in_the_editor_are_not_asked_about_and_not_stored(
     capabilities = deepcopy(CAPABILITIES["vscode"])
     capabilities["experimental"]["agentLs"]["workspaceTrusted"] = told
     async with server_process(env={"AGENT_LS_STATE_DIR": str(tmp_path / "state")}) as server:
-        # A setting of that name may come from a file of the folder; it is treated as an unknown setting.
+        # a setting with this name may come from a file of the folder, so it counts as an unknown setting
         options = {"agentLs": {"workspaceTrusted": True}}
         await server.client.initialize(
             folder=project, capabilities=capabilities, initializationOptions=options

@@ -24,18 +24,19 @@ RUNS = 1_000 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 40
 AT_ONCE = 40
 
 OLD_MARKS, NEW_MARKS = 0x3041, 0x3100
-"""First characters: each line of the file, and each line that the agent writes, has a character of its own.
+"""The first characters of two ranges. Each line of the file, and each line that the agent writes, has a unique
+character.
 """
 LINES = 12
 TEXT = "".join(f"line {number} {chr(OLD_MARKS + number)} of the file\n" for number in range(LINES))
 
 NOT_KNOWN = ("not known", "in time")
-"""Words of a result that says nothing about the text."""
+"""Words in a result that leaves open whether the edit was applied."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """An edit of the agent: the whole text that it writes."""
+    """An edit of the agent, and the unique characters that it adds and removes."""
 
     call: ToolCall
     added: frozenset[str]
@@ -86,7 +87,7 @@ def answer(seeds: Mapping[str, Change], body: Mapping[str, Any]) -> Any:
 def problems(
     buffer: Buffer, change: Change, result: Mapping[str, Any], hunks: list[dict[str, Any]]
 ) -> list[str]:
-    """Return sentences about lost text, and about false results for the model or the user."""
+    """Return a sentence for each lost text and each false result."""
     text, output = buffer.text, result["output"]
     found = [f"lost: {char}" for char in sorted(buffer.typed) if char not in text]
     if not buffer.was_doubled:

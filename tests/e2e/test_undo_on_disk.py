@@ -1,4 +1,4 @@
-"""An undo reaches the disk wherever agent-ls has put the agent's text there, over real stdio."""
+"""An undo is also saved to disk where agent-ls has saved the agent's text, over real stdio."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ async def test_roll_back_of_a_file_that_was_saved_before_a_command_is_saved_too(
         assert (path.read_text(), buffer(found, path)) == (OLD, OLD)
 
 
-async def test_undo_where_the_user_has_unsaved_text_saves_nothing_and_says_so(tmp_path: Path) -> None:
+async def test_undo_next_to_unsaved_user_text_saves_nothing_and_warns(tmp_path: Path) -> None:
     async with at_work(tmp_path, [READ, EDIT, COMMAND]) as (found, path):
         await found.editor.open(path)
         session_id = await work(found)
@@ -128,7 +128,7 @@ async def test_undo_where_the_user_has_unsaved_text_saves_nothing_and_says_so(tm
 
 
 @pytest.mark.parametrize("settings", [{"save": "never"}], ids=["never saved"])
-async def test_undo_when_settings_forbid_to_save_says_that_the_disk_has_the_change(
+async def test_undo_with_saving_switched_off_warns_that_the_disk_still_has_the_change(
     tmp_path: Path, settings: dict[str, str]
 ) -> None:
     async with at_work(tmp_path, [READ, EDIT], **settings) as (found, path):
@@ -139,7 +139,7 @@ async def test_undo_when_settings_forbid_to_save_says_that_the_disk_has_the_chan
         assert len(warnings(found)) == 1
 
 
-async def test_undo_of_what_the_user_saved_or_nobody_saved_is_left_to_the_user(tmp_path: Path) -> None:
+async def test_undo_is_not_saved_if_the_user_saved_the_change_or_nobody_did(tmp_path: Path) -> None:
     async with at_work(tmp_path, [READ, EDIT]) as (found, path):
         await found.editor.open(path)
         session_id = await work(found)
@@ -151,7 +151,7 @@ async def test_undo_of_what_the_user_saved_or_nobody_saved_is_left_to_the_user(t
 
 
 async def show(found: Served, path: Path, text: str) -> None:
-    """The editor's own undo or redo."""
+    """Change the text as the editor's own undo or redo does."""
     document = found.editor.documents[path.as_uri()]
     document.apply_change(lsp.TextDocumentContentChangeWholeDocument(text=text))
     await found.editor._changed(document, [{"text": text}])

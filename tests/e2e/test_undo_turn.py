@@ -1,4 +1,4 @@
-"""Undo of a turn over real stdio: later turns of the agent and the user's own typing stay (H6)."""
+"""Undo of a turn over real stdio: the changes of later turns and the user's typing stay (H6)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIRST: list[Answer] = [READ, [edit(1, "first"), edit(8, "first too"), edit(1, "f
 
 
 async def turn(found: Served, session_id: str, words: str) -> str:
-    """Worked off, with nothing to be approved; its id."""
+    """Send a message, wait for the end of the turn, and return its id. The turn must need no approval."""
     seen = len(found.client.received)
     turn_id: str = (await found.editor.submit(session_id, words))["turnId"]
     await found.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen)

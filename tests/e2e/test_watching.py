@@ -1,4 +1,6 @@
-"""Buffers, disk and shell over real stdio: a command under unsaved typing, and files that others change."""
+"""Open documents, files on disk and commands over real stdio: a command during unsaved typing, and changes by
+others.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ async def editing(
 
 
 async def turn(editor: Editor, text: str, session_id: str = "") -> str:
-    """Says it and waits for the end; the session."""
+    """Send a message, wait for the end of the turn, and return the session's id."""
     session_id = session_id or await editor.new_session(provider="anthropic", mode="full")
     start = len(editor.client.received)
     await editor.submit(session_id, text)

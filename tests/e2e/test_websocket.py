@@ -1,4 +1,4 @@
-"""Clients that connect by WebSocket: a token before all else, a server for each, and none outlives its connection."""
+"""Clients that connect by WebSocket: each needs the token and gets its own server, which ends with the connection."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ORIGIN = "https://editor.example"
 
 @asynccontextmanager
 async def listening(token: Path, *words: str) -> AsyncIterator[tuple[ServerProcess, int]]:
-    """A real `agent-ls serve --ws`, whose clients get real servers."""
+    """Run a real `agent-ls serve --ws`, which starts a real server for each client."""
     command = (sys.executable, "-m", "agent_ls", "serve", "--ws", "0", "--token-file", str(token), *words)
     async with server_process(command) as server:
         log = await server.logged("listening on")
@@ -45,7 +45,7 @@ async def listening(token: Path, *words: str) -> AsyncIterator[tuple[ServerProce
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A listener of this process, with echoing programs for servers."""
+    """A listener in this process that starts echo programs as servers."""
 
     port: int
     token: Path
@@ -55,11 +55,11 @@ class Place:
         return len([path for path in self.folder.iterdir() if path.name.isdigit()])
 
     def settled(self) -> int:
-        """How many came to their own end."""
+        """Return how many programs have ended by themselves."""
         return len([*self.folder.glob("*.ended")])
 
     async def nobody_is_left(self) -> None:
-        """All programs that were started are gone, and their processes with them."""
+        """Wait until all started processes have ended."""
         names = [path.name for path in self.folder.iterdir() if path.name.isdigit()]
         await eventually(lambda: not any(_is_alive(int(name)) for name in names))
 
@@ -98,7 +98,7 @@ def _is_alive(pid: int) -> bool:
 
 
 async def closed_with(socket: ClientConnection) -> int | None:
-    """The code that the other side closes with."""
+    """Return the code with which the other side closes the connection."""
     with anyio.fail_after(DEADLINE_S):
         await socket.wait_closed()
     return socket.close_code
@@ -157,7 +157,7 @@ async def test_without_the_token_nothing_is_started(
                 pass
         assert refused.value.response.status_code == 401
         assert b"token" in refused.value.response.body and b"Bearer" in refused.value.response.body
-        async with opened(place.port, bearer(place.token)) as socket:  # and others are served
+        async with opened(place.port, bearer(place.token)) as socket:  # other clients are still served
             await socket.send('"hello"')
             assert await socket.recv() == '"hello"'
         assert place.started() == 1
@@ -187,7 +187,7 @@ async def test_a_web_page_needs_a_listed_origin_and_a_subprotocol(
                     pass
             assert refused.value.response.status_code == 403
         async with opened(place.port, {}, origin=ORIGIN, subprotocols=names) as socket:
-            assert socket.subprotocol == "agent-ls"  # the token is not said back
+            assert socket.subprotocol == "agent-ls"  # the server does not return the token
             await socket.send('"hello"')
             assert await socket.recv() == '"hello"'
         assert place.started() == 1
@@ -208,7 +208,7 @@ def handshake(path: str = "/", *more: str) -> bytes:
 
 
 def masked(first_byte: int, length: int) -> bytes:
-    """The head of a frame of a client, of which no more need come."""
+    """Return the header of a masked client frame; its data may be missing."""
     return struct.pack(">BBQ", first_byte, 0x80 | 127, length) + b"\0\0\0\0"
 
 
@@ -322,13 +322,13 @@ async def test_a_client_that_neither_reads_nor_answers_pings_is_disconnected(
         async with await anyio.connect_tcp("127.0.0.1", place.port) as stream:
             await stream.send(handshake("/", "Authorization: Bearer " + "t" * 40))
             assert b" 101 " in await stream.receive()
-            # A masked text frame that asks for more than any buffer on the way holds; from here on nothing is read.
+            # A masked text frame that requests more output than all buffers hold; the test reads nothing from here on.
             await stream.send(b'\x81\x87\0\0\0\0"flood"')
             await eventually(lambda: place.started() == 1)
             await place.nobody_is_left()
 
 
-async def test_a_client_that_is_only_silent_is_pinged_and_kept(
+async def test_an_idle_client_that_answers_pings_is_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pulse = Pulse(every_s=0.2, missed=1000)
@@ -363,7 +363,7 @@ async def test_the_last_messages_of_the_server_arrive_while_the_client_keeps_sen
         with anyio.fail_after(DEADLINE_S):
             for _ in range(3):
                 await socket.send('"more"')
-                await (await socket.ping())  # what came before it has been handed on, or could not be
+                await (await socket.ping())  # the frame before it was either passed on or cannot be
             await anyio.Path(place.folder / "go").write_bytes(b"")
             assert await socket.recv() == '"last"'
         assert await closed_with(socket) == 1000

@@ -1,4 +1,4 @@
-"""A session in a git worktree over real stdio: its changes reach the editor's unsaved text as hunks."""
+"""A session in a git worktree over real stdio: its changes become hunks in the editor's unsaved text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def say(found: Served, session_id: str, words: str) -> None:
     await found.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen)
 
 
-async def test_changes_come_to_the_folder_and_the_rest_on_request(tmp_path: Path) -> None:
+async def test_changes_reach_the_folder_after_the_turn_and_later_ones_on_request(tmp_path: Path) -> None:
     made: dict[str, Any] = {"file_path": "made.txt", "content": "made\n"}
     script: list[Answer] = [[ToolCall("write_file", made)], "Done."]
     with AnthropicServer(script) as provider:

@@ -10,8 +10,8 @@ from tests.support.framed_client import DEADLINE_S, ResponseError
 
 
 async def one_has_a_session_until_it_leaves(first: Editor, second: Editor, text: str) -> None:
-    """The second client gets no events before it subscribes, follows the session, and can use it after the
-    first has left.
+    """Play the scenario: the second client gets no events before it subscribes, follows the session, and can use it
+    after the first client has left.
     """
     session_id = await first.new_session()
     await first.submit(session_id, text)

@@ -1,8 +1,8 @@
-"""An editor over a real connection that reports false results of edits while its user types. A seed
-determines its behaviour.
+"""An editor over a real connection that reports false results of edits while its user types. A seed determines its
+behaviour.
 
-Each edit that the server asks for is one tick: the user types some keys before it, between its parts and after the
-answer. It uses no time: only the order of messages counts.
+Each edit that the server requests is one step: the user types some keys before it, between its parts and after the
+answer. No time passes; only the order of messages counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.support.editor import Editor
 from tests.support.framed_client import FramedClient
 
 USER_MARKS = 0x4E00
-"""Each key of the user's types a character of its own, from here on."""
+"""The first character that the user types. Each key types the next character."""
 MAX_KEYS = 40
 
 Answer: TypeAlias = Literal["applied", "not applied", "error", "null"]
@@ -35,12 +35,13 @@ def is_user_mark(char: str) -> bool:
 
 @dataclass(frozen=True)
 class Manners:
-    """`stale_answer`: what it says of an edit of an old version, which it drops.
+    """The behaviour of the editor. Shares are numbers from 0 to 1.
 
-    `drops`, `halves` are the shares of good edits of which it makes nothing, or only some changes, and says that it
-    did. `denies` is the share that it makes and says that it did not, `doubles` that it makes twice. `repeats`: the
-    share of changes that do not raise the version. `joins`: it sends several keys as one change. `sends_late`: changes
-    are sent after the answer. `near`: the share of keys in lines that the edit is about.
+    `stale_answer` is its answer to an edit of an old version, which it drops. `drops` and `halves`: the shares of
+    current edits of which it applies nothing or only a part, although it reports success. `denies`: the share that
+    it applies and reports as failed. `doubles`: the share that it applies twice. `repeats`: the share of changes
+    that do not raise the version. `joins`: it sends several keys as one change. `sends_late`: it sends changes after
+    the answer. `near`: the share of keys typed into lines of the edit.
     """
 
     stale_answer: Answer
@@ -70,9 +71,9 @@ def manners_of(random: Random) -> Manners:
 
 @dataclass
 class Buffer:
-    """A document with a user at the keyboard. `typed` are characters that must be in it, `history` all its texts.
+    """A document with a typing user. `typed` are the characters that it must contain, `history` all its texts.
 
-    `sent` is the text that the server knows.
+    `sent` is the text that the server has received.
     """
 
     document: SyncedDocument
@@ -124,7 +125,7 @@ class Buffer:
 
 
 class UnreliableEditor(Editor):
-    """`buffers` are the open documents, by uri."""
+    """The editor. `buffers` are the open documents, by uri."""
 
     def __init__(self, client: FramedClient, name: str = "vscode") -> None:
         super().__init__(client, name)
@@ -143,7 +144,7 @@ class UnreliableEditor(Editor):
         (request,) = (m for m in self.client.received if m.get("params") is params)
         async with buffer.busy:
             await self._tick(buffer, request["id"], change)
-        # Answered by hand, because the order of the answer and the changes is part of the story.
+        # The answer is sent by hand, because its order among the changes matters.
         await anyio.sleep_forever()
         raise AssertionError
 
@@ -165,7 +166,7 @@ class UnreliableEditor(Editor):
             if random.random() < manners.doubles:
                 buffer.apply(edits)
                 buffer.was_doubled = True
-            # With versions that repeat it takes an edit of another text, and overwrites what its user typed.
+            # With repeated versions it accepts an edit of another text, which may overwrite typed characters.
             buffer.typed -= lost - set(buffer.text)
         if not manners.sends_late:
             await self._send(buffer)

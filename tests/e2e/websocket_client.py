@@ -1,4 +1,4 @@
-"""A client by WebSocket: the streams that FramedClient speaks through, where each message is one text frame."""
+"""A WebSocket client: streams for FramedClient in which each message is one text frame."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def bearer(token_file: Path) -> dict[str, str]:
 
 @asynccontextmanager
 async def opened(port: int, headers: dict[str, str], **options: Any) -> AsyncIterator[ClientConnection]:
-    """The bare connection."""
+    """Open a connection without a FramedClient."""
     where = f"ws://127.0.0.1:{port}/"
     options = {"compression": None, "proxy": None, "ping_interval": None, **options}
     async with connect(where, additional_headers=headers, **options) as socket:
