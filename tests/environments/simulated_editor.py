@@ -1,8 +1,7 @@
 """A simulated editor that types, delays, drops stale edits and reports false results, and a small host for it.
 
-Everything runs on a virtual clock that jumps from event to event: a run is exact, repeatable by its seed, and
-takes no real time. The host uses `review.in_flight_edit` and the ledger as the server's host does, without a
-protocol.
+Everything runs on a virtual clock that jumps from event to event, so a run takes no real time and is repeatable by
+its seed. The host uses `review.in_flight_edit` and the ledger like the server's host, without a protocol.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from tests.support.ledger_checks import problems
 from tests.support.ledger_decisions import undo_hunks
 
 USER_MARKS = 0x4E00
-"""First of the characters that the user types: each key is a different one. Agents use those from AGENT_MARKS on."""
+"""The first character that the user types; each key types the next one. Agents use characters from AGENT_MARKS on."""
 AGENT_MARKS = 0xAC00
 
 
 class VirtualClock:
-    """Events in the order of their times."""
+    """A clock that runs events in the order of their times."""
 
     def __init__(self) -> None:
         self.now_ms = 0
@@ -60,10 +59,10 @@ class VirtualClock:
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """Behaviour of an editor.
+    """The behaviour of an editor.
 
-    `tells`: when it sends didChange. `stale_answer`: its answer to an edit that it dropped. `mute`: the share
-    of edits that it never answers. `answer_ms`: the longest time until an answer.
+    `tells`: when it sends didChange. `stale_answer`: its answer to an edit that it dropped. `mute`: the share of
+    edits that it never answers. `answer_ms`: the longest time until an answer.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""The environment with an editor in front: unsaved text is the file, edits are rebased, and a commit is whole."""
+"""The editor environment: unsaved text counts as the file's content, edits are rebased, and a commit is all or
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ async def test_reading_an_open_document_gives_its_unsaved_text(spelling: str) ->
     assert await environment.read_bytes(spelling) == "typed é\n".encode()
 
 
-async def test_reading_what_is_not_open_gives_the_disk() -> None:
+async def test_reading_a_file_that_is_not_open_gives_the_text_on_disk() -> None:
     environment, _, _ = make({A: "saved\n"}, {B: "typed\n"})
     assert await environment.read_bytes(A) == b"saved\n"
 
@@ -119,22 +121,23 @@ async def test_a_user_who_never_stops_typing_is_not_overwritten() -> None:
     assert host.text(A) == ABC + "x\n" * MAX_TRIES
 
 
-async def test_a_change_that_the_user_made_too_is_not_made_twice() -> None:
+async def test_a_change_that_the_user_has_already_made_is_not_repeated() -> None:
     environment, host, _ = make({A: ABC}, {A: "a\nnew\nb\nc\n"})
     (state,) = await environment.commit([write(A, "a\nnew\nb\nc\n", ABC)], WHO)
     assert host.applied == []
     assert state.before == state.after == b"a\nnew\nb\nc\n"
 
 
-async def test_a_bom_on_disk_is_no_part_of_the_editors_text() -> None:
+async def test_a_bom_on_disk_is_not_written_into_the_document() -> None:
     environment, host, _ = make({A: b"\xef\xbb\xbfa\nb\n"}, {A: "a\nb\n"})
-    change = FileWrite(A, b"\xef\xbb\xbfa\nB\n", b"\xef\xbb\xbfa\nb\n")  # computed before the file was opened
+    # computed before the file was opened in the editor
+    change = FileWrite(A, b"\xef\xbb\xbfa\nB\n", b"\xef\xbb\xbfa\nb\n")
     await environment.commit([change], WHO)
     assert host.text(A) == "a\nB\n"
 
 
 @pytest.mark.req("T2", "H4")
-async def test_change_in_the_encoding_that_a_file_declares_is_put_into_its_document() -> None:
+async def test_a_change_in_the_declared_encoding_is_decoded_for_the_document() -> None:
     head = "# coding: latin-1\n"
     environment, host, _ = make({A: head}, {A: head})
     await environment.commit([FileWrite(A, (head + "é\n").encode("latin-1"), head.encode())], WHO)
@@ -142,7 +145,7 @@ async def test_change_in_the_encoding_that_a_file_declares_is_put_into_its_docum
 
 
 @pytest.mark.parametrize("content", [b"\xff\x01\n", b"a\n\x00\xff"])
-async def test_bytes_that_are_no_text_are_not_put_into_a_document(content: bytes) -> None:
+async def test_undecodable_bytes_are_not_written_into_a_document(content: bytes) -> None:
     environment, host, _ = make({A: "a\n"}, {A: "a\n"})
     with pytest.raises(EditRefusedError, match="is not text"):
         await environment.commit([FileWrite(A, content, b"a\n")], WHO)
@@ -176,7 +179,7 @@ async def test_half_a_surrogate_pair_from_a_client_survives_an_edit_elsewhere() 
         "delete unsaved",
     ],
 )
-async def test_a_write_that_would_cost_the_user_something_is_refused_before_anything_is_written(
+async def test_a_write_that_would_lose_user_text_is_refused_before_any_write(
     disk: Mapping[str, str], unsaved: Mapping[str, str], change: FileWrite, error: type[EnvError], says: str
 ) -> None:
     environment, host, inner = make({**disk, B: "1\n"}, {**unsaved, "/project/c.py": "c\n"})
@@ -189,14 +192,14 @@ async def test_a_write_that_would_cost_the_user_something_is_refused_before_anyt
     assert on_disk(inner)[B] == b"1\n"
 
 
-async def test_an_empty_buffer_for_a_new_file_is_where_it_is_made() -> None:
+async def test_a_new_file_with_an_empty_buffer_is_created_in_the_buffer() -> None:
     environment, host, inner = make({}, {A: ""})
     assert await environment.commit([write(A, "new\n", None)], WHO) == [FileState(A, b"", b"new\n")]
     assert host.text(A) == "new\n"
     assert on_disk(inner) == {}
 
 
-async def test_a_saved_open_file_is_deleted_on_disk_and_the_editor_is_told() -> None:
+async def test_a_saved_open_file_is_deleted_on_disk_and_the_editor_informed() -> None:
     environment, host, inner = make({A: b"\xef\xbb\xbfa\n"}, {A: "a\n"})
     assert await environment.commit([write(A, None, "a\n")], WHO) == [FileState(A, b"\xef\xbb\xbfa\n", None)]
     assert on_disk(inner) == {}
@@ -224,7 +227,7 @@ async def test_a_stale_closed_file_is_seen_before_a_document_is_touched() -> Non
     assert host.applied == []
 
 
-async def test_documents_are_put_back_when_a_later_document_is_refused() -> None:
+async def test_documents_are_restored_when_a_later_document_is_refused() -> None:
     environment, host, _ = make({}, {A: ABC, B: "b\n"})
     host.refusals[B] = "it is read-only"
     host.typing[A] = [lambda text: text, lambda text: text + "typed\n"]
@@ -233,7 +236,7 @@ async def test_documents_are_put_back_when_a_later_document_is_refused() -> None
     assert host.text(A) == ABC + "typed\n"
 
 
-async def test_documents_are_put_back_when_the_disk_fails() -> None:
+async def test_documents_are_restored_when_a_write_to_disk_fails() -> None:
     environment, host, inner = make({A: ABC}, {A: ABC})
     inner.put("b.py", "1\n", mode=0o444)
     with pytest.raises(EnvError, match="read-only"):
@@ -241,7 +244,7 @@ async def test_documents_are_put_back_when_the_disk_fails() -> None:
     assert host.text(A) == ABC
 
 
-async def test_a_document_that_cannot_be_put_back_is_named() -> None:
+async def test_a_document_that_cannot_be_restored_is_named() -> None:
     environment, host, _ = make({}, {A: ABC, B: "b\n"})
     host.refusals[B] = "it is read-only"
     host.typing[A] = [lambda text: text, lambda text: text.replace("B", "typed")]
@@ -258,7 +261,7 @@ async def test_one_file_named_twice_is_an_error() -> None:
     assert host.text(A) == "a\n"
 
 
-async def test_a_commit_cancelled_while_it_writes_is_done() -> None:
+async def test_a_commit_cancelled_during_its_writes_is_completed() -> None:
     environment, host, inner = make({B: "1\n"}, {A: ABC})
     with anyio.CancelScope() as scope:
 
@@ -279,7 +282,7 @@ async def ran(command: str, note: str = "") -> ExecResult:
     return ExecResult(command, "", command, 0, timed_out=False, duration_ms=1, note=note)
 
 
-async def test_a_command_runs_after_saving_and_its_result_says_what_stayed_unsaved() -> None:
+async def test_a_command_runs_after_saving_and_its_result_names_unsaved_documents() -> None:
     inner = MemoryEnvironment(run_command=lambda command, _options, _sink: ran(command, "Cut."))
     host = FakeEditorHost()
     host.save_note = "a.py was not saved."
@@ -287,7 +290,7 @@ async def test_a_command_runs_after_saving_and_its_result_says_what_stayed_unsav
     assert (host.saves, result.output, result.note) == (1, "make", "Cut. a.py was not saved.")
 
 
-async def test_open_files_that_a_command_changed_are_told_to_the_editor() -> None:
+async def test_open_files_that_a_command_changed_are_reported_to_the_editor() -> None:
     async def format_files(command: str, _options: CommandOptions, _sink: object) -> ExecResult:
         inner.put("a.py", "formatted\n")
         inner.put("not_open.py", "formatted\n")

@@ -1,4 +1,4 @@
-"""Searching with an editor in front: unsaved text is found, and text that is only on disk is not."""
+"""Searches with an editor: the unsaved text of open documents is searched instead of their text on disk."""
 
 from __future__ import annotations
 

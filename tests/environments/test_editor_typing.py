@@ -30,16 +30,16 @@ from tests.support.ledger_checks import problems
 from tests.support.ledger_decisions import keep_hunks, undo_hunks
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
-RUNS = 50 if IS_WHOLE else 15  # of each editor
+RUNS = 50 if IS_WHOLE else 15  # per editor
 PATH = "/project/a.py"
 TEXT = "".join(f"line {n}\n" if n % 3 else "\n" for n in range(25))
 
 
 @dataclass(slots=True)
 class Agent:
-    """Makes edits that avoid text of the user, as far as it has read; each edit adds a mark of its own.
+    """An agent whose edits avoid the user's text that it has read. Each edit adds a unique mark.
 
-    `certain` marks must be in the document once; `possible` ones belong to edits with an unknown outcome.
+    `certain` marks must be in the document once; `possible` marks belong to edits with an unknown outcome.
     """
 
     random: Random
@@ -80,7 +80,7 @@ def is_user_mark(char: str) -> bool:
 
 @dataclass(slots=True)
 class Play:
-    """One run: a user who types, an agent that edits and whose hunks are undone, and an editor with its quirks."""
+    """One run: a typing user, an agent whose edits are partly undone, and an editor with its quirks."""
 
     random: Random
     clock: VirtualClock
@@ -91,7 +91,7 @@ class Play:
 
     async def one_call(self, call_id: str) -> None:
         before = (await self.environment.read_bytes(PATH)).decode()
-        self.clock.run_for(self.random.choice((0, 0, 30, 200)))  # time in which the model generates
+        self.clock.run_for(self.random.choice((0, 0, 30, 200)))  # the time in which the model generates
         after, mark = self.agent.edit(before)
         try:
             await self.commit(before, after, call_id)

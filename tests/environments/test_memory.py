@@ -1,4 +1,4 @@
-"""Features that only the in-memory environment has: its mode bits, its clock, its commands."""
+"""Features that only the in-memory environment has: mode bits, a clock, and commands as a callable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebooks that are open in an editor: read with its cells, changed there by cell, never written on disk."""
+"""Notebooks that are open in an editor are read with its cells, and changed there by cell instead of on disk."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ CALL = Attribution("s", "t", "c")
 
 
 class FakeNotebookHost:
-    """An honest editor; `before_change` is called before a change is applied, as an action of its user."""
+    """An editor that reports true results. `before_change` simulates an action of its user before a change is
+    applied.
+    """
 
     def __init__(self, cells: tuple[EditorCell, ...] = SHOWN, path: str = PATH) -> None:
         self.path = path
@@ -135,7 +137,9 @@ async def test_a_cell_is_changed_in_the_editor_and_not_on_disk(
 
 
 class SavingDisk(LocalEnvironment):
-    """A real folder whose notebook is being saved: a read finds it cut, and then the editor writes the rest."""
+    """A real folder whose notebook is being saved: the first read gets half of the file, and then the rest is
+    written.
+    """
 
     is_saving = False
 

@@ -1,4 +1,4 @@
-"""Command lines and profiles of the sandbox programs, as text: also those that this machine cannot run."""
+"""The command lines and profiles of the sandbox programs as text, so that those of other systems are tested too."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_network_access_is_optional(network: bool) -> None:
     assert ("(deny network*)" in seatbelt_profile(limits)) != network
 
 
-def test_without_a_program_for_signals_everything_else_works() -> None:
+def test_the_sandbox_command_lacks_only_the_signal_program_if_that_is_missing() -> None:
     with_it = confined_argv("x", BUBBLEWRAP, LIMITS, "/home/ada/shop")
     without = confined_argv(
         "x", Sandbox("bubblewrap", "/bin/bash", "/usr/bin/bwrap"), LIMITS, "/home/ada/shop"

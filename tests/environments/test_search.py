@@ -1,4 +1,4 @@
-"""The pure rules of searching: globs, ignore files, and what is kept of findings."""
+"""The pure rules of searches: globs, ignore files, and the limits of results."""
 
 from __future__ import annotations
 
@@ -216,10 +216,10 @@ def test_lines_of_a_file_are_found_as_ripgrep_counts_them(data: bytes, expected:
     lines = grep_text("f", data, compile_pattern("hit", options), options)
     assert [line.line for line in lines] == expected
     for line in lines:
-        line.text.encode()  # never a lone surrogate
+        line.text.encode()  # fails on a lone surrogate
 
 
-def test_findings_at_their_limit_drop_context_of_what_is_not_kept() -> None:
+def test_results_at_their_limit_have_no_context_of_dropped_matches() -> None:
     findings = ResultLines(GrepOptions(max_results=1, before_lines=1, after_lines=1))
     lines = [
         GrepLine("f", 1, ""),

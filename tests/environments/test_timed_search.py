@@ -1,4 +1,4 @@
-"""Patterns that make Python's regular expressions backtrack for ever end at a time limit, and hold nothing else up."""
+"""Patterns with endless backtracking in Python's regular expressions end at a time limit and do not block the loop."""
 
 from __future__ import annotations
 

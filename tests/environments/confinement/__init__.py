@@ -1,1 +1,1 @@
-"""Commands confined to reading, tried against the real mechanisms of this machine."""
+"""Read-only commands under confinement, tested with the real mechanisms of this machine (Landlock, bubblewrap)."""

@@ -1,4 +1,4 @@
-"""Files, a process and servers around a test, in which harm of a command is visible."""
+"""A world around a test (files, a process and servers) in which every harm done by a command is detected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHARED_PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/etc", "/usr/bin", "/
 
 @dataclass(frozen=True, slots=True)
 class HarmWorld:
-    """`listeners` are sockets that stand for other programs of the user."""
+    """The folders, a process named victim, and listening sockets. The sockets simulate other programs of the user."""
 
     root: Path
     mark: str
@@ -83,7 +83,7 @@ def harm_world(root: Path) -> Iterator[HarmWorld]:
     (root / "project" / "link").symlink_to(root / "home" / ".ssh" / "id_rsa")
     (root / "project" / "this_module.py").write_text("open('../outside/new', 'w')\n")
     run = {"cwd": root / "project", "check": True, "stdout": subprocess.DEVNULL}
-    # Without the sample hooks of the template: `facts` reads every file once for each command.
+    # The template would add sample hooks, and `facts` reads every file once per command.
     subprocess.run(["git", "init", "-q", "--template="], **run)  # type: ignore[call-overload]
     for name in ("hooks", "info"):
         (root / "project" / ".git" / name).mkdir()
@@ -110,7 +110,7 @@ def harm_world(root: Path) -> Iterator[HarmWorld]:
         _listener(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{abstract}"),
     )
     assert victim.stdout
-    victim.stdout.readline()  # the process executes its own code from here on
+    victim.stdout.readline()  # a line of output shows that the process runs its own code
     try:
         yield HarmWorld(root, mark, victim, listeners, abstract)
     finally:

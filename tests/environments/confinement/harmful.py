@@ -1,5 +1,4 @@
-"""Commands that change something, contact another program or read credentials, as templates for a
-`HarmWorld`."""
+"""Templates of harmful commands for a `HarmWorld`: they change something, contact a program or read credentials."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ WRITES = (
     "bash -c 'echo x > T'",
     "echo 'echo x > T' | sh",
 )
-"""Each for every target, `T`."""
+"""Each command is run with some of TARGETS in place of `T`."""
 
 PYTHON_WRITES = (
     "open(T, 'w')",
@@ -88,7 +87,7 @@ PYTHON_WRITES = (
     "os.chflags(T, 1)",
     "os.posix_fallocate(os.open(T, os.O_RDWR), 0, 9)",
 )
-"""Each for the files that are there."""
+"""Each call is run with some of the existing files THERE as `T`."""
 
 THERE = ("{out}/kept", "{project}/kept", "{home}/.bashrc")
 
@@ -289,8 +288,9 @@ OTHERS = (
 
 
 def harmful() -> Iterator[str]:
-    """Return the commands: each write with four of the targets in turn, each read with two of the files, and
-    all others once."""
+    """Yield all commands: each write with four targets, each Python call with two existing files, and all others
+    once.
+    """
     for number, write in enumerate(WRITES):
         yield from (write.replace("T", TARGETS[(number + step) % len(TARGETS)]) for step in (0, 2, 5, 7))
     for number, call in enumerate(PYTHON_WRITES):

@@ -1,4 +1,4 @@
-"""Layer 2 without layer 1: generated commands run confined, whatever policy says of them, and nothing may happen."""
+"""Generated commands run confined without any policy decision, and must have no effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.req("X4", "X7", "X11")]
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 SEED = 15
 LIMIT = CommandOptions(timeout_ms=500)
-# Whole: 20,000 commands, in parts that several workers can share.
+# The sweep runs 20,000 commands, in parts that several workers can share.
 PARTS_OF_LANDLOCK, PARTS_OF_BUBBLEWRAP = (16, 4) if IS_WHOLE else (1, 1)
 KINDS = [
     *(
@@ -35,11 +35,13 @@ KINDS = [
     ),
 ]
 DELETING = ("rm -", "shred ", "-delete", "clean -", "mv ")
-"""Left out: inside of a loop over other files they would do real harm, if the confinement had a hole."""
+"""Commands left out, because in a loop over other files they would do real harm if the confinement failed."""
 
 
 def _generated(world: HarmWorld, seed: int, count: int) -> Iterator[str]:
-    """Half of them have a payload in a node of any kind, the others are those that layer 1 is tried with."""
+    """Yield commands: half of them contain a harmful payload in any syntax node, the others are those of the policy
+    tests.
+    """
     chance = random.Random(seed)
     payloads = [
         world.filled(template) for template in harmful() if not any(word in template for word in DELETING)
@@ -50,7 +52,7 @@ def _generated(world: HarmWorld, seed: int, count: int) -> Iterator[str]:
 
 
 def _furnish(world: HarmWorld) -> None:
-    """Files that the generated commands name."""
+    """Create the files that the generated commands name."""
     for name in ("a.txt", "b.txt", "names.txt", "c.json", "src/x.py"):
         (world.project / name).parent.mkdir(exist_ok=True)
         (world.project / name).write_text("x 1\n")

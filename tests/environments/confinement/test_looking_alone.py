@@ -1,6 +1,4 @@
-"""The confinement to reading is sufficient by itself: without a policy, a confined command changes, reaches
-and reveals nothing.
-"""
+"""The confinement is sufficient without a policy: a confined command changes, contacts and reveals nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 SHARE = 16 if IS_WHOLE else 3
 """Number of tests for all commands of a kind, so that several workers can run them."""
 STEP = 1 if IS_WHOLE else 7
-"""Each test runs only one of this many of its commands, unless the whole sweep is requested."""
+"""Each test runs every STEP-th of its commands."""
 
 
 @asynccontextmanager
@@ -110,8 +108,8 @@ async def test_commands_in_a_terminal_and_in_the_background_are_confined_too(
 async def test_another_terminal_cannot_be_written(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], in_terminal: bool
 ) -> None:
-    """Also not the terminal in which agent-ls was started, which is among the first three descriptors of its
-    process.
+    """The terminal in which agent-ls was started is also protected. It is one of its process's first three
+    descriptors.
     """
     ours, theirs = os.openpty()
     name, kept = os.ttyname(theirs), os.dup(2)
@@ -155,11 +153,11 @@ async def test_without_confinement_the_same_commands_have_an_effect(tmp_path: Pa
 @pytest.mark.sweep
 @pytest.mark.parametrize("newest", [3, 5])
 def test_older_landlock_sends_no_signal_and_changes_no_process(tmp_path: Path, newest: int) -> None:
-    """Before its version 6 (Linux 6.12) Landlock does not restrict signals: the filter refuses them."""
+    """Before version 6 (Linux 6.12) Landlock does not restrict signals, so a seccomp filter refuses them."""
     with harm_world(tmp_path / "w") as world:
         before = world.facts()
         hidden = tuple(str(place) for place in (world.home / ".ssh", world.home / ".netrc", world.state))
-        # A command's own jobs cannot be ended either, so commands that wait for a job are left out.
+        # The filter also refuses signals to a command's own jobs, so commands that wait for a job are left out.
         templates = [it for it in OTHERS if "{victim}" in it and "tail -f" not in it]
         assert len(templates) > 20
         for template in templates if IS_WHOLE else templates[newest // 2 % 3 :: 3]:

@@ -1,4 +1,4 @@
-"""Read-only commands give the same confined as without: output, exit code and the files that they leave."""
+"""Usual read-only commands give the same exit code and output under confinement, and leave the same files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ LOOKERS = (
 @pytest.mark.parametrize("kind", KINDS)
 async def test_usual_commands_give_the_same_output_with_confinement(tmp_path: Path, kind: str) -> None:
     assert shutil.which("git")
-    commands = LOOKERS if IS_WHOLE else LOOKERS[kind == "landlock" :: 2]  # each command with one kind
+    commands = (
+        LOOKERS if IS_WHOLE else LOOKERS[kind == "landlock" :: 2]
+    )  # each command runs with only one mechanism
     with harm_world(tmp_path / "w") as world:
         async with looking(world, kind) as environment:
             plain = [await environment.inner.exec_command(command, QUICK) for command in commands]

@@ -1,6 +1,7 @@
-"""A client program like ssh or `docker exec`: it starts a program and copies bytes in both directions. When
-it is killed, the input of the program ends. On SIGUSR1 it cuts the connection in the middle of the bytes that
-it is copying.
+"""A client program like ssh or `docker exec`: it starts a program and copies bytes in both directions.
+
+When this client is killed, the input of the program ends. On SIGUSR1 it cuts the connection in the middle of the
+bytes that it copies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Places as they are: noise at login, a home that cannot be written, old Pythons, strange names, many files."""
+"""Difficult remote places: output at login, a home without write access, old Pythons, odd file names, many files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BY_ATTRIBUTION = Attribution()
 
 @asynccontextmanager
 async def reached(folder: Path, *words: str, **variables: str) -> AsyncIterator[FarEnvironment]:
-    """The far end of a shell command that starts Python with its arguments."""
+    """Open a far environment through a shell command that starts Python."""
     place = Place("command", command=words or (sys.executable,))
     host = FarHost(place, lambda: {**os.environ, **variables})
     environment = FarEnvironment(host, lambda: EndConfig(str(folder), grace_ms=SHORT_GRACE_MS))
@@ -46,12 +46,12 @@ def shell(text: str) -> tuple[str, ...]:
     return "sh", "-c", f'{text}; exec {shlex.quote(sys.executable)} "$@"', "sh"
 
 
-def test_the_program_that_starts_the_far_end_can_be_read_by_python_3_6() -> None:
+def test_the_start_program_of_the_far_end_has_python_3_6_syntax() -> None:
     ast.parse(boot.PROGRAM, feature_version=(3, 6))
     assert not set(boot.ONE_LINE) & set("'\"\\!$`\n"), "a shell would change it"
 
 
-def test_the_bundle_is_the_same_each_time_and_has_no_compiled_parts() -> None:
+def test_the_bundle_is_deterministic_and_below_one_mebibyte() -> None:
     first = make_bundle()
     make_bundle.cache_clear()
     assert make_bundle() == first and len(first.data) < 1024 * 1024
@@ -81,7 +81,7 @@ async def test_a_home_that_cannot_be_written_needs_only_a_temporary_folder(tmp_p
     assert not list(temporary.iterdir()), "the copy of agent-ls is removed at the end"
 
 
-async def test_without_any_folder_to_write_to_the_place_says_so(tmp_path: Path) -> None:
+async def test_a_place_without_a_writable_folder_is_reported(tmp_path: Path) -> None:
     variables = {"HOME": "/proc", "XDG_CACHE_HOME": "/proc/none", "TMPDIR": "/proc/none"}
     limit = "import tempfile, sys; tempfile.mkdtemp = lambda **options: open('/proc/none/x', 'x'); "
     words = ("sh", "-c", f'exec {sys.executable} -c "{limit}$3"', "sh")
@@ -103,8 +103,8 @@ async def test_a_copy_that_was_damaged_is_replaced(tmp_path: Path) -> None:
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
-async def test_an_old_python_is_named_with_what_to_do(tmp_path: Path) -> None:
-    """A real interpreter that says that it is an old one: the program must stop before it needs a newer one."""
+async def test_an_old_python_is_reported_with_its_version_and_a_setting(tmp_path: Path) -> None:
+    """The interpreter is real and only reports an old version. The program must stop before it uses newer features."""
     older = "import sys; sys.version_info = (3, 9, 2); "
     words = ("sh", "-c", f'exec {sys.executable} -c "{older}$3"', "sh")
     with pytest.raises(
@@ -114,7 +114,7 @@ async def test_an_old_python_is_named_with_what_to_do(tmp_path: Path) -> None:
             pass
 
 
-async def test_a_place_that_never_answers_is_given_up(tmp_path: Path) -> None:
+async def test_a_place_that_never_answers_is_reported_after_a_timeout(tmp_path: Path) -> None:
     place = Place("command", command=("sh", "-c", "echo password:; exec sleep 1000"))
     silent = connection.FarConnection(place, place.command, os.environ)
     with pytest.raises(EnvironmentLostError, match=r"nothing answered within 1 s.*password:"):
@@ -159,14 +159,14 @@ async def test_a_file_of_the_largest_size_comes_back_whole_while_other_calls_are
     await env.cleanup()
 
 
-async def test_without_ripgrep_there_searches_find_the_same(tmp_path: Path) -> None:
+async def test_searches_at_a_place_without_ripgrep_find_the_lines(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("needle\n")
     async with reached(tmp_path, "env", "PATH=/nonexistent", sys.executable) as env:
         found = await env.grep("needle", ".", GrepOptions())
         assert [line.path for line in found.lines] == ["a.txt"]
 
 
-async def test_dates_of_another_clock_do_not_matter(tmp_path: Path) -> None:
+async def test_files_with_past_or_future_times_are_sorted_and_committed(tmp_path: Path) -> None:
     env = far(tmp_path, {"past": "1", "future": "2"})
     os.utime(tmp_path / "past", (0, 0))
     os.utime(tmp_path / "future", (4_102_444_800,) * 2)
@@ -187,7 +187,7 @@ async def test_two_sessions_at_one_place_do_not_end_each_others_processes(tmp_pa
     await first.cleanup()
 
 
-async def test_a_lost_background_process_is_reported_and_its_id_is_not_given_again(tmp_path: Path) -> None:
+async def test_a_lost_background_process_is_reported_and_its_id_is_not_reused(tmp_path: Path) -> None:
     said: list[str] = []
     async with reached(tmp_path) as env:
         env.notify = said.append
@@ -204,10 +204,10 @@ async def test_a_lost_background_process_is_reported_and_its_id_is_not_given_aga
         assert "exec sleep 1000" in said[0] and len(said) == 1
 
 
-async def test_a_process_is_reported_as_lost_if_the_connection_is_lost_just_before_it_is_asked_about(
+async def test_a_process_is_reported_as_lost_if_the_connection_is_lost_just_before_the_call(
     tmp_path: Path,
 ) -> None:
-    """The loss comes between the look at the connection and the call, as a kill at a busy place does."""
+    """The connection is lost between the check of the connection and the call."""
     async with reached(tmp_path) as env:
         started = await env.start_process("exec sleep 1000", CommandOptions())
         current = env.host.current()

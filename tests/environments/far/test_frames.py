@@ -1,4 +1,4 @@
-"""Messages and values between the two ends; what the far end sends is not trusted."""
+"""Messages and values between the two ends of a connection. Data from the far end is not trusted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sent(*messages: FarMessage) -> bytes:
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), st.binary(max_size=400)), max_size=5))
-def test_messages_arrive_as_they_were_sent(given_messages: list[tuple[str, bytes]]) -> None:
+def test_messages_are_decoded_unchanged(given_messages: list[tuple[str, bytes]]) -> None:
     messages = [FarMessage({"kind": kind}, body) for kind, body in given_messages]
     assert list(read_messages(io.BytesIO(sent(*messages)))) == messages
 
@@ -75,7 +75,7 @@ VALUES: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("value", "expected"), VALUES)
-def test_values_come_back_equal(value: Any, expected: Any) -> None:
+def test_values_are_decoded_equal(value: Any, expected: Any) -> None:
     packed, body = pack(value)
     assert encode(FarMessage({"value": packed}, body))
     assert unpack(packed, body, expected) == value

@@ -1,5 +1,6 @@
-"""Client, connection and far end are killed during edits and commands: nothing torn, nothing left, nothing claimed
-falsely. A share of the kills in each run, 300 in the sweep."""
+"""Kills of the client, the connection and the far end during edits and commands: no torn file, no left process, no
+false result. Each run takes a share of the kills, the sweep takes 300.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from tests.support import far_kills
 from tests.support.environments import SHORT_GRACE_MS
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
-KILLS = 50 if IS_WHOLE else 1  # for each kind of kill and of work
+KILLS = 50 if IS_WHOLE else 1  # per kind of kill and work
 
 pytestmark = [
     pytest.mark.anyio,

@@ -1,4 +1,4 @@
-"""The command lines that reach a place, and the same run through programs that stand in for kubectl and the others."""
+"""The command lines that start the far end at each kind of place, run with stand-ins for kubectl, ssh and others."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ STAND_INS = {
     "kubectl": (Place("kubectl", "ns/pod/main"), 'test "$1$2$3$4" = "exec--stdin--namespacens" || exit 90; shift 8'),
     "devcontainer": (Place("devcontainer", "/src"), 'test "$1$2$3" = "exec--workspace-folder/src" || exit 90; shift 3'),
     "nerdctl": (Place("nerdctl", "web"), 'test "$1$2$3" = "exec--interactiveweb" || exit 90; shift 3'),
-    # ssh gives the words after the host to a shell of the user's
+    # ssh passes the words after the host to the user's shell
     "ssh": (Place("ssh", "host"), 'while [ "$1" != -- ]; do shift; done; shift 2; exec sh -c "$*"'),
     "docker": (Place("docker", image="python"), 'while [ "$1" != python ]; do shift; done; shift'),
 }  # fmt: skip
@@ -114,7 +114,7 @@ STAND_INS = {
 @pytest.mark.anyio
 @pytest.mark.skipif(os.name == "nt", reason="the programs are shell scripts")
 @pytest.mark.parametrize("name", STAND_INS)
-async def test_a_program_that_runs_what_it_is_given_is_a_place(name: str, tmp_path: Path) -> None:
+async def test_a_program_that_runs_a_given_command_can_be_a_place(name: str, tmp_path: Path) -> None:
     place, script = STAND_INS[name]
     program = tmp_path / "bin" / name
     program.parent.mkdir()
@@ -131,10 +131,9 @@ async def test_a_program_that_runs_what_it_is_given_is_a_place(name: str, tmp_pa
 
 @pytest.mark.anyio
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="chroot needs root on Linux")
-async def test_a_changed_root_is_a_place(tmp_path: Path) -> None:
-    chroot = shutil.which(
-        "chroot", path=f"{os.environ['PATH']}:/usr/sbin:/sbin"
-    )  # not on the PATH of every user
+async def test_a_chroot_can_be_a_place(tmp_path: Path) -> None:
+    # /usr/sbin is not on PATH for every user
+    chroot = shutil.which("chroot", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
     words = shlex.split(f"unshare --pid --fork --mount-proc {chroot} / {sys.executable}")
     host = FarHost(Place("command", command=tuple(words)), lambda: os.environ)
     environment = FarEnvironment(host, lambda: EndConfig(str(tmp_path)))

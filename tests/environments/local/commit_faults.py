@@ -1,9 +1,9 @@
 """Commit many files while a fault happens at each of the file operations.
 
-Run as `python -m tests.environments.local.commit_faults`, a separate process, because the fault is an audit hook of the
-interpreter. The hook sees each operation (opening, renaming, linking, removing, making folders, changing
-modes and times) before the system does; it can refuse the operation or first change the tree. Prints one line
-of JSON per run. Faults that no hook sees (writing or flushing bytes) are tested with a system limit in
+Run as `python -m tests.environments.local.commit_faults`, a separate process, because the fault is an audit hook of
+the interpreter. The hook sees each operation (opening, renaming, linking, removing, making folders, changing modes
+and times) before the system does. It can refuse the operation, or change the tree first. Prints one line of JSON per
+run. Faults that no hook sees (writing or flushing bytes) are tested with a system limit in
 tests/environments/local/test_commit.py.
 """
 
@@ -41,7 +41,8 @@ WRITES = (
     FileWrite("source.sh", None, b"moved\n"),
     FileWrite("gone.txt", None, b"old\n"),
 )
-"""An update, one through a link, one of a file with two names, a new file in new folders, a move, a deletion.
+"""An update, an update through a link, an update of a file with two names, a new file in new folders, a move, and a
+deletion.
 """
 
 
@@ -70,7 +71,7 @@ def tree(folder: Path) -> Tree:
 
 @dataclass
 class Fault:
-    """A fault at event number `at` of the events in `folder`; `seen` counts them."""
+    """A fault at event number `at` of the file operations in `folder`. `seen` counts the events."""
 
     folder: str
     at: int
@@ -86,7 +87,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     fault = _fault
     if fault is None or not fault.is_on or event not in EVENTS:
         return
-    # The second prefix names files below a folder that is held open.
+    # The second prefix names files below a folder that the commit holds open.
     mine = (fault.folder, "/proc/self/fd/")
     if not any(isinstance(it, str) and it.startswith(mine) for it in arguments):
         return
@@ -132,11 +133,11 @@ FAULTS: dict[str, tuple[str, Callable[[Path], None]]] = {
         for what in ("vanished", "edited", "link", "folder")
     },
 }
-"""By name: the file that the other program changes ("": none), and the change."""
+"""By name of the fault: the file that another program changes ("" for none), and the function that makes the fault."""
 
 
 STEP = 1 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 3
-"""Each fault happens at every third operation, unless the sweep is run whole."""
+"""Each fault happens at every STEP-th operation."""
 
 
 def runs() -> Iterator[dict[str, Any]]:

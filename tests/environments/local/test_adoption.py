@@ -1,4 +1,4 @@
-"""Processes that have left the session, the environment and the parents of their command behind: they end with it."""
+"""Stray processes that left the session, environment and parent of their command still end with that command."""
 
 from __future__ import annotations
 
@@ -89,10 +89,11 @@ async def test_stray_of_another_command_stays(tmp_path: Path) -> None:
     async with opened(tmp_path, in_terminal=False) as mine, opened(tmp_path, in_terminal=False) as other:
         stray = STRAY.replace("{token}", token)
         await other.start_process(f"({stray} &); sleep 1000", CommandOptions())
-        # Programs before it, as the shell, have the token in their arguments, too.
+        # The shell before it also has the token among its arguments, but not first.
         await eventually(lambda: any(line.startswith(token) for line in processes_with(token).values()))
         seen = now_ticks()
-        await eventually(lambda: now_ticks() > seen)  # commands of the same tick are not distinguished
+        # processes that start in one clock tick cannot be distinguished
+        await eventually(lambda: now_ticks() > seen)
         done = await mine.exec_command("sleep 1000", CommandOptions(timeout_ms=100))
         assert done.timed_out and processes_with(token)
     assert not processes_with(token)
@@ -113,7 +114,7 @@ async def test_stray_that_another_command_starts_later_stays(tmp_path: Path) -> 
     assert not processes_with(token)
 
 
-ZOMBIES = 20  # the chain leaves hundreds; others are of programs that end at this moment
+ZOMBIES = 20  # the test would leave hundreds; a few may belong to programs that end at this moment
 CHAIN = """
 import os, select, signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -128,7 +129,9 @@ for _ in range(2_000):  # ends by itself if the test fails
 
 @pytest.fixture
 def no_zombies_left() -> Iterator[None]:
-    """Collect the zombies of a failed test. Thousands slow down every later test that reads the process table."""
+    """Collect the zombies of a failed test, because thousands of them slow down every later test that reads the
+    process table.
+    """
     before = set(process_table())
     yield
     for row in set(process_table()) - before:
@@ -143,7 +146,7 @@ def no_zombies_left() -> Iterator[None]:
 async def test_process_that_starts_copies_of_itself_without_end_is_ended(
     tmp_path: Path, in_terminal: bool
 ) -> None:
-    """Each copy lives for less time than it takes to read the process table."""
+    """Each copy lives for less time than reading the process table takes."""
     token = new_token()
     before = set(process_table())
     (tmp_path / "chain.py").write_text(CHAIN)
@@ -192,7 +195,7 @@ async def test_groups_that_a_command_creates_in_its_group_end_with_it(tmp_path: 
     assert not [name for name in os.listdir(cgroups.own_group()) if environment.mark in name]
 
 
-# Unmounts control groups for a program and its children only.
+# Hides control groups from one program and its children.
 WITHOUT_GROUPS = ("unshare", "--mount", "sh", "-c", 'umount --all --lazy --types cgroup2 && exec "$@"', "sh")
 
 
@@ -206,7 +209,7 @@ def can_hide_groups() -> bool:
 @pytest.mark.skipif(not cgroups.own_group(), reason="the other tests of this file run without control groups")
 @pytest.mark.skipif(not can_hide_groups(), reason="control groups cannot be hidden from a program here")
 def test_stray_processes_end_also_where_no_control_group_can_be_created() -> None:
-    """With groups, each stray ends with the group of its command, also if nothing has adopted it."""
+    """With control groups, a stray process ends with its command's group even if nothing has adopted it."""
     test = f"{__file__}::{test_stray_process_ends_with_its_command.__name__}"
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", test]
     done = run([*WITHOUT_GROUPS, *words], capture_output=True, text=True, timeout=280)

@@ -1,4 +1,4 @@
-"""The awkward programs in a terminal of the editor: what they print, their code, and what a person types."""
+"""Programs that are hard to run, in a terminal of the editor: their output, their exit code, and typed input."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def options(watch: Watch | None = None) -> CommandOptions:
 
 @dataclass(frozen=True)
 class Program:
-    """`keys` are typed one after the other, each when the command waits for them."""
+    """A program. Each of `keys` is typed when the command waits for input."""
 
     name: str
     command: str
@@ -194,7 +194,7 @@ async def test_a_program_that_redraws_by_itself_does_not_wait_until_it_asks(
             result = await env.exec_command(f"{PYTHON} redraws.py", options(watch))
 
     assert result.output.endswith("quit? q\n") and result.exit_code == 0
-    # Each of the eight would be one, and the question is one; a slow machine may be late with some.
+    # Eight redraws could each be reported, but only the question should be; a slow machine may report some redraws.
     assert watch.told.count(True) <= 6
 
 

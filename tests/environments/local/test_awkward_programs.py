@@ -1,4 +1,4 @@
-"""Twenty programs that are hard to run: each gives its output and its exit code, and none holds the session."""
+"""Programs that are hard to run: each gives its output and exit code, and none blocks the session."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Program:
 
 PYTHON = sys.executable
 PROGRAMS = [
-    # It asks the terminal, and there is none: it must end, not wait for a person.
+    # The program asks on the terminal. Without one, it must end instead of waiting for a person.
     Program(
         "password prompt",
         "read -r word </dev/tty; echo $?",

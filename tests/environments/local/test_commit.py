@@ -1,4 +1,4 @@
-"""Commits on a real disk: modes, links, and a failed commit leaves everything as it was."""
+"""Commits on a real disk: modes and links are kept, and a failed commit leaves everything as it was."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_a_folder_or_device_is_not_written(folder: Path, name: str) -> None:
     "write",
     [FileWrite("x" * 300, b"", None), FileWrite("nul\0", b"", None), FileWrite("new", b"", None, "gone")],
 )
-def test_what_the_system_refuses_is_a_commit_error(folder: Path, write: FileWrite) -> None:
+def test_a_write_that_the_system_refuses_is_a_commit_error(folder: Path, write: FileWrite) -> None:
     with pytest.raises(CommitError, match="Nothing was changed"):
         commit_in(folder, write)
     assert os.listdir(folder) == []
@@ -176,7 +176,7 @@ def test_one_file_under_two_names_is_refused(folder: Path) -> None:
         commit_in(folder, FileWrite("link", b"a", b"old"), FileWrite("real", b"b", b"old"))
 
 
-async def test_of_two_commits_at_once_on_one_file_one_is_stale(folder: Path) -> None:
+async def test_one_of_two_simultaneous_commits_of_a_file_is_stale(folder: Path) -> None:
     env = LocalEnvironment(str(folder))
     put(folder / "file", b"old")
     outcomes: list[str] = []
@@ -207,7 +207,7 @@ async def test_a_cancelled_commit_has_not_begun(folder: Path) -> None:
 FILE_LIMIT_BYTES = 100_000
 TOO_LARGE = b"x" * (FILE_LIMIT_BYTES + 1)
 
-# The last write of a commit, at which it fails: while looking, while preparing, while replacing, while deleting.
+# The last write of a commit, at which it fails: at the check, the preparation, the replacement or the deletion.
 FAILURES: dict[str, tuple[list[FileWrite], type[EnvError]]] = {
     "stale": ([FileWrite("fixed/file", b"new", b"not this")], StaleFileError),
     "a file as folder": ([FileWrite("fixed/file/below", b"new", None)], NotAFolderError),
@@ -222,7 +222,7 @@ FAILURES: dict[str, tuple[list[FileWrite], type[EnvError]]] = {
 
 @contextmanager
 def small_files_only() -> Iterator[None]:
-    """A disk that is full at FILE_LIMIT_BYTES."""
+    """Simulate a full disk: no file may become larger than FILE_LIMIT_BYTES."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT_BYTES, hard))
     try:
@@ -234,7 +234,8 @@ def small_files_only() -> Iterator[None]:
 def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
     """Return the metadata and contents below `folder`, without modification times of folders.
 
-    Any temporary file changes those times."""
+    Any temporary file changes those times.
+    """
     found: dict[str, tuple[object, ...]] = {}
     for path in sorted(folder.rglob("*")):
         facts = path.lstat()
@@ -256,7 +257,7 @@ FILES = st.lists(st.tuples(KINDS, CONTENT, MODES, ACTIONS, CONTENT), max_size=6)
 
 
 def build(folder: Path, files: list[tuple[str, bytes, int, str, bytes]]) -> list[FileWrite]:
-    """Makes the tree, and gives the writes that are to be done to it."""
+    """Create the files, and return the writes for the commit."""
     put(folder / "fixed/file", b"fixed")
     os.link(put(folder / "fixed/twin", b"twin"), folder / "fixed/brother")
     writes: list[FileWrite] = []
@@ -295,7 +296,7 @@ def test_a_commit_that_fails_leaves_the_tree_as_it_was(
 
 
 @given(files=FILES)
-def test_a_commit_that_succeeds_does_all_and_leaves_nothing_behind(
+def test_a_successful_commit_makes_all_writes_and_leaves_no_temporary_files(
     files: list[tuple[str, bytes, int, str, bytes]],
 ) -> None:
     with tempfile.TemporaryDirectory() as name:

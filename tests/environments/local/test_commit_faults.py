@@ -1,4 +1,4 @@
-"""Something goes wrong at each operation of a commit of many files: the tree is as before or after, never between."""
+"""A fault at each operation of a commit of many files: the tree is as before or as after, never between."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def runs() -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_commit_when_any_operation_fails_then_the_tree_is_as_before_and_the_error_says_why(
+def test_a_commit_with_a_failing_operation_leaves_the_tree_as_before_and_reports_why(
     runs: list[dict[str, Any]],
 ) -> None:
     said = {
@@ -39,7 +39,7 @@ def test_commit_when_any_operation_fails_then_the_tree_is_as_before_and_the_erro
         assert run["unrestored"] == [], run
 
 
-def test_commit_when_a_file_is_touched_in_between_then_the_others_are_all_as_before_or_all_as_after(
+def test_a_file_changed_during_a_commit_leaves_the_other_files_all_as_before_or_all_as_after(
     runs: list[dict[str, Any]],
 ) -> None:
     touched = [run for run in runs if run["touched"]]
@@ -52,7 +52,7 @@ def test_commit_when_a_file_is_touched_in_between_then_the_others_are_all_as_bef
         assert not run["error"] or name.split("/")[0] in run["error"], "the error says which"
 
 
-def test_commit_when_a_file_is_touched_in_between_then_what_somebody_made_of_it_is_left_alone(
+def test_a_change_by_another_program_during_a_commit_is_kept(
     runs: list[dict[str, Any]],
 ) -> None:
     made = {"edited": "mine\n", "link": "link", "folder": "folder"}
@@ -61,13 +61,13 @@ def test_commit_when_a_file_is_touched_in_between_then_what_somebody_made_of_it_
         for run in runs
         if (kind := run["fault"].split()[-1]) in made and run["happened"] and run["touched"] != made[kind]
     ]
-    # Between the last look at a file and the rename over it there is no system call that could do both.
+    # No system call can check a file and rename over it at once, so a change between the two is lost.
     assert all(run["fault"].startswith("changed.txt") for run in lost) and len(lost) <= 2, lost
 
 
 @pytest.mark.req("X6")
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere folders are not held open: a moment is left")
-def test_folder_that_becomes_a_link_at_any_operation_leads_no_change_outside() -> None:
+def test_a_folder_that_becomes_a_link_during_a_commit_causes_no_change_outside() -> None:
     command = [sys.executable, "-m", "tests.environments.local.commit_faults", "folders"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     runs = [json.loads(line) for line in done.stdout.splitlines()]

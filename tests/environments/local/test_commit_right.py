@@ -1,5 +1,5 @@
-"""Commits of a process that loses ownership of the session, and is stopped at the worst moment: nothing is
-written later.
+"""Commits of a process that loses the ownership of the session and is stopped at the worst moment write nothing
+later.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WRITES = (
     FileWrite("e.txt", None, b"old e"),
 )
 STEPS = 12
-"""Each write is staged and renamed, each deletion set aside, checked, and removed."""
+"""The ownership checks: each write is staged and renamed; each deletion is set aside, checked and removed."""
 
 
 class LostError(Exception):
@@ -30,7 +30,7 @@ class LostError(Exception):
 
 
 class Right:
-    """Ownership is lost at the `at`-th check; `is_late`: that check still returns True."""
+    """An ownership check that fails from call number `at` on. With `is_late`, that call still succeeds."""
 
     def __init__(self, folder: Path, at: int, *, is_late: bool) -> None:
         self.folder, self.at, self.is_late = folder, at, is_late

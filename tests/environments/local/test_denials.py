@@ -1,4 +1,6 @@
-"""A user is not asked to run a command again that would fail in the same way."""
+"""A command whose denial comes from file permissions, not from the sandbox, is not offered to run outside the
+sandbox.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ OURS = [
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that another user can reach, which those of tests are not always."""
+    """A folder that every user can enter. The temporary folders of tests are often closed to others."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
@@ -44,7 +46,7 @@ def open_folder() -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("line", "expected"), [*((it, True) for it in CLOSED), *((it, False) for it in OURS)]
 )
-def test_denial_is_known_to_be_the_systems_own_by_the_place_that_it_names(
+def test_a_denial_by_file_permissions_is_recognised_by_the_path_in_the_message(
     open_folder: Path, line: str, expected: bool
 ) -> None:
     tmp_path = open_folder
@@ -62,7 +64,7 @@ def test_denial_is_known_to_be_the_systems_own_by_the_place_that_it_names(
 
 
 def _as_some_user(output: str, folder: str) -> bool:
-    """Root may read everything: then another user is asked."""
+    """Evaluate as another user if this process is root, because root may read everything."""
     if os.getuid() != 0:
         return is_denied_anyway(output, folder)
     child = os.fork()

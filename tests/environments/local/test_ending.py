@@ -1,4 +1,4 @@
-"""End a child of asyncio: its exit status is left to asyncio's child watcher, which otherwise warns on stderr."""
+"""Ending a child of asyncio leaves its exit status to asyncio's child watcher, which would otherwise log a warning."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STOPS_FIRST = ("sh", "-c", f"kill -STOP $$; exit {EXIT_CODE}")
 
 
 def end_unnoticed(process: Process) -> None:
-    """Let the child end, and return when it has, without giving the event loop a turn to notice it."""
+    """Let the child end, and return before the event loop can notice the end."""
     os.waitid(os.P_PID, process.pid, os.WSTOPPED)
     os.kill(process.pid, signal.SIGCONT)
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -35,7 +35,7 @@ def end_unnoticed(process: Process) -> None:
 
 @pytest.fixture
 async def watcher() -> AsyncIterator[None]:
-    """A child watcher that collects exit statuses in the event loop: the default since Python 3.12."""
+    """A child watcher that collects exit statuses in the event loop, as by default since Python 3.12."""
     if sys.version_info >= (3, 12):
         yield
         return
@@ -65,7 +65,7 @@ async def test_child_that_ended_by_itself_a_moment_before_keeps_its_exit_code(
     assert not caplog.records
 
 
-async def test_program_that_is_left_as_it_ends_is_no_warning(
+async def test_leaving_a_program_that_just_ended_logs_no_warning(
     watcher: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(STOPS_FIRST) as process:

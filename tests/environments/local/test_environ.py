@@ -1,4 +1,4 @@
-"""Which variables a command gets."""
+"""The environment variables that a command gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and listing on a real disk, where not everything is a file."""
+"""Reading and listing on a real disk with links, pipes, devices and odd names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a command is shown is asked when it starts: in the editor, in a terminal of the server's own, or nowhere."""
+"""The terminal of a command is selected when the command starts: the editor's, one of the server, or none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ pytestmark = pytest.mark.req("H5")
 LOOK = "[ -t 1 ] && echo in a terminal || echo in a pipe"
 
 
-async def test_each_command_is_shown_where_the_setting_says_as_it_starts(tmp_path: Path) -> None:
+async def test_each_command_starts_in_the_terminal_that_the_setting_selects_at_that_time(
+    tmp_path: Path,
+) -> None:
     now: list[Shown] = ["pipes"]
     editor = FakeTerminalHost()
     environment = LocalEnvironment(
@@ -43,5 +45,5 @@ async def test_each_command_is_shown_where_the_setting_says_as_it_starts(tmp_pat
 
 
 @pytest.mark.parametrize(("shown", "has_some"), [("relay", False), ("own", True), ("pipes", False)])
-def test_without_an_editor_there_are_the_servers_own_terminals_or_none(shown: Shown, has_some: bool) -> None:
+def test_without_an_editor_only_the_setting_own_provides_terminals(shown: Shown, has_some: bool) -> None:
     assert ChosenTerminals(lambda: shown, None).has_terminals is has_some

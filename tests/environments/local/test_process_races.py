@@ -1,4 +1,4 @@
-"""Races between the end of a command and its last output: either may arrive late, in any order."""
+"""Races between the end of a command and its last output, which may arrive in either order."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ async def env(tmp_path: Path) -> AsyncIterator[LocalEnvironment]:
 async def test_a_command_that_ended_while_the_loop_was_blocked_is_read_to_its_end(
     env: LocalEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "DRAIN_SECONDS", 0)  # when the end is known, that time has passed
+    monkeypatch.setattr(
+        processes, "DRAIN_SECONDS", 0
+    )  # the time for reading has passed when the end is noticed
 
     def until_it_has_ended(stream: Stream, text: str) -> None:
         if stream == "stdout" and text[0].isdigit():
-            with suppress(ChildProcessError):  # the status was collected already
+            with suppress(ChildProcessError):  # the status was already collected
                 os.waitid(os.P_PID, int(text.split()[0]), os.WEXITED | os.WNOWAIT)
 
     result = await env.exec_command("echo $$; echo rest; echo more >&2", CommandOptions(), until_it_has_ended)

@@ -1,4 +1,4 @@
-"""The process table, read in both ways, and what is done about processes that are not ours."""
+"""The process table read from /proc and from ps, and that other programs' processes are never ended."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_both_process_tables_have_the_same_row_for_this_process() -> None:
     assert {(row.parent, row.group, row.is_zombie) for row in ours} == {(os.getppid(), os.getpgid(0), False)}
 
 
-def test_rows_of_one_process_are_equal_whoever_its_parent_is() -> None:
+def test_rows_of_one_process_are_equal_with_different_parents() -> None:
     row = Row(7, "123", parent=2, group=7, session=7, is_zombie=False)
     assert row == Row(7, "123", parent=1, group=9, session=9, is_zombie=True)
     assert row != Row(7, "124", parent=2, group=7, session=7, is_zombie=False)
@@ -49,7 +49,7 @@ async def test_a_root_without_processes_ends_at_once_and_none_is_touched() -> No
         stranger.kill()
 
 
-def test_ending_never_ends_ourselves() -> None:
+def test_ending_a_session_never_includes_this_process() -> None:
     assert os.getpid() not in {row.pid for row in members(Root(frozenset({os.getsid(0)}), "none"))}
 
 

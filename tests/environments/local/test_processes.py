@@ -1,4 +1,4 @@
-"""Commands on this machine: what ends with them, what survives, and what their output looks like."""
+"""Commands on this machine: which processes end with them, which survive, and their output."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def env(tmp_path: Path) -> AsyncIterator[LocalEnvironment]:
 
 
 class Waiter:
-    """An output sink that tells when something was printed."""
+    """An output sink that sets `seen` when the awaited text was printed."""
 
     def __init__(self, awaited: str) -> None:
         self.text = ""
@@ -211,7 +211,7 @@ async def test_the_number_of_background_processes_is_limited_until_one_ends(
 
     try:
         await start("exec sleep 1000")
-        async with anyio.create_task_group() as tasks:  # two for the one place that is left
+        async with anyio.create_task_group() as tasks:  # two starts for the one free slot
             tasks.start_soon(start, "exec sleep 1001")
             tasks.start_soon(start, "exec sleep 1002")
         assert len(processes_with(token)) == 2
@@ -226,7 +226,7 @@ async def test_the_number_of_background_processes_is_limited_until_one_ends(
         running = [info.id for info in await env.list_processes() if info.exit_code is None]
         assert running == ["p2", "p3"]
         await env.kill_process("p2")
-        with pytest.raises(NotAFolderError):  # a start that fails leaves its place
+        with pytest.raises(NotAFolderError):  # a failed start takes no slot
             (tmp_path / "file").touch()
             await env.start_process("true", CommandOptions(working_dir="file"))
         await start("exec sleep 1005")
@@ -268,7 +268,7 @@ async def test_a_write_that_waits_for_its_reader_ends_with_the_process(env: Loca
 
 async def test_killing_a_background_process_ends_what_it_started(env: LocalEnvironment) -> None:
     token = new_token()
-    # The child says it, once it is another program: before, it would have the trap of the shell still.
+    # The child prints "ready" only after setsid: before, it would still have the shell's trap.
     command = "trap 'echo bye; exit' TERM; setsid sh -c 'echo ready; exec sleep 1000' & wait"
     info = await env.start_process(command, CommandOptions(env_vars={"TOKEN": token}))
     await wait_for_output(env, info.id, "ready")
@@ -331,7 +331,7 @@ async def test_ended_orphans_are_reaped_with_a_later_command(env: LocalEnvironme
 @pytest.mark.parametrize(
     ("policy", "seen"), [("filtered", "shown\n"), ("all", "hushshown\n"), ("none", "\n"), ("core", "\n")]
 )
-async def test_a_command_sees_what_the_policy_lets_through(
+async def test_a_command_gets_the_variables_that_the_policy_permits(
     tmp_path: Path, policy: EnvPolicy, seen: str
 ) -> None:
     environ = {"PATH": os.environ["PATH"], "MY_API_KEY": "hush", "PLAIN": "shown"}
@@ -348,9 +348,7 @@ async def run(env: LocalEnvironment, command: str, sink: Callable[[Stream, str],
         return await env.exec_command(command, CommandOptions(timeout_ms=HOUR_MS), sink)
 
 
-async def test_output_of_both_streams_is_kept_in_the_order_it_came(
-    env: LocalEnvironment, tmp_path: Path
-) -> None:
+async def test_output_of_both_streams_is_kept_in_order(env: LocalEnvironment, tmp_path: Path) -> None:
     with Fifo(tmp_path / "go") as go:
         result = await run(
             env,
@@ -425,7 +423,7 @@ async def test_a_command_dies_with_a_server_that_is_killed() -> None:
 
 
 @pytest.mark.req("T5", "X2")
-async def test_git_that_wants_an_editor_where_nobody_can_type_says_so_at_once(
+async def test_git_that_needs_an_editor_without_a_terminal_fails_at_once(
     env: LocalEnvironment, tmp_path: Path
 ) -> None:
     commit = "git -c user.name=a -c user.email=b@c -c core.editor='sleep 600 #' commit --allow-empty"

@@ -1,4 +1,4 @@
-"""Races while a terminal opens: it is closed, the call is cancelled, two writes happen at once."""
+"""Races while a terminal opens: it is closed, the call is cancelled, or two writes happen at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def readers() -> list[threading.Thread]:
 
 
 class Closing(FakeTerminalHost):
-    """Its terminals are closed as soon as they have connected; the editor answers only then."""
+    """A host whose terminals close as soon as they have connected, before the editor answers."""
 
     async def open_terminal(self, terminal: NewTerminal) -> bool:
         self.asked.append(terminal)
@@ -55,7 +55,7 @@ async def test_a_terminal_closed_right_after_opening_is_not_used(tmp_path: Path)
 
 
 class Unanswering(FakeTerminalHost):
-    """Opens terminals without answering."""
+    """A host that opens terminals and never answers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ async def test_a_terminal_opened_for_a_cancelled_call_is_used_by_the_next_and_en
 
 @pytest.fixture
 async def link() -> AsyncIterator[tuple[RelayLink, socket.socket]]:
-    """Return a link, and the relay's end of it."""
+    """Return a link, and the relay's end of its socket."""
     ours, theirs = socket.socketpair(socket.AF_UNIX)
     link = RelayLink(ours, FrameDecoder(), "t-1")
     with theirs:
@@ -135,7 +135,7 @@ async def test_input_typed_while_the_terminal_is_full_arrives_complete_and_in_or
             for words in typed:
                 group.start_soon(process.write, words)
             await anyio.wait_all_tasks_blocked()
-            group.cancel_scope.cancel()  # the caller no longer waits; the text was typed anyway
+            group.cancel_scope.cancel()  # the caller no longer waits, but the text was typed
         found = await anyio.to_thread.run_sync(received, relay, len(typed))
 
     assert [(kind, payload.decode()) for kind, payload in found] == [(INPUT, words) for words in typed]

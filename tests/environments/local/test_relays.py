@@ -1,4 +1,6 @@
-"""The terminals of an environment: one for what runs at a time, given up in good order, and never in the way (H5)."""
+"""The terminals of an environment: reused by one command at a time, given up when they close, and never blocking
+(H5).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ pytestmark = pytest.mark.req("H5", "X5")
 
 LONG_MS = 60_000
 TICKS = 500
-"""More than lie between the end of a relay and the result of its command."""
+"""More loop ticks than pass between the end of a relay and the result of its command."""
 
 
 @pytest.fixture
@@ -123,10 +125,10 @@ async def test_impossible_arguments_are_refused_and_the_terminal_stays_usable(
     assert len(host.terminals) == 1
 
 
-async def test_a_folder_that_takes_no_socket_is_not_the_last_one_that_is_tried(
+async def test_another_folder_is_used_if_a_socket_path_in_the_first_one_is_too_long(
     tmp_path: Path, host: FakeTerminalHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    long = tmp_path / ("x" * 120)  # the path of a socket has 108 bytes at most
+    long = tmp_path / ("x" * 120)  # a socket path has at most 108 bytes
     long.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
     local = LocalEnvironment(str(tmp_path), terminals=host)
@@ -162,7 +164,7 @@ async def test_a_terminal_that_the_user_closes_ends_its_command_and_the_next_get
 
 
 @pytest.mark.req("L16", "R4")
-async def test_a_terminal_that_closes_as_its_editor_ends_gives_no_result_before_that_end_is_known(
+async def test_a_terminal_closed_by_the_end_of_its_editor_gives_no_result_before_the_end_is_noticed(
     env: LocalEnvironment, host: FakeTerminalHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "EDITOR_ENDS_SECONDS", LIMIT_SECONDS)
@@ -182,7 +184,7 @@ async def test_a_terminal_that_closes_as_its_editor_ends_gives_no_result_before_
             await anyio.to_thread.run_sync(terminal.process.wait, LIMIT_SECONDS)
             for _ in range(TICKS):
                 await anyio.to_thread.run_sync(os.getpid)
-            group.cancel_scope.cancel()  # as the server does when its editor is gone
+            group.cancel_scope.cancel()  # as the server does when its editor has ended
     assert not results and not processes_with(token)
 
 
@@ -224,7 +226,7 @@ async def test_a_cancelled_call_ends_its_command_and_keeps_the_terminal(
 
 
 @pytest.mark.req("L16")
-async def test_what_runs_in_the_background_ends_with_its_terminal(
+async def test_a_background_process_ends_with_its_terminal(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     process = await env.start_process("echo begun; exec sleep 600", call())
@@ -255,7 +257,7 @@ async def test_input_from_the_server_is_typed_without_blocking(
     await watch.terminal.write("to nobody")
 
 
-async def test_a_command_whose_question_nobody_answers_is_ended_and_the_model_told_why(
+async def test_a_command_whose_question_is_not_answered_is_ended_and_the_model_informed(
     tmp_path: Path, host: FakeTerminalHost
 ) -> None:
     local = LocalEnvironment(
@@ -276,7 +278,7 @@ async def test_a_command_whose_question_nobody_answers_is_ended_and_the_model_to
 async def test_waiting_for_the_user_to_type_does_not_exceed_the_longest_time_of_a_command(
     tmp_path: Path, host: FakeTerminalHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown, "MOST_MS", 1)  # so that the cap is the time that the call asks for
+    monkeypatch.setattr(shown, "MOST_MS", 1)  # so that the limit is the time that the call asks for
     an_hour_ms = 3_600_000
     local = LocalEnvironment(
         str(tmp_path),
@@ -359,7 +361,7 @@ async def test_control_characters_of_a_command_line_do_nothing_in_the_terminal(
 
 
 class Nosy(FakeTerminalHost):
-    """Looks at what the relay would be given, and calls in its place with a token of its own."""
+    """A host that checks the files for the relay and connects before it with wrong tokens."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -401,7 +403,9 @@ async def test_only_a_relay_with_the_token_and_pid_is_accepted_and_no_file_remai
     host.end()
 
 
-async def test_a_relay_that_comes_too_late_says_so_and_ends(env: LocalEnvironment, tmp_path: Path) -> None:
+async def test_a_relay_that_connects_too_late_reports_it_and_ends(
+    env: LocalEnvironment, tmp_path: Path
+) -> None:
     host = FakeTerminalHost()
     local = LocalEnvironment(str(tmp_path), terminals=host)
     await local.exec_command("echo on", call())
@@ -414,7 +418,7 @@ async def test_a_relay_that_comes_too_late_says_so_and_ends(env: LocalEnvironmen
     host.end()
 
 
-async def test_descriptors_and_threads_are_given_back(tmp_path: Path) -> None:
+async def test_terminals_leave_no_descriptors_and_threads(tmp_path: Path) -> None:
     host = FakeTerminalHost()
 
     def count() -> int:
@@ -430,7 +434,7 @@ async def test_descriptors_and_threads_are_given_back(tmp_path: Path) -> None:
     await eventually(lambda: count() <= before)
 
 
-async def test_what_is_written_to_a_background_process_is_typed_into_its_terminal(
+async def test_input_for_a_background_process_is_typed_into_its_terminal(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     process = await env.start_process("read line; echo [$line]; cat; exit 7", call())

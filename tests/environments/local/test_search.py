@@ -1,4 +1,4 @@
-"""Searching this machine: which ripgrep, what its output means however it is cut, and what ends it."""
+"""Searches on this machine: the choice of ripgrep, the parsing of its output in any chunks, and cancellation."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def program(path: Path, script: str) -> str:
 # --- finding it -----------------------------------------------------------------------------------------------
 
 
-def test_the_ripgrep_that_we_depend_on_is_found_and_runs() -> None:
+def test_the_bundled_ripgrep_is_found_and_runs() -> None:
     assert ripgrep.newest(ripgrep.candidates())
 
 
-def test_the_newest_of_those_that_run_is_taken_and_the_first_of_equals(tmp_path: Path) -> None:
+def test_the_newest_working_ripgrep_is_used_and_the_first_of_equal_versions(tmp_path: Path) -> None:
     versions = {"old": "13.0.0", "wheel": "14.1.0 (rev x)", "path": "14.1.0", "ten": "9.9.9"}
     programs = [program(tmp_path / name, f"echo 'ripgrep {version}'") for name, version in versions.items()]
     broken = [program(tmp_path / "no", "exit 1"), str(tmp_path), str(tmp_path / "missing")]
@@ -45,7 +45,7 @@ def test_the_newest_of_those_that_run_is_taken_and_the_first_of_equals(tmp_path:
     assert ripgrep.newest(broken) == ""
 
 
-def test_searches_that_begin_at_once_ask_each_ripgrep_for_its_version_once(tmp_path: Path) -> None:
+def test_simultaneous_searches_run_each_ripgrep_once_for_its_version(tmp_path: Path) -> None:
     asked = tmp_path / "asked"
     programs = [
         program(tmp_path / name, f"echo x >>{asked}; echo 'ripgrep 14.1.0'") for name in ("wheel", "path")
@@ -180,10 +180,10 @@ async def test_a_cancelled_search_without_ripgrep_stops(tmp_path: Path) -> None:
     assert scope.cancelled_caught
 
 
-async def test_search_that_is_ended_as_it_ends_by_itself_leaves_no_word_about_unknown_children(
+async def test_ending_a_search_that_just_ended_logs_no_unknown_child(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """asyncio's watcher waits for the child: nobody else may take its exit status, also not by looking at it."""
+    """asyncio's watcher waits for the child, so no other code may collect its exit status, even by polling."""
     ends_at_once = program(tmp_path / "rg", "echo found")
     for _ in range(100):
         async with running([ends_at_once], str(tmp_path)) as process:
@@ -192,7 +192,7 @@ async def test_search_that_is_ended_as_it_ends_by_itself_leaves_no_word_about_un
     assert not [record.message for record in caplog.records if record.name == "asyncio"]
 
 
-async def test_program_that_is_cancelled_as_it_ends_by_itself_leaves_no_word_about_unknown_children(
+async def test_cancelling_a_program_that_just_ended_logs_no_unknown_child(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     for attempt in range(200):

@@ -1,4 +1,4 @@
-"""Pipes with a thread for each, as on Windows. They work here too, so that they are tested everywhere."""
+"""Pipes with a thread each, which Windows needs. They also work on other systems, so the tests run everywhere."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_a_released_pipe_is_read_and_its_output_discarded(pipe: Pipe) -> N
             await anyio.lowlevel.checkpoint()
             group.cancel_scope.cancel()
         readers.let_go(pipe)
-        for _ in range(64):  # more than a pipe holds
+        for _ in range(64):  # more than a pipe can hold
             await anyio.to_thread.run_sync(os.write, pipe.writing, b"x" * 65_536)
     assert readers.output.text("stdout") == ""
 
@@ -77,7 +77,7 @@ async def test_a_write_without_a_reader_is_an_error(pipe: Pipe) -> None:
     given.close()
 
 
-async def test_a_call_that_gives_up_leaves_the_others_their_place(pipe: Pipe) -> None:
+async def test_a_cancelled_write_to_a_full_pipe_is_completed_in_its_thread(pipe: Pipe) -> None:
     given = ThreadInputPipe(pipe.give_writing())
     with anyio.move_on_after(0.05) as patience:
         await given.write(b"x" * 1_000_000, close=False)

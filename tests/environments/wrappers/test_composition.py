@@ -1,4 +1,4 @@
-"""Wrappers around wrappers: each does its part, in whatever order they stand (X4)."""
+"""Nested environment wrappers: each one works in every order (X4)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.req("X4")]
 WHO = Attribution()
 SHARE = 1 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 5
 ORDERS = list(permutations(["logging", "read-only", "bounded", "sandboxed"]))[::SHARE]
-"""One of this many orders is tried, unless the sweep is run whole: each wrapper is outermost in one of them."""
+"""The tested orders: every SHARE-th one, in which each wrapper is outermost once."""
 Wrap = Callable[[ExecutionEnvironment], ExecutionEnvironment]
 
 

@@ -1,4 +1,4 @@
-"""A wrapper must not forget a method: it would then answer for itself."""
+"""Wrappers forward every method of an environment. A missing one would be answered by the wrapper itself."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ PROMISED = [
 
 @pytest.mark.req("X4")
 @pytest.mark.parametrize("name", PROMISED)
-def test_every_method_is_forwarded_as_it_is_promised(name: str) -> None:
+def test_every_method_is_forwarded_with_the_signature_of_the_base_class(name: str) -> None:
     promised, forwarded = getattr(ExecutionEnvironment, name), getattr(ForwardingEnvironment, name)
     assert inspect.signature(forwarded) == inspect.signature(promised)

@@ -36,7 +36,7 @@ QUICK = CommandOptions(timeout_ms=30_000)
 
 
 class Asked:
-    """The question to the user, and the answer."""
+    """A recorder of the question to the user, with a fixed answer."""
 
     def __init__(self, answer: bool = False) -> None:
         self.answer = answer
@@ -312,7 +312,7 @@ async def test_secret_variables_are_removed(root: Path, kind: str, monkeypatch: 
 
 async def test_a_command_over_its_time_limit_ends_with_all_its_processes(root: Path, kind: str) -> None:
     async with confined(root, use=kind) as environment:
-        for_long = f"31.{uuid.uuid4().int}"  # a unique argument, by which these processes can be found
+        for_long = f"31.{uuid.uuid4().int}"  # a unique argument that identifies these processes
         command = f"setsid sleep {for_long} & echo begun; sleep {for_long}"
         done = await ended_at_its_limit(environment, command, "begun\n")
         assert done.timed_out and done.stdout == "begun\n"
