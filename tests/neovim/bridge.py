@@ -1,4 +1,4 @@
-"""Connects the pipes of a program with a socket on which its test is the server: python bridge.py SOCKET."""
+"""Connect the pipes of this program with a socket on which the test is the server: python bridge.py SOCKET."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import threading
 
 
 def bridge(path: str) -> int:
-    """Neovim's pipes to the test's socket and back. 0 when Neovim closed them, 3 when the test did."""
+    """Copy data between Neovim's pipes and the test's socket.
+
+    Returns 3 when the test closes the connection; exits with 0 when Neovim closes its pipe.
+    """
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
 

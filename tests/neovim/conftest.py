@@ -1,4 +1,4 @@
-"""A real Neovim with our plugin, beside a stand-in server that the test plays."""
+"""Fixtures: a real Neovim with our plugin, and a stand-in server that the test controls."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server() -> Iterator[StandIn]:
-    # A path of its own: that of a test is too long for a socket.
+    # a folder with a short name, because the folder of a test is too long for a socket path
     with tempfile.TemporaryDirectory(prefix="stand-in-") as folder:
         stand_in = StandIn(Path(folder))
         yield stand_in
@@ -68,7 +68,7 @@ class StartNvim(Protocol):
 
 @pytest.fixture
 def start_nvim(project: Path, server: StandIn) -> Iterator[StartNvim]:
-    """Starts Neovims with the plugin set up for the stand-in; they end with the test.
+    """Return a function that starts a Neovim with the plugin set up for the stand-in; it ends with the test.
 
     `setup` is a Lua table of options, `files` are opened.
     """
@@ -112,7 +112,7 @@ def nvim(start_nvim: StartNvim) -> Nvim:
 
 
 class Panel:
-    """The panel with a session in it, and short words for what a server says most."""
+    """The panel with an open session, and shortcuts for the most frequent events of a server."""
 
     def __init__(self, nvim: Nvim, server: StandIn) -> None:
         self.nvim, self.server = nvim, server
@@ -124,7 +124,7 @@ class Panel:
         self.nvim.wait_screen("What should change?")
 
     def say(self, text: str, part: str = "p1") -> None:
-        """The agent has said something."""
+        """Emit a complete text of the agent."""
         self.server.emit("assistant_text_start", {"partId": part})
         self.server.emit("assistant_text_end", {"partId": part, "text": text, "interrupted": False})
 
@@ -146,7 +146,7 @@ class Panel:
     def ask(
         self, request_id: str = "a1", command: str = "make test", rules: list[dict[str, str]] | None = None
     ) -> None:
-        """The agent asks leave to run a command."""
+        """Emit an approval request for a command."""
         data = {"requestId": request_id, "callId": "c1", "tool": "shell", "summary": command, "reason": ""}
         effect = {"command": command, "workingDir": "/"}
         self.server.emit("approval_requested", data | {"effect": effect, "digest": "d", "rules": rules or []})
@@ -165,7 +165,9 @@ class StartReal(Protocol):
 
 @pytest.fixture
 def start_real(project: Path, tmp_path: Path) -> Iterator[StartReal]:
-    """Starts Neovims with the plugin and the real server: `variables` are those of its environment."""
+    """Return a function that starts a Neovim with the plugin and the real server. `variables` are set in its
+    environment.
+    """
     running: list[Nvim] = []
 
     def start(variables: Mapping[str, str], provider: str = "", mode: str = "ask") -> Nvim:
@@ -201,7 +203,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def start_on_sample(shop: Path, tmp_path: Path) -> Nvim:
-    """A Neovim on the sample project, beside the real server."""
+    """Start a Neovim with the plugin and the real server on the sample project."""
     env = {"AGENT_LS_COMMAND": sys.executable, "AGENT_LS_STATE_DIR": str(tmp_path / "state")}
     arguments = ["--cmd", "let mapleader=' '", "shop/cart.py"]
     return Nvim(runtime_path=[PLUGIN], cwd=shop, columns=120, rows=40, env=env, arguments=arguments)

@@ -11,7 +11,7 @@ from tests.neovim.conftest import Panel
 
 pytestmark = pytest.mark.req("H12", "H10")
 
-# A language server within Neovim that reports when the test allows it.
+# A language server inside Neovim that reports only when the test makes it report.
 CHECKER = """
 local pulls, name = ...
 local answers, last = {}, 0

@@ -1,4 +1,6 @@
-"""Awkward programs in the terminals of a real Neovim, with the real server: displayed, typed into, stopped (H5)."""
+"""Programs that are hard to run, in the terminals of a real Neovim with the real server: displayed, typed into,
+ended (H5).
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def nvim(project: Path, tmp_path: Path, provider: AnthropicServer) -> Iterator[N
         yield nvim
 
 
-# Record states that may end before they are polled: pending approvals, and each change of waiting for input.
+# Records what may end before it is polled: pending approvals, and each change of the waiting-for-input state.
 HEARD = """
 heard = { asked = {}, waiting = {} }
 require("agent_ls.session").listen(function(change)
@@ -76,8 +78,9 @@ end
 
 
 def wait(nvim: Nvim, condition: Callable[[], bool], waited_for: str) -> None:
-    """Wait for a condition, and allow pending requests: a program that cannot be inspected needs approval in
-    every mode.
+    """Wait for a condition, and allow pending requests.
+
+    A program that cannot be inspected needs approval in every mode.
     """
 
     def looked() -> bool:

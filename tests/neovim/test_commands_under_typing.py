@@ -1,4 +1,4 @@
-"""A command changes a file under the user's unsaved typing, in real Neovim with the real server."""
+"""A command changes a file whose buffer has unsaved typing, in real Neovim with the real server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lines(nvim: Nvim) -> list[str]:
 
 
 @pytest.mark.req("H4", "H5", "H6")
-def test_command_when_the_buffer_has_unsaved_typing_is_merged_or_said_to_conflict(
+def test_a_commands_change_to_a_buffer_with_unsaved_typing_is_merged_or_reported_as_a_conflict(
     project: Path, tmp_path: Path
 ) -> None:
     with AnthropicServer([[MERGED], "Once.", [CONFLICT], "Twice."]) as provider:

@@ -1,4 +1,4 @@
-"""A fallback model in a real Neovim with the real server: the conversation says which model answers, and why."""
+"""A fallback model in a real Neovim with the real server: the panel displays the answering model and the reason."""
 
 from __future__ import annotations
 

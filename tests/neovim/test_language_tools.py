@@ -47,7 +47,7 @@ def calls(gate: Gate) -> list[Answer]:
 
 @pytest.fixture
 def gate() -> Gate:
-    """Pauses the script before the last call."""
+    """A gate that pauses the script before the last call."""
     return Gate()
 
 

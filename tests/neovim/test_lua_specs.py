@@ -28,5 +28,5 @@ def test_a_lua_spec_passes(spec: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_there_are_specs() -> None:
+def test_the_folder_of_lua_specs_is_not_empty() -> None:
     assert len(SPECS) >= 5

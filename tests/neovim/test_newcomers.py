@@ -1,4 +1,6 @@
-"""Mistakes of a first hour in a real Neovim with the real server: no key, a wrong key, a wrong name, a cut answer."""
+"""Mistakes of new users in a real Neovim with the real server: no key, a wrong key, a wrong name, an interrupted
+answer.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ def test_a_refused_key_is_replaced_without_a_new_start(start_real: StartReal) ->
 
 
 @pytest.mark.req("H10", "H28")
-def test_an_answer_that_is_cut_is_continued_by_a_key(start_real: StartReal) -> None:
+def test_an_interrupted_answer_is_continued_by_a_key(start_real: StartReal) -> None:
     with AnthropicServer([Reply([Text("The first half"), CutStream()]), "and the second."]) as provider:
         nvim = start_real(provider_variables(provider), provider="anthropic")
         nvim.cmd("AgentLs send hello")
@@ -65,7 +67,7 @@ def test_an_answer_that_is_cut_is_continued_by_a_key(start_real: StartReal) -> N
 
 
 @pytest.mark.req("H2", "H10")
-def test_a_message_right_after_quit_and_resume_goes_on_with_the_session(start_real: StartReal) -> None:
+def test_a_message_right_after_quit_and_resume_continues_the_session(start_real: StartReal) -> None:
     with AnthropicServer(["The first.", "The second."]) as provider:
         nvim = start_real(provider_variables(provider), provider="anthropic")
         nvim.cmd("AgentLs send hello")

@@ -14,7 +14,7 @@ from tests.support.nvim_driver import Nvim
 
 @pytest.fixture
 def first(shop: Path, tmp_path: Path) -> Iterator[Nvim]:
-    """A Neovim whose agent asks before its first change."""
+    """A Neovim whose agent waits for the approval of its first change."""
     with start_on_sample(shop, tmp_path) as nvim:
         nvim.lua("require('agent_ls.demo').start()")
         nvim.wait_screen("walkthrough (no model)", "The tests fail.")

@@ -1,4 +1,4 @@
-"""The plan in a real Neovim with the real server: edited and accepted from the keyboard."""
+"""The plan in a real Neovim with the real server: edited and accepted by keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Approvals in the panel: displayed, answered there or by command, never by accident."""
+"""Approvals in the panel: displayed, and answered by key or command, but not by accident."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RULE = {"id": "rule1", "label": "commands that start with make", "scope": "sessi
 
 @pytest.fixture
 def asked(panel: Panel, nvim: Nvim) -> Panel:
-    """A command is pending; the cursor is in the transcript."""
+    """A panel with a pending command; the cursor is in the transcript."""
     panel.ask(command="make test && rm -rf build", rules=[RULE])
     nvim.wait_screen("Run this command?")
     nvim.keys("<Esc>")

@@ -1,4 +1,4 @@
-"""All changes that wait in one buffer: shown with their files, judged and left there."""
+"""The buffer that lists all pending changes of all files, where they are decided."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def other_hunk(project: Path) -> dict[str, object]:
 
 @pytest.fixture
 def shown(reviewed: Nvim, server: StandIn, project: Path) -> Nvim:
-    """The buffer of all changes, of one.txt and of other.py, which is in no buffer."""
+    """The buffer of all changes: two in one.txt, and one in other.py, which is not loaded in a buffer."""
     (project / "other.py").write_text("def f():\n    return 2\n")
     found = other_hunk(project)
     change = {"callId": "c2", "path": found["path"], "uri": found["uri"], "action": "modify"}
@@ -71,7 +71,7 @@ def test_a_key_decides_the_change_under_the_cursor(
 
 
 @pytest.mark.req("H6", "H10")
-def test_decided_change_goes_and_the_cursor_is_on_the_next_one(
+def test_a_decided_change_is_removed_and_the_cursor_moves_to_the_next_one(
     shown: Nvim, server: StandIn, project: Path
 ) -> None:
     shown.wait_screen("1 of 3")

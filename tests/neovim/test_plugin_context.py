@@ -1,4 +1,4 @@
-"""Messages of the plugin besides chat: cursor, diagnostics, mentions, keys."""
+"""Messages of the plugin beyond the chat: cursor, diagnostics, mentions and keys."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def test_a_file_is_mentioned_by_a_few_letters_and_attached(panel: Panel, project
     panel.server.replies["agent/complete"] = {"items": [item]}
     panel.nvim.keys("look at @oth")
     panel.nvim.wait_screen("@other.py")
-    assert "@other.py" in panel.nvim.wait_gone("What should change?")  # drawn a moment after the completions
+    # the placeholder is removed a moment after the completions appear
+    assert "@other.py" in panel.nvim.wait_gone("What should change?")
     asked = panel.server.expect("agent/complete")
     assert (asked["trigger"], asked["workspaceFolder"]) == ("@", project.as_uri())
     panel.nvim.keys("<C-n><C-y>, please")

@@ -1,4 +1,6 @@
-"""The conversation as the user's: rolled back, asked in, queued, drafted, compacted; its models and its end (H10)."""
+"""Actions of the user on a conversation: roll back, answers, queued messages, drafts, compaction, models, deletion
+(H10).
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def transcript(nvim: Nvim) -> None:
         ("c", {"files": "keep"}),
     ],
 )
-def test_a_roll_back_is_shown_first_and_done_as_far_as_is_said(
+def test_a_roll_back_is_previewed_and_a_key_selects_its_scope(
     panel: Panel, server: StandIn, nvim: Nvim, key: str, wanted: dict[str, Any]
 ) -> None:
     server.replies["agent/revert"] = PLAN
@@ -66,7 +68,7 @@ def test_a_roll_back_is_shown_first_and_done_as_far_as_is_said(
 
 
 @pytest.mark.req("X10")
-def test_what_was_rolled_back_is_dimmed_and_the_roll_back_can_be_taken_back(
+def test_rolled_back_messages_are_dimmed_and_the_roll_back_can_be_reverted(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.replies["agent/revert"] = PLAN | {
@@ -127,7 +129,7 @@ def test_a_question_is_answered_at_its_choice_in_the_transcript(
 
 
 @pytest.mark.req("H10", "L8")
-def test_several_answers_are_marked_and_given_together(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_several_choices_are_marked_and_sent_in_one_answer(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     ask(server, multiple=True, choices=("A1", "B2", "C3"))
     nvim.wait_screen("☐ A1", "☐ C3")
     transcript(nvim)
@@ -140,9 +142,7 @@ def test_several_answers_are_marked_and_given_together(panel: Panel, server: Sta
 
 
 @pytest.mark.req("H10", "L8")
-def test_a_question_is_answered_with_free_text_or_left_open(
-    panel: Panel, server: StandIn, nvim: Nvim
-) -> None:
+def test_a_question_is_answered_with_free_text_or_declined(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     ask(server)
     nvim.wait_screen("┃ Which one?")
     nvim.keys("<Esc><M-a>")
@@ -182,7 +182,7 @@ def test_a_subagent_is_one_line_that_opens(panel: Panel, server: StandIn, nvim: 
 
 
 @pytest.mark.req("H10", "E7")
-def test_a_full_window_is_told_shown_by_category_and_compacted(
+def test_a_nearly_full_context_is_reported_listed_by_category_and_compacted(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     total = {"inputTokens": 160_000, "outputTokens": 10}
@@ -246,7 +246,7 @@ def test_a_queued_message_is_edited(panel: Panel, server: StandIn, nvim: Nvim) -
 
 
 @pytest.mark.req("H10", "H7")
-def test_a_draft_is_kept_with_its_session_and_comes_back_with_it(
+def test_a_draft_is_stored_with_its_session_and_restored_with_it(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     nvim.keys("half a thought")
@@ -265,7 +265,7 @@ def test_a_draft_is_kept_with_its_session_and_comes_back_with_it(
 
 
 @pytest.mark.req("H10", "H7")
-def test_a_draft_of_the_moment_before_another_session_is_shown_is_kept_where_it_was_written(
+def test_a_draft_typed_just_before_a_session_switch_is_stored_with_its_own_session(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.session("s9")
@@ -283,7 +283,7 @@ def test_a_draft_of_the_moment_before_another_session_is_shown_is_kept_where_it_
 
 @pytest.mark.req("H10", "H7")
 @pytest.mark.parametrize(("before", "goes_along"), [("", True), ("of the first: ", False)])
-def test_what_is_written_while_a_session_is_made_is_for_it_unless_it_was_begun_before(
+def test_text_typed_during_the_creation_of_a_session_belongs_to_it_unless_begun_before(
     panel: Panel, server: StandIn, nvim: Nvim, before: str, goes_along: bool
 ) -> None:
     text = f"{before}and this"
@@ -310,7 +310,7 @@ def drafts(server: StandIn) -> dict[str, str]:
 
 
 @pytest.mark.req("H10")
-def test_a_session_is_deleted_after_a_question_and_after_another_when_changes_wait(
+def test_deleting_a_session_is_confirmed_once_and_again_if_it_has_pending_changes(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.refuse("agent/deleteSession", "changes wait", kind="session_has_hunks")
@@ -328,7 +328,7 @@ def test_a_session_is_deleted_after_a_question_and_after_another_when_changes_wa
 
 
 @pytest.mark.req("H10", "H17")
-def test_a_command_of_several_lines_is_changed_before_it_runs(
+def test_a_command_of_several_lines_can_be_edited_before_it_runs(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     panel.ask(command="make\nmake test")
@@ -354,7 +354,7 @@ def test_a_message_sent_while_a_session_is_created_belongs_to_it(
 
 
 @pytest.mark.req("H10", "H17")
-def test_a_rule_is_listed_and_taken_back(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_a_rule_is_listed_and_removed(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     rule = {"id": "r1", "label": "make in this folder", "scope": "project", "hits": 3}
     server.replies["agent/rules"] = {"rules": [rule]}
     server.replies["agent/removeRule"] = {"removed": 1}

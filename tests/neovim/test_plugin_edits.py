@@ -26,7 +26,7 @@ def uri(project: Path) -> str:
 
 @pytest.fixture
 def opened(panel: Panel, server: StandIn, uri: str) -> Nvim:
-    """Open the file in Neovim and wait until the server knows it."""
+    """Open the file in Neovim and wait until the server has received it."""
     panel.nvim.keys("<Esc>")
     panel.nvim.cmd("wincmd h")
     server.wait_open(uri)
@@ -198,7 +198,7 @@ def test_every_file_is_attached_in_any_language(
 
 @pytest.mark.req("H4")
 def test_unsynced_changes_are_reported(opened: Nvim, server: StandIn, project: Path) -> None:
-    # A buffer of another plugin: its file exists, but the plugin must not attach to it.
+    # Simulates a buffer of another plugin: its file exists, but our plugin must not attach to it.
     opened.cmd("edit other.py")
     server.wait_open((project / "other.py").as_uri())
     while server.expect("agent/editorState").get("activeUri") != (project / "other.py").as_uri():
@@ -207,7 +207,7 @@ def test_unsynced_changes_are_reported(opened: Nvim, server: StandIn, project: P
     opened.lua("vim.bo.buftype = 'acwrite'; vim.lsp.buf_detach_client(0, vim.lsp.get_clients()[1].id)")
     opened.keys("ox<Esc>")
 
-    # The earlier position of the cursor may be reported once more before.
+    # The previous cursor position may be reported once more before this report.
     while server.expect("agent/editorState")["unsynced"] != [(project / "other.py").as_uri()]:
         pass
 

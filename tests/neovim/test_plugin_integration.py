@@ -1,4 +1,4 @@
-"""The plugin among others: events for a configuration, pickers, lualine, plugin managers, asking in place."""
+"""The plugin together with others: user events, pickers, lualine, plugin managers, and questions at the cursor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OTHERS = Path(os.environ.get("AGENT_LS_NVIM_PLUGINS", REPOSITORY / ".tools/neovi
 
 
 def other_plugin(nvim: Nvim, *names: str) -> None:
-    """Puts plugins of other people on the runtime path, or skips the test."""
+    """Add third-party plugins to the runtime path, or skip the test if they are missing."""
     for name in names:
         if not (OTHERS / name / "lua").is_dir():
             pytest.skip(f"needs a checkout of {name} in .tools/neovim-plugins, or in $AGENT_LS_NVIM_PLUGINS")
@@ -77,9 +77,9 @@ def test_error_in_a_handler_of_the_user_stops_nothing(panel: Panel, server: Stan
 
 
 def choose_second(nvim: Nvim) -> None:
-    """Opens the list of changes of `reviewed`, and takes the second one."""
+    """Open the list of changes and select the second one."""
     nvim.keys("gg:AgentLs hunks<CR>")
-    nvim.wait_screen("one.txt:2", "+TWO")  # its entry, and its preview
+    nvim.wait_screen("one.txt:2", "+TWO")  # the entry and its preview
     nvim.keys("<C-n>")
     nvim.wait_screen("-four")
     nvim.keys("<CR>")
@@ -106,7 +106,7 @@ def test_change_is_chosen_in_a_picker_with_preview(reviewed: Nvim, plugins: list
     other_plugin(reviewed, *plugins)
     reviewed.cmd("AgentLs close")
     reviewed.lua(setup)
-    if plugins == ["mini.nvim"]:  # its preview is shown on a key
+    if plugins == ["mini.nvim"]:  # mini.pick shows its preview only after a key
         reviewed.lua(
             "vim.api.nvim_create_autocmd('User', { pattern = 'MiniPickStart', callback ="
             " function() vim.schedule(function() vim.api.nvim_input('<Tab>') end) end })"
@@ -116,7 +116,7 @@ def test_change_is_chosen_in_a_picker_with_preview(reviewed: Nvim, plugins: list
 
 
 @pytest.mark.req("H10")
-def test_list_without_any_picker_is_that_of_neovim(reviewed: Nvim) -> None:
+def test_without_a_picker_plugin_changes_are_chosen_by_vim_ui_select(reviewed: Nvim) -> None:
     reviewed.lua(
         "vim.ui.select = function(items, options, done)"
         " vim.g.offered = vim.tbl_map(options.format_item, items) done(items[2]) end"
@@ -200,7 +200,7 @@ def test_mini_deps_loads_the_plugin_by_the_lines_of_the_page(nvim: Nvim, tmp_pat
 
 
 @pytest.mark.req("H10")
-def test_render_markdown_draws_the_answers_where_it_is_told_to(panel: Panel, nvim: Nvim) -> None:
+def test_render_markdown_renders_answers_if_it_is_configured_for_the_panel(panel: Panel, nvim: Nvim) -> None:
     other_plugin(nvim, "render-markdown.nvim")
     nvim.lua("require('render-markdown').setup({ file_types = { 'markdown', 'agent_ls_transcript' } })")
 
@@ -219,7 +219,9 @@ def test_render_markdown_draws_the_answers_where_it_is_told_to(panel: Panel, nvi
 
 
 @pytest.mark.req("H10")
-def test_selected_lines_are_asked_about_in_place(start_nvim: Any, server: StandIn, project: Path) -> None:
+def test_selected_lines_are_asked_about_at_the_cursor(
+    start_nvim: Any, server: StandIn, project: Path
+) -> None:
     nvim: Nvim = start_nvim("one.txt")
     nvim.keys("jVj:AgentLs<CR>")
     nvim.wait_screen("change one.txt:2-3", "<C-s> sends")
@@ -244,7 +246,7 @@ def test_selected_lines_are_asked_about_in_place(start_nvim: Any, server: StandI
 
 
 @pytest.mark.req("H10")
-def test_input_in_place_that_is_left_sends_nothing(start_nvim: Any, server: StandIn) -> None:
+def test_leaving_the_input_at_the_cursor_sends_nothing(start_nvim: Any, server: StandIn) -> None:
     nvim: Nvim = start_nvim("one.txt")
     nvim.cmd("AgentLs ask")
     nvim.wait_screen("change one.txt:1-1")

@@ -1,4 +1,4 @@
-"""Sessions as things that are kept, from the editor: renamed, forked, exported (H10)."""
+"""Management of stored sessions in the plugin: rename, fork, export, resume (H10)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.nvim_driver import Nvim
 
 
 @pytest.mark.req("H10")
-def test_rename_sends_the_title_that_is_given(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_rename_sends_the_given_title(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     nvim.cmd("AgentLs rename Fix the totals")
 
     sent = server.expect("agent/rename")
@@ -20,7 +20,7 @@ def test_rename_sends_the_title_that_is_given(panel: Panel, server: StandIn, nvi
 
 
 @pytest.mark.req("H10")
-def test_fork_goes_on_in_the_new_session(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_fork_switches_to_the_new_session(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     nvim.cmd("AgentLs fork")
 
     assert server.expect("agent/fork")["sessionId"] == "s1"
@@ -38,7 +38,7 @@ def test_export_shows_the_transcript_in_a_window_of_its_own(
 
 
 @pytest.mark.req("H10")
-def test_export_as_a_redacted_web_page_asks_for_that_and_refuses_other_words(
+def test_export_as_a_redacted_web_page_sends_its_options_and_other_words_are_refused(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     nvim.cmd("AgentLs export pdf")
@@ -75,7 +75,7 @@ def test_message_while_another_session_is_opened_goes_to_that_one(
 
 
 @pytest.mark.req("H2", "H10")
-def test_message_after_a_failed_resume_comes_back_to_the_prompt(
+def test_a_message_after_a_failed_resume_is_restored_to_the_prompt(
     server: StandIn, nvim: Nvim, project: Path
 ) -> None:
     server.session("s-old", title="yesterday", workspaceFolder=project.as_uri())
@@ -89,7 +89,7 @@ def test_message_after_a_failed_resume_comes_back_to_the_prompt(
 
 @pytest.mark.req("H10", "H17")
 def test_message_is_shown_while_the_server_starts(start_nvim: StartNvim) -> None:
-    nvim = start_nvim("one.txt", command=["sh", "-c", "cat > /dev/null"])  # it never answers
+    nvim = start_nvim("one.txt", command=["sh", "-c", "cat > /dev/null"])  # the server never answers
 
     nvim.lua("require('agent_ls').open(); require('agent_ls').send('Fix the totals')")
 

@@ -1,4 +1,4 @@
-"""Mentions, images and fixes from the plugin: chips in the prompt, the clipboard, terminals, diagnostics."""
+"""Mentions, images and fixes in the plugin: highlighted mentions, the clipboard, terminals, diagnostics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PNG = base64.b64decode(
 
 
 def clipboard(nvim: Nvim, folder: Path, data: bytes) -> None:
-    """Put a program in place of wl-paste that prints `data` if it is asked for an image."""
+    """Put a fake wl-paste on PATH that prints `data` if it is asked for an image."""
     (folder / "data").write_bytes(data)
     program = folder / "wl-paste"
     program.write_text(f'#!/bin/sh\n[ "$*" = "--type image/png" ] && cat "{folder}/data"\n')
@@ -28,7 +28,7 @@ def clipboard(nvim: Nvim, folder: Path, data: bytes) -> None:
 
 
 @pytest.mark.req("H24")
-def test_words_that_name_git_and_pages_are_chips_and_are_sent_as_parts(panel: Panel) -> None:
+def test_mentions_of_git_and_pages_are_highlighted_and_sent_as_parts(panel: Panel) -> None:
     panel.nvim.keys("check @diff and @commit:HEAD~2, see @https://example.org/a. not me@diff<Esc>")
     panel.nvim.wait_screen("@diff and @commit:HEAD~2, see")
     panel.nvim.wait_screen("not me@diff")
@@ -72,7 +72,7 @@ def test_image_of_the_clipboard_becomes_a_chip_that_can_be_deleted(panel: Panel,
 
 
 @pytest.mark.req("H24")
-def test_clipboard_without_an_image_says_so(panel: Panel, tmp_path: Path) -> None:
+def test_pasting_without_an_image_in_the_clipboard_shows_a_message(panel: Panel, tmp_path: Path) -> None:
     clipboard(panel.nvim, tmp_path, b"text")
     panel.nvim.keys("<M-v>")
     panel.nvim.wait_screen("The clipboard has no image.")
@@ -83,7 +83,7 @@ def test_clipboard_without_an_image_says_so(panel: Panel, tmp_path: Path) -> Non
 
 
 @pytest.mark.req("H24")
-def test_image_of_an_earlier_neovim_is_not_sent_without_a_word(panel: Panel) -> None:
+def test_a_message_with_an_image_of_an_earlier_neovim_is_not_sent_and_reported(panel: Panel) -> None:
     panel.nvim.keys("see @image:7<C-s>")
 
     panel.nvim.wait_screen("@image:7 was pasted in an earlier Neovim", "see @image:7")
@@ -145,7 +145,7 @@ def test_fix_and_explain_take_the_diagnostics_or_the_symbol_at_the_cursor(
 
 
 @pytest.mark.req("H24")
-def test_mentions_complete_in_the_input_in_place(start_nvim: Any, server: StandIn) -> None:
+def test_mentions_are_completed_in_the_input_at_the_cursor(start_nvim: Any, server: StandIn) -> None:
     nvim: Nvim = start_nvim("one.txt")
     nvim.keys("Vj:AgentLs<CR>")
     nvim.wait_screen("change one.txt:1-2")
@@ -176,9 +176,7 @@ def test_commit_message_completes_the_draft_and_is_undone_by_one_key(
 
 
 @pytest.mark.req("H20")
-def test_commit_message_that_cannot_be_written_says_why(
-    start_nvim: Any, server: StandIn, project: Path
-) -> None:
+def test_a_failed_commit_message_shows_its_reason(start_nvim: Any, server: StandIn, project: Path) -> None:
     (project / "COMMIT_EDITMSG").write_text("# Please enter the message\n")
     nvim: Nvim = start_nvim("one.txt")
     nvim.keys(":AgentLs commit<CR>")

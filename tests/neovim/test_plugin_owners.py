@@ -1,4 +1,4 @@
-"""A session of another editor in the plugin, with a scripted server: what is off, what is said, and what is asked."""
+"""A session that another editor owns, in the plugin with a scripted server: refused actions and take-over."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def lose(server: StandIn, **data: object) -> None:
     server.tell({"sessionId": "s1", "kind": "access", "data": told})
 
 
-def test_nothing_is_sent_to_a_session_that_was_taken_away_and_what_was_written_stays(
+def test_a_message_to_a_session_that_another_editor_took_over_is_not_sent_and_stays_in_the_prompt(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     lose(server)
@@ -26,7 +26,7 @@ def test_nothing_is_sent_to_a_session_that_was_taken_away_and_what_was_written_s
     assert "agent/submit" not in server.seen()
 
 
-def test_an_answer_and_a_stop_are_not_sent_to_a_session_that_was_taken_away_and_that_is_said(
+def test_answers_and_stops_for_a_session_that_another_editor_took_over_are_refused_with_a_message(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     lose(server)
@@ -40,7 +40,7 @@ def test_an_answer_and_a_stop_are_not_sent_to_a_session_that_was_taken_away_and_
     assert not {"agent/approve", "agent/interrupt"} & set(server.seen())
 
 
-def test_an_editor_that_does_not_answer_keeps_its_session_unless_the_user_says_otherwise(
+def test_a_session_of_an_unresponsive_editor_is_taken_over_only_after_confirmation(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     lose(server)

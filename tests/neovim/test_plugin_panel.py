@@ -1,4 +1,4 @@
-"""The panel: what a session says, as it is said; what the user sends; what stays undisturbed."""
+"""The panel: streamed texts, messages of the user, and undisturbed focus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def transcript(nvim: Nvim) -> list[str]:
 
 
 @pytest.mark.req("H10")
-def test_a_message_when_there_is_no_session_starts_one_and_is_sent(nvim: Nvim, server: StandIn) -> None:
+def test_a_message_without_a_session_starts_one_and_is_sent(nvim: Nvim, server: StandIn) -> None:
     nvim.cmd("AgentLs")
     nvim.keys("Fix the tests,<CR>please<C-s>")
 
@@ -32,7 +32,7 @@ def test_a_message_when_there_is_no_session_starts_one_and_is_sent(nvim: Nvim, s
 
 
 @pytest.mark.req("H10")
-def test_text_when_it_streams_appears_piece_by_piece(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_streamed_text_appears_with_each_delta(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     server.emit("user_input", {"text": "hello"})
     server.emit("assistant_text_start", {"partId": "p1"})
     server.delta("assistant_text_delta", "p1", 0, "The first ")
@@ -47,7 +47,7 @@ def test_text_when_it_streams_appears_piece_by_piece(panel: Panel, server: Stand
 
 
 @pytest.mark.req("H10")
-def test_a_delta_costs_the_same_however_long_the_transcript_is(
+def test_a_delta_writes_one_line_in_a_transcript_of_any_length(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     long = "\n".join(f"word {n}" for n in range(3000))
@@ -117,7 +117,7 @@ def test_new_output_never_changes_focus_or_mode(panel: Panel, server: StandIn, n
 
 
 @pytest.mark.req("L6", "H10")
-def test_a_message_while_it_works_is_sent_as_a_steer_and_shown_until_it_is_in(
+def test_a_message_during_a_turn_steers_it_and_is_marked_until_it_is_injected(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.emit("state", {"state": "PROCESSING"})
@@ -130,11 +130,11 @@ def test_a_message_while_it_works_is_sent_as_a_steer_and_shown_until_it_is_in(
     server.emit("steering_injected", {"steerId": "st1", "text": "use pathlib"})
     nvim.wait_gone("waiting")
 
-    assert transcript(nvim) == ["↪ use pathlib", "", ""]  # with the line of the progress
+    assert transcript(nvim) == ["↪ use pathlib", "", ""]  # followed by the two lines of the progress display
 
 
 @pytest.mark.req("L6")
-def test_a_waiting_steer_is_taken_back(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_a_waiting_steer_can_be_removed(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     server.emit("steering_queued", {"steerId": "st1", "text": "no", "clientKey": ""})
     nvim.wait_screen("↪ no")
 
@@ -144,7 +144,7 @@ def test_a_waiting_steer_is_taken_back(panel: Panel, server: StandIn, nvim: Nvim
 
 
 @pytest.mark.req("H2", "L16")
-def test_ctrl_c_while_it_works_stops_the_turn(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_ctrl_c_during_a_turn_stops_it(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     server.emit("state", {"state": "PROCESSING"})
     nvim.wait_screen("working")
     nvim.keys("<C-c>")
@@ -209,7 +209,7 @@ def test_completion_offers_subcommands_and_values(nvim: Nvim) -> None:
 
 
 @pytest.mark.req("H10", "R1")
-def test_a_message_that_is_refused_is_said_and_comes_back_to_the_prompt(
+def test_a_refused_message_is_reported_and_restored_to_the_prompt(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.refuse(
@@ -252,7 +252,7 @@ def test_calls_are_one_line_and_open_with_a_key(panel: Panel, server: StandIn, n
 
 
 @pytest.mark.req("H10")
-def test_thoughts_are_folded_and_open_with_a_key(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_reasoning_is_folded_and_opened_by_a_key(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     server.emit("reasoning_start", {"partId": "r1"})
     server.delta("reasoning_delta", "r1", 0, "First this,\nthen that")
     nvim.wait_screen("▸ Thinking: then that")
@@ -267,7 +267,7 @@ def test_thoughts_are_folded_and_open_with_a_key(panel: Panel, server: StandIn, 
 
 
 @pytest.mark.req("H10", "H17")
-def test_the_statusline_component_tells_state_model_and_tokens(
+def test_the_statusline_component_displays_state_model_and_tokens(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     usage = {"inputTokens": 12000, "outputTokens": 345}
@@ -286,7 +286,7 @@ def test_the_statusline_component_is_empty_before_there_is_a_session(nvim: Nvim)
 
 
 @pytest.mark.req("H14")
-def test_demo_asks_for_the_walkthrough_and_says_so(nvim: Nvim, server: StandIn) -> None:
+def test_demo_starts_a_walkthrough_session_and_displays_it(nvim: Nvim, server: StandIn) -> None:
     nvim.cmd("AgentLs demo")
 
     assert server.expect("agent/newSession")["provider"] == "walkthrough"
@@ -305,7 +305,7 @@ def test_options_of_new_sessions_come_from_setup(start_nvim: StartNvim, server: 
 
 
 @pytest.mark.req("H10")
-def test_the_panel_opens_and_closes_and_keeps_what_was_written(
+def test_the_panel_keeps_its_texts_and_the_draft_while_it_is_closed(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     panel.say("said before")
@@ -337,7 +337,7 @@ def test_a_file_is_never_opened_inside_the_panel(panel: Panel, nvim: Nvim) -> No
     nvim.wait_screen("What should change?")
 
 
-def test_a_file_is_opened_beside_the_panel_when_the_panel_is_all_there_is(panel: Panel, nvim: Nvim) -> None:
+def test_a_file_is_opened_next_to_the_panel_if_no_other_window_exists(panel: Panel, nvim: Nvim) -> None:
     nvim.keys("<Esc>")
     nvim.cmd("wincmd h | close")
     nvim.lua("require('agent_ls.chat.view').show_file('other.py')")
@@ -348,7 +348,7 @@ def test_a_file_is_opened_beside_the_panel_when_the_panel_is_all_there_is(panel:
 
 
 @pytest.mark.req("H10")
-def test_deleting_the_buffers_of_the_panel_loses_nothing_of_the_session(
+def test_deleting_the_buffers_of_the_panel_loses_no_text_of_the_session(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     panel.say("said before")
@@ -364,7 +364,9 @@ def test_deleting_the_buffers_of_the_panel_loses_nothing_of_the_session(
     assert server.expect("agent/submit")["input"] == [{"type": "text", "text": "go on"}]
 
 
-def test_a_change_opens_wholly_then_closes(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_a_change_is_expanded_completely_and_then_collapsed(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     diff = "--- a\n+++ b\n@@ -1,5 +1,5 @@\n far\n near\n-old\n+new\n near too\n far too\n"
     data = {
         "callId": "c1",

@@ -18,7 +18,7 @@ LONG = "something went wrong in a way that takes very many words to tell " * 5
 
 @pytest.fixture
 def prompting(start_nvim: StartNvim, server: StandIn) -> Nvim:
-    """A small Neovim that stops at "Press ENTER" as users' do, with a session."""
+    """A small Neovim with a session that stops at "Press ENTER", as in users' configurations."""
     nvim = start_nvim("one.txt", columns=80, rows=20, hit_enter=True)
     nvim.keys(":AgentLs new<CR>")
     server.expect("agent/subscribe")

@@ -1,4 +1,4 @@
-"""Pending hunks in the buffer: displayed at the server's positions, decided by id, removed after the decision."""
+"""Pending hunks in the buffer: displayed at the server's positions, decided by id, and removed after the decision."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def hunk(project: Path, name: str, state: str = "pending", **more: Any) -> dict[
 
 @pytest.fixture
 def reviewed(panel: Panel, server: StandIn, nvim: Nvim, project: Path) -> Nvim:
-    """Two hunks are pending in one.txt, where the cursor is."""
+    """A Neovim with two pending hunks in one.txt, where the cursor is."""
     nvim.keys("<Esc>")
     nvim.cmd("wincmd h")
     uri = (project / "one.txt").as_uri()
@@ -188,7 +188,7 @@ def test_marks_move_with_typing(reviewed: Nvim, server: StandIn, project: Path) 
     reviewed.keys("ggOmine<Esc>")
     assert rows(reviewed)[:8] == ["mine", "one", "two", "TWO", "2b", "three", "four", "five"]
 
-    # A report of positions in the text before that typing must not move them back.
+    # A late report of positions in the text before the typing must not move them back.
     state(server, project, hunk(project, "h1"), by="editor")
     state(
         server, project, hunk(project, "h1", start=2, end=4), hunk(project, "h2", start=5, end=5), by="editor"

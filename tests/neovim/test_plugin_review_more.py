@@ -1,4 +1,6 @@
-"""Review beyond yes and no: selected lines, comments, own texts, whole turns, and both sides beside each other."""
+"""Review beyond keep and undo: selected lines, comments, replacement texts, whole turns, and side-by-side
+comparison.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ __all__ = ["reviewed"]
 
 @pytest.fixture
 def proposed(reviewed: Nvim, server: StandIn, project: Path) -> Nvim:
-    """A new version of line five is proposed in one.txt, where the cursor is; nothing else waits there."""
+    """A Neovim with one proposed hunk in line five of one.txt, where the cursor is, and no other pending hunk."""
     put = {
         "start": 4,
         "end": 5,
@@ -80,7 +82,9 @@ def test_a_comment_of_several_lines_is_sent_with_the_decision(
 
 
 @pytest.mark.req("H6")
-def test_another_version_of_a_change_is_asked_for_with_its_lines(reviewed: Nvim, server: StandIn) -> None:
+def test_a_request_for_another_version_of_a_change_is_sent_with_its_lines(
+    reviewed: Nvim, server: StandIn
+) -> None:
     reviewed.keys(":2<CR>:AgentLs comment Use words.<CR>")
     reviewed.wait_screen("3: Ask for another version")
     reviewed.keys("3<CR>")
@@ -103,7 +107,7 @@ def test_leaving_the_comment_window_sends_nothing(reviewed: Nvim, server: StandI
 
 
 @pytest.mark.req("H6")
-def test_a_proposal_is_accepted_with_a_text_of_the_users_own(proposed: Nvim, server: StandIn) -> None:
+def test_a_proposal_is_accepted_with_a_replacement_text(proposed: Nvim, server: StandIn) -> None:
     proposed.keys("5G<Space>ae")
     proposed.wait_screen("accept with this text")
     proposed.keys("Gcc7<Esc>:w<CR>")
@@ -115,7 +119,7 @@ def test_a_proposal_is_accepted_with_a_text_of_the_users_own(proposed: Nvim, ser
 
 
 @pytest.mark.req("H6")
-def test_an_applied_change_is_edited_in_the_file(reviewed: Nvim, server: StandIn) -> None:
+def test_editing_an_applied_change_refers_to_the_file(reviewed: Nvim, server: StandIn) -> None:
     reviewed.keys("2G<Space>ae")
 
     reviewed.wait_screen("This change stands in the file: edit it there")
@@ -130,7 +134,7 @@ def other_turn(server: StandIn, project: Path) -> None:
 
 
 @pytest.mark.req("H6")
-def test_the_end_of_a_turn_sums_up_its_files_and_judges_them(
+def test_the_summary_at_the_end_of_a_turn_lists_its_files_and_decides_its_changes(
     reviewed: Nvim, server: StandIn, project: Path
 ) -> None:
     other_turn(server, project)
@@ -156,7 +160,7 @@ def test_the_end_of_a_turn_sums_up_its_files_and_judges_them(
     ("command", "wanted"),
     [("keep_turn", ["h1", "h2"]), ("undo_session", ["h1", "h2", "h9"]), ("keep_all", ["h1", "h2", "h9"])],
 )
-def test_a_command_judges_all_of_a_turn_or_session(
+def test_a_command_decides_all_changes_of_a_turn_or_session(
     reviewed: Nvim, server: StandIn, project: Path, command: str, wanted: list[str]
 ) -> None:
     other_turn(server, project)
@@ -172,7 +176,7 @@ WINDOWS = "return vim.tbl_map(function(w) return vim.wo[w].diff end, vim.api.nvi
 
 
 @pytest.mark.req("H6")
-def test_a_changed_file_is_compared_with_what_was_accepted(
+def test_a_changed_file_is_compared_with_its_accepted_text(
     reviewed: Nvim, server: StandIn, project: Path
 ) -> None:
     server.replies["workspace/textDocumentContent"] = {"text": "one\ntwo\nthree\nfour\nfive\n"}
@@ -197,9 +201,7 @@ def test_a_changed_file_is_compared_with_what_was_accepted(
 
 
 @pytest.mark.req("H6")
-def test_a_proposal_is_compared_and_its_lines_are_chosen_where_they_stand(
-    proposed: Nvim, server: StandIn
-) -> None:
+def test_a_proposal_is_compared_side_by_side_and_decided_by_lines(proposed: Nvim, server: StandIn) -> None:
     server.replies["workspace/textDocumentContent"] = {"text": "one\nTWO\n2b\nthree\n5\n6\n"}
     proposed.keys("5G<Space>ad")
     proposed.wait_screen("as it is", "as proposed")
@@ -243,7 +245,7 @@ def test_proposal_is_shown_as_waiting_for_the_user(proposed: Nvim, server: Stand
 
 
 @pytest.mark.req("H6", "H10")
-def test_undo_of_one_file_of_a_step_offers_the_other_files(
+def test_undo_of_one_file_of_a_call_suggests_to_undo_the_other_files(
     reviewed: Nvim, server: StandIn, project: Path
 ) -> None:
     other = project / "other.py"

@@ -1,4 +1,4 @@
-"""`:AgentLs mcp`: the MCP servers of the session with state, tools and errors, switched on and off."""
+"""`:AgentLs mcp` lists the session's MCP servers with state, tools and errors, and switches them on and off."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_tools_and_error_of_a_server_are_displayed(panel: Panel) -> None:
     panel.nvim.keys("q")
 
 
-def test_resource_of_a_server_is_mentioned_and_goes_along(panel: Panel) -> None:
+def test_a_mentioned_resource_of_a_server_is_sent_with_the_message(panel: Panel) -> None:
     part = {"type": "resource", "server": "db", "uri": "db://rows"}
     item = {"kind": "resource", "label": "db:db://rows", "detail": "rows", "part": part}
     panel.server.replies["agent/complete"] = {"items": [item]}

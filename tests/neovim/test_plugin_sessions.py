@@ -1,4 +1,4 @@
-"""Sessions: what is missed is fetched, a reload brings all back, a server that dies loses nothing."""
+"""Sessions in the plugin: missed events are fetched, a restart restores everything, a crashed server loses nothing."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ TRANSCRIPT = "require('agent_ls.chat.transcript')"
 
 
 def transcript(nvim: Nvim) -> list[str]:
-    """Its lines without the one of the progress."""
+    """Return the lines of the transcript without those of the progress display."""
     lines = nvim.lines(nvim.lua(f"return {TRANSCRIPT}.buffer()"))
     return lines[: len(lines) - 2 * (lines[-2:] == ["", ""])]
 
 
 def begin_turn(panel: Panel) -> None:
-    """A turn in the middle: said something, ran something, says something more and runs something else."""
+    """Emit the middle of a turn: a text, a finished call, a second text and a running command, both still open."""
     server = panel.server
     server.emit("state", {"state": "PROCESSING"})
     server.emit("user_input", {"text": "do it"})
@@ -90,7 +90,7 @@ def test_a_missed_delta_leads_to_a_new_subscription_and_the_text_so_far(
 
 
 @pytest.mark.req("H3")
-def test_a_gap_that_never_closes_is_not_asked_about_for_ever(
+def test_a_gap_that_never_closes_causes_a_limited_number_of_subscriptions(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.session().events = []
@@ -103,7 +103,7 @@ def test_a_gap_that_never_closes_is_not_asked_about_for_ever(
 
 
 @pytest.mark.req("H3")
-def test_events_that_come_before_the_subscription_is_answered_are_kept(nvim: Nvim, server: StandIn) -> None:
+def test_events_before_the_answer_to_the_subscription_are_kept(nvim: Nvim, server: StandIn) -> None:
     server.before_answer["agent/subscribe"] = lambda: server.emit("user_input", {"text": "an early bird"})
 
     nvim.cmd("AgentLs new")
@@ -113,7 +113,7 @@ def test_events_that_come_before_the_subscription_is_answered_are_kept(nvim: Nvi
 
 
 @pytest.mark.req("H3", "H10", "R4")
-def test_a_reload_of_the_editor_in_the_middle_of_a_turn_brings_all_of_it_back(
+def test_a_restart_of_the_editor_during_a_turn_restores_the_whole_turn(
     panel: Panel, server: StandIn, nvim: Nvim, start_nvim: StartNvim
 ) -> None:
     begin_turn(panel)
@@ -130,7 +130,7 @@ def test_a_reload_of_the_editor_in_the_middle_of_a_turn_brings_all_of_it_back(
 
 
 @pytest.mark.req("H3")
-def test_opening_the_session_again_in_the_same_editor_changes_nothing(
+def test_reopening_the_session_in_the_same_editor_leaves_the_transcript_unchanged(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     begin_turn(panel)
@@ -146,7 +146,7 @@ def test_opening_the_session_again_in_the_same_editor_changes_nothing(
 
 
 @pytest.mark.req("H10", "R5")
-def test_a_server_that_dies_is_told_and_the_next_message_goes_on(
+def test_a_crashed_server_is_reported_and_the_next_message_continues_the_session(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     panel.say("before the fall")
@@ -164,7 +164,7 @@ def test_a_server_that_dies_is_told_and_the_next_message_goes_on(
 
 
 @pytest.mark.req("H10", "R5")
-def test_a_message_under_way_when_the_server_dies_comes_back(
+def test_a_message_being_sent_when_the_server_crashes_is_restored_to_the_prompt(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.silent.add("agent/submit")
@@ -178,7 +178,7 @@ def test_a_message_under_way_when_the_server_dies_comes_back(
 
 
 @pytest.mark.req("H10")
-def test_a_program_that_is_not_there_is_told_with_what_to_do(start_nvim: StartNvim) -> None:
+def test_a_missing_server_program_is_reported_with_a_hint(start_nvim: StartNvim) -> None:
     nvim = start_nvim("one.txt", command=["no-such-agent-ls", "serve"])
 
     nvim.cmd("AgentLs")
@@ -188,7 +188,7 @@ def test_a_program_that_is_not_there_is_told_with_what_to_do(start_nvim: StartNv
 
 
 @pytest.mark.req("H10")
-def test_a_program_that_fails_at_once_is_told(start_nvim: StartNvim) -> None:
+def test_a_server_program_that_fails_at_once_is_reported(start_nvim: StartNvim) -> None:
     nvim = start_nvim("one.txt", command=["false"])
 
     nvim.cmd("AgentLs new")
@@ -226,7 +226,7 @@ def test_events_of_another_session_do_not_mix(panel: Panel, server: StandIn, nvi
     assert transcript(nvim) == ["❯ in the second"]
 
 
-def test_resume_when_there_is_no_session_says_so(nvim: Nvim) -> None:
+def test_resume_without_a_stored_session_shows_a_message(nvim: Nvim) -> None:
     nvim.cmd("AgentLs resume")
 
     nvim.wait_screen("There is no session for this folder yet.")
@@ -272,7 +272,7 @@ def test_quit_right_after_typing_keeps_the_draft(panel: Panel, server: StandIn, 
 
 
 @pytest.mark.req("H10")
-def test_quit_while_an_approval_waits_is_not_refused(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_quit_while_an_approval_is_pending_is_not_refused(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     server.emit("state", {"state": "AWAITING_INPUT"})
     panel.ask()
     nvim.wait_screen("Run this command?")

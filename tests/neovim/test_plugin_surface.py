@@ -1,4 +1,4 @@
-"""The look of the panel: rows for people, one block per change, errors with actions, progress, an empty panel."""
+"""The look of the panel: readable rows, one block per change, errors with actions, progress, and the empty panel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TRANSCRIPT = "require('agent_ls.chat.transcript')"
 
 
 def go_to(nvim: Nvim, text: str) -> None:
-    """Puts the cursor of the transcript on the line with this text."""
+    """Move the cursor of the transcript to the line with this text."""
     nvim.keys("<Esc>")
     nvim.lua(
         "local win = require('agent_ls.chat.view').window() vim.api.nvim_set_current_win(win)"
@@ -24,7 +24,7 @@ def go_to(nvim: Nvim, text: str) -> None:
 
 
 def edit(server: StandIn, panel: Panel, path: str, request_id: str = "a1") -> None:
-    """The agent changes a file after it was allowed to."""
+    """Emit an edit of the agent that was allowed."""
     panel.call("c1", "edit_file", "one.txt", '{"file_path": "one.txt", "old_string": "two"}')
     panel.ask(request_id)
     server.emit(
@@ -107,7 +107,7 @@ def test_command_of_an_approval_is_highlighted(panel: Panel, nvim: Nvim) -> None
 
 
 @pytest.mark.req("H10")
-def test_progress_tells_the_activity_and_goes_with_the_turn(
+def test_progress_displays_the_activity_and_disappears_with_the_turn(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.emit("state", {"state": "PROCESSING"})
@@ -115,7 +115,8 @@ def test_progress_tells_the_activity_and_goes_with_the_turn(
     nvim.wait_screen("Waiting for the model · 0 s · <C-c> stops")
     panel.call("c1", "shell", "make test")
     nvim.wait_screen("● Running make test", "Running make test · ")
-    nvim.wait_screen("Running make test · 1 s · <C-c> stops")  # its clock moves, and so does that of the call
+    # the timer advances here and in the row of the call
+    nvim.wait_screen("Running make test · 1 s · <C-c> stops")
     nvim.wait_screen("● Running make test   1 s")
     panel.call_end("c1", "shell", summary="exit 0: ok", exitCode=0)
     server.emit("processing_end", {"reason": "completed"})
@@ -126,7 +127,7 @@ def test_progress_tells_the_activity_and_goes_with_the_turn(
 
 
 @pytest.mark.req("H10", "H7")
-def test_clocks_do_not_count_the_time_until_an_approval(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_timers_do_not_count_the_time_until_an_approval(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     nvim.lua(
         "local started = vim.uv.hrtime() _G.passed = 0 vim.uv.hrtime = function() return started + passed end"
     )
@@ -136,7 +137,7 @@ def test_clocks_do_not_count_the_time_until_an_approval(panel: Panel, server: St
     panel.ask(command="make test")
     server.emit("state", {"state": "AWAITING_INPUT"})
     nvim.wait_screen("Run this command?", "waiting for you")
-    nvim.lua("_G.passed = 60e9")  # a minute of thinking
+    nvim.lua("_G.passed = 60e9")  # the user thinks for a minute
 
     answer = {"requestId": "a1", "decision": "allow", "scope": "once", "decidedBy": "user"}
     server.emit("approval_resolved", answer)
@@ -148,7 +149,9 @@ def test_clocks_do_not_count_the_time_until_an_approval(panel: Panel, server: St
 
 
 @pytest.mark.req("H10", "H28")
-def test_error_is_a_block_whose_key_does_what_helps(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_an_error_is_a_block_whose_key_performs_the_suggested_action(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     server.emit("user_input", {"text": "fix it"})
     error = {"message": "The stream was cut.", "errorKind": "transport", "hint": "The answer is kept."}
     server.emit("error", error | {"action": "continue"})
@@ -161,11 +164,11 @@ def test_error_is_a_block_whose_key_does_what_helps(panel: Panel, server: StandI
     assert server.expect("agent/submit")["input"] == [{"type": "text", "text": "Continue."}]
     assert nvim.lua("return vim.g.offered") == ["continue", "retry"]
     server.emit("user_input", {"text": "Continue."})
-    nvim.wait_gone("send again")  # it is over: the block stays as a record
+    nvim.wait_gone("send again")  # the error is over, so its block stays without actions
 
 
 @pytest.mark.req("H10")
-def test_markdown_of_a_whole_answer(panel: Panel, nvim: Nvim) -> None:
+def test_the_markdown_of_an_answer_is_rendered(panel: Panel, nvim: Nvim) -> None:
     table = "| name | n |\n| --- | --- |\n| a | 1 |\n| longer | 22 |"
     code = "```lua\nlocal answer = 'x'\n```"
     panel.say(f"{table}\n\n- [ ] open\n- [x] done\n\n{code}\n\nSee [the docs](https://example.org/x).")
@@ -234,7 +237,7 @@ def test_wrapped_lines_of_a_change_under_approval_are_indented_below_their_code(
 
 @pytest.mark.req("H10")
 @pytest.mark.parametrize(("columns", "is_below"), [(80, True), (200, False)])
-def test_message_that_does_not_fit_the_panel_is_in_the_message_line_too(
+def test_a_message_too_long_for_the_panel_is_also_in_the_message_line(
     start_nvim: StartNvim, server: StandIn, columns: int, is_below: bool
 ) -> None:
     nvim = start_nvim("one.txt", columns=columns, rows=24)

@@ -33,7 +33,7 @@ def test_a_running_command_shows_its_last_lines_in_the_panel(running: Panel, nvi
 
 
 @pytest.mark.req("H5", "H10")
-def test_the_panel_shows_no_remains_of_what_a_terminal_would_obey(
+def test_the_panel_displays_no_remains_of_escape_sequences(
     running: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     told = "one\n\x1b[31mred\x1b[0m\n"
@@ -45,9 +45,7 @@ def test_the_panel_shows_no_remains_of_what_a_terminal_would_obey(
 
 
 @pytest.mark.req("H5", "H10")
-def test_a_terminal_shows_what_came_before_and_what_comes(
-    running: Panel, server: StandIn, nvim: Nvim
-) -> None:
+def test_a_terminal_displays_earlier_and_later_output(running: Panel, server: StandIn, nvim: Nvim) -> None:
     nvim.cmd("AgentLs terminal")
     nvim.wait_screen("$ make test")
     red = nvim.highlight_at("red")
@@ -67,7 +65,7 @@ def test_a_terminal_shows_what_came_before_and_what_comes(
 
 
 def runs_in_terminal(server: StandIn, project: Path) -> None:
-    """The server has the command run in a terminal of this editor."""
+    """Request, as the server does, that the command runs in a terminal of this editor."""
     terminal = {"terminalId": "t9", "argv": ["sh", "-c", "echo its own; cat"], "cwd": str(project)}
     for what, params in (
         ("terminalOpen", terminal | {"title": "agent-ls"}),
@@ -79,7 +77,7 @@ def runs_in_terminal(server: StandIn, project: Path) -> None:
 
 
 @pytest.mark.req("H5", "H10")
-def test_a_terminal_in_a_window_lower_than_itself_shows_what_came_first(
+def test_a_terminal_in_a_low_window_displays_its_first_output(
     running: Panel, server: StandIn, nvim: Nvim, project: Path
 ) -> None:
     runs_in_terminal(server, project)
@@ -94,7 +92,7 @@ def test_a_terminal_in_a_window_lower_than_itself_shows_what_came_first(
 
 
 @pytest.mark.req("H5", "H10")
-def test_a_terminal_that_is_looked_for_before_the_command_has_one_becomes_its_own(
+def test_an_output_window_opened_before_the_commands_terminal_switches_to_it(
     running: Panel, server: StandIn, nvim: Nvim, project: Path
 ) -> None:
     nvim.cmd("AgentLs terminal")
@@ -147,7 +145,7 @@ def test_a_background_process_is_listed_and_ended_only_when_asked(
     assert (sent["sessionId"], sent["terminalId"]) == ("s1", "bg1")
 
 
-def test_the_list_of_commands_when_none_has_run_says_so(panel: Panel, nvim: Nvim) -> None:
+def test_the_list_of_terminals_without_commands_shows_a_message(panel: Panel, nvim: Nvim) -> None:
     nvim.cmd("AgentLs terminals")
 
     nvim.wait_screen("No command has run yet.")

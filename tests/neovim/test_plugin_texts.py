@@ -1,4 +1,4 @@
-"""Short texts of the panel: placeholder, state and list of keys, whole at each size."""
+"""Short texts of the panel (placeholder, state, list of keys) fit each window size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_placeholder_is_hidden_while_commands_are_completed(
     nvim.keys("te")
 
     nvim.wait_screen("/te", "Write tests")
-    shot = nvim.wait_gone("change?")  # drawn a moment after the completions
+    shot = nvim.wait_gone("change?")  # the placeholder is removed a moment after the completions appear
     assert "history" not in shot and "Write tests" in shot
 
 
@@ -56,7 +56,7 @@ def test_the_list_of_keys_breaks_lines_between_words(server: StandIn, start_nvim
 
 
 @pytest.mark.req("H10")
-def test_the_list_of_keys_says_that_it_goes_on_below(server: StandIn, start_nvim: StartNvim) -> None:
+def test_the_list_of_keys_indicates_more_keys_below(server: StandIn, start_nvim: StartNvim) -> None:
     nvim = start_nvim("one.txt", columns=80, rows=24)
     Panel(nvim, server).open()
 
@@ -69,7 +69,7 @@ def test_the_list_of_keys_says_that_it_goes_on_below(server: StandIn, start_nvim
 
 
 @pytest.mark.req("H10", "H28")
-def test_a_session_closed_by_a_refused_key_is_displayed_as_failed_and_goes_on(
+def test_a_session_closed_by_a_refused_key_is_displayed_as_failed_until_it_continues(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.emit("user_input", {"text": "Go on."})

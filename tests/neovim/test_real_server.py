@@ -1,4 +1,4 @@
-"""The plugin with the real server and the walkthrough, from start to end as a user plays it."""
+"""The plugin with the real server and the walkthrough, played by keys from start to end."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ BROKEN = "        amount = amount - DISCOUNT_RATE"
 def demo(shop: Path, tmp_path: Path) -> Iterator[Nvim]:
     """Neovim as `agent-ls demo` opens it, with the first message in the prompt."""
     with start_on_sample(shop, tmp_path) as nvim:
-        nvim.lua("require('agent_ls.chat.approvals').repeat_ms = 0")  # the test answers faster than a user
+        # the test answers faster than a user could
+        nvim.lua("require('agent_ls.chat.approvals').repeat_ms = 0")
         nvim.lua("require('agent_ls.demo').start()")
         nvim.wait_screen("walkthrough (no model)", "The tests fail.")
         yield nvim
 
 
 def first_edit(nvim: Nvim) -> None:
-    """Play until the approval of the tests: the first edit is in the buffer."""
+    """Play until the approval of the test command. The first edit is then in the buffer."""
     nvim.keys("<C-s>")
     nvim.wait_screen("Make this change?")
     nvim.keys("<M-a>")

@@ -1,4 +1,4 @@
-"""Findings of /review in a real Neovim with the real server: problems at their lines, acted on from the keyboard."""
+"""Findings of /review in a real Neovim with the real server: diagnostics at their lines with actions by keys."""
 
 from __future__ import annotations
 

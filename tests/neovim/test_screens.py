@@ -1,6 +1,6 @@
-"""Whole screens of the plugin at two sizes, kept as texts: AGENT_LS_UPDATE_SNAPSHOTS=1 writes them again.
+"""Snapshots of whole screens of the plugin at two sizes. AGENT_LS_UPDATE_SNAPSHOTS=1 writes them again.
 
-A screen is kept once it has the words that its state is known by, and has no clock.
+A screen is compared when it has the words of its state. It must not contain a running timer.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ local total = round(sum, 2) -- two digits
 
 
 def working(panel: Panel) -> None:
-    """Calls that only look, a change with its decision, a command that failed."""
+    """Emit read-only calls, a change with its decision, and a failed command."""
     server = panel.server
     server.emit("user_input", {"text": "Prices have too many digits. Fix that, please."})
     for number, name in enumerate(("cart.py", "tests/test_cart.py", "README.md")):
@@ -88,14 +88,14 @@ STATES: dict[str, tuple[Callable[[Panel], None], Sequence[str]]] = {
 
 
 def shown(nvim: Nvim) -> str:
-    """The screen without what is another one's on each machine."""
+    """Return the screen without dates and times."""
     return re.sub(r"\d\d-\d\d \d\d:\d\d", "MM-DD hh:mm", nvim.screen()) + "\n"
 
 
 @pytest.mark.req("H10")
 @pytest.mark.parametrize(("columns", "rows"), SIZES)
 @pytest.mark.parametrize("name", STATES)
-def test_screen_is_as_it_was_kept(
+def test_each_screen_equals_its_snapshot(
     server: StandIn, start_nvim: StartNvim, name: str, columns: int, rows: int
 ) -> None:
     play, known_by = STATES[name]
@@ -110,7 +110,7 @@ def test_screen_is_as_it_was_kept(
     step_by_step = nvim.lines(nvim.lua(f"return {TRANSCRIPT}.buffer()"))
     nvim.lua(f"{TRANSCRIPT}.configure({{ keys = vim.deepcopy(require('agent_ls.config').options.keymaps) }})")
     assert nvim.lines(nvim.lua(f"return {TRANSCRIPT}.buffer()")) == step_by_step, "drawn at once it differs"
-    # A panel that is opened now has no history of scrolling, which would differ with the frames that were drawn.
+    # The panel is opened again, because its scroll position depends on the number of drawn frames.
     nvim.lua("local view = require('agent_ls.chat.view') view.close() view.open() view.draw()")
     nvim.wait_mode("i")
     nvim.wait_screen(*known_by)

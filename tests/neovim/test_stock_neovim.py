@@ -38,7 +38,7 @@ def chat(nvim: Nvim) -> str:
 @pytest.mark.req("H8", "H11")
 def test_a_conversation_completes_in_stock_neovim(nvim: Nvim, shop: Path, tmp_path: Path) -> None:
     nvim.keys(f"i{recipes.TASK}<Esc>:w<CR>")
-    nvim.wait_for("not vim.bo.modified")  # before, it is by these keys that it seems to ask something
+    nvim.wait_for("not vim.bo.modified")  # until the message is written, its own keys look like a question
     for count in range(4):
         nvim.wait_until(lambda: nvim.mode() == "c", "a question of the server's")
         nvim.keys("2<CR>")
@@ -66,7 +66,7 @@ def test_a_conversation_completes_in_stock_neovim(nvim: Nvim, shop: Path, tmp_pa
 def test_chat_saved_while_the_server_starts_is_answered(shop: Path, tmp_path: Path) -> None:
     recipe = recipes.written_recipe("neovim", tmp_path / "recipe.lua")
     env = recipes.environment(tmp_path / "bin")
-    # The chat is written before the event loop of Neovim runs for the first time, so before any answer of the server.
+    # The chat is written before Neovim's event loop first runs, so before any answer of the server.
     early = f"vsplit chat.agent.md | call setline(1, '{recipes.TASK}') | write"
     arguments = ["--cmd", f"luafile {recipe}", "-c", early, "shop/cart.py"]
     with Nvim(cwd=shop, columns=120, rows=40, env=env, arguments=arguments) as nvim:

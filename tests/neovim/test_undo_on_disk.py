@@ -1,4 +1,4 @@
-"""In real Neovim with the real server: an undo reaches the disk, and `u` after it brings the hunk back."""
+"""In real Neovim with the real server: an undo is saved to disk, and `u` after it restores the hunk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCRIPT: list[Answer] = [
 
 @pytest.fixture
 def nvim(tmp_path: Path) -> Iterator[Nvim]:
-    """The agent has changed b.py, which was closed, and has been opened by `next`."""
+    """A Neovim on b.py, which the agent changed while it was closed, and which `:AgentLs next` has opened."""
     project = tmp_path / "project"
     project.mkdir()
     (project / "b.py").write_text(OLD)
@@ -58,7 +58,7 @@ def in_buffer(nvim: Nvim) -> tuple[str, bool]:
 
 
 @pytest.mark.parametrize("command", ["undo", "undo_all"])
-def test_undo_of_a_file_that_was_closed_when_it_was_changed_reaches_the_disk(
+def test_undo_in_a_file_that_was_closed_during_the_change_is_saved_to_disk(
     nvim: Nvim, tmp_path: Path, command: str
 ) -> None:
     nvim.cmd(f"AgentLs {command}")
@@ -68,7 +68,7 @@ def test_undo_of_a_file_that_was_closed_when_it_was_changed_reaches_the_disk(
     nvim.wait_until(lambda: in_buffer(nvim) == (OLD, False), "the saved buffer")
 
 
-def test_undone_hunk_that_u_brings_back_is_marked_again(nvim: Nvim) -> None:
+def test_an_undone_hunk_restored_by_u_is_marked_again(nvim: Nvim) -> None:
     nvim.cmd("AgentLs undo")
     nvim.wait_gone("agent 1 of 1")
     nvim.wait_until(lambda: in_buffer(nvim) == (OLD, False), "the saved buffer")

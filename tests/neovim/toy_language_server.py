@@ -1,8 +1,7 @@
 """A small language server that runs in the editor next to agent-ls: python -m tests.neovim.toy_language_server.
 
-A symbol of its language is a word, defined by a line `def WORD`. It knows all files `*.toy` of its folder,
-open or on disk, and reports the word `bad` as a problem. It uses the first position encoding that the client
-offers.
+A symbol of its language is a word, defined by a line `def WORD`. The server knows all files `*.toy` of its folder,
+open or on disk, and reports the word `bad` as a problem. It uses the first position encoding that the client lists.
 """
 
 from __future__ import annotations
