@@ -1,4 +1,6 @@
-"""An ACP client that can send any line. Messages in both directions are checked against the schema."""
+"""An ACP client for tests that can also send invalid lines. Messages in both directions are checked against the
+schema.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from tests.support.loopback import LoopbackProvider
 
 DEADLINE_S = 30
 NO_ANSWER = object()
-"""What a handler returns to leave a request without an answer."""
+"""A handler returns this to leave a request without an answer."""
 
 Message: TypeAlias = dict[str, Any]
 Handler: TypeAlias = Callable[[Message], Awaitable[Any]]
@@ -46,7 +48,9 @@ class Refusal(Exception):
 
 @dataclass(eq=False)
 class AcpClient:
-    """`on` has a handler for each request of the agent. `permission` chooses the kind of option."""
+    """The client. `on` has a handler for each request of the agent. `permission` is the kind of the permission
+    option that it chooses.
+    """
 
     process: Process
     group: TaskGroup
@@ -288,8 +292,9 @@ async def acp_client(
     is_silent: bool = True,
     **variables: str,
 ) -> AsyncIterator[AcpClient]:
-    """Run the agent as a process; fail at the end if a message was invalid. `is_silent`: fail if stderr has
-    any output, because some clients display each line as an error.
+    """Run the agent as a process. Fail at the end if a message was invalid.
+
+    `is_silent`: also fail if stderr has any output, because some clients display each line as an error.
     """
     environ = process_environment(home or cwd.parent / "home", provider, **variables)
     process = await anyio.open_process(

@@ -1,4 +1,4 @@
-"""A project for the client to work in."""
+"""A project folder for the client."""
 
 from __future__ import annotations
 

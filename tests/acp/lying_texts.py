@@ -1,4 +1,4 @@
-"""A client with a typing user, which reports false results: stale or wrong texts, and lost, partial or late writes."""
+"""A client with a typing user that reports false results: stale or wrong texts, and lost, partial or late writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 TYPED = 0x4E00
-"""First of the characters that the user types: each piece is a different character."""
+"""The first character that the user types; each key types the next one."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class LyingTexts:
     typed: int = 0
 
     def type_into(self, path: str) -> None:
-        """The user types somewhere in the buffer of this file and does not save."""
+        """Simulate a user who types somewhere in the buffer of this file and does not save."""
         text = self.buffers.get(path, Path(path).read_bytes().decode())
         at = self.random.randrange(len(text) + 1)
         self.buffers[path] = text[:at] + chr(TYPED + self.typed) + text[at:]

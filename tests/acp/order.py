@@ -12,7 +12,7 @@ RANK = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
 
 
 class OrderCheck:
-    """Gets each message of both directions; `problems` must stay empty."""
+    """Receives each message of both directions. `problems` must stay empty."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []

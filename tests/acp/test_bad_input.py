@@ -231,7 +231,7 @@ async def test_an_id_in_use_is_refused(project: Path) -> None:
             assert client._asked[number][2][0]["error"]["code"] == -32600
             gate.open()
             await client.wait_for(lambda: len(client._asked[number][2]) == 2)
-            # The order check would take the refusal for the answer to the prompt.
+            # the order check would count the refusal as the answer to the prompt
             client.order.problems.clear()
 
 

@@ -1,4 +1,4 @@
-"""Files that a client holds open: unsaved text is read and kept, and no write is claimed that did not happen."""
+"""Files that a client has open: unsaved text is read and kept, and no write is reported that did not happen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS = 30
 
 
 class HonestTexts:
-    """A client that serves buffers and saves what it is given."""
+    """A client that serves its buffers and saves each write."""
 
     def __init__(self, **buffers: str) -> None:
         self.writes = True
@@ -73,7 +73,7 @@ async def test_unsaved_text_is_read_with_the_line_ends_on_disk(tmp_path: Path) -
     assert found == b"\xef\xbb\xbfa\r\nb\nnew\r\nc\r\n"
 
 
-async def test_a_file_that_only_the_client_has_is_read(tmp_path: Path) -> None:
+async def test_a_file_that_exists_only_in_the_client_is_read(tmp_path: Path) -> None:
     files = place(tmp_path, HonestTexts(new="draft\n"))
     assert await files.read_bytes("new") == b"draft\n"
     assert await files.file_exists("new")

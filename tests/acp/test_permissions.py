@@ -1,4 +1,4 @@
-"""Permission requests: the options of each client, and what every kind of answer leads to."""
+"""Permission requests: the options for each client, and the effect of every kind of answer."""
 
 from __future__ import annotations
 

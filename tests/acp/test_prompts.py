@@ -1,5 +1,5 @@
-"""Contents of a prompt: text, images, links to files and lines, embedded texts; and the model's questions to
-the user.
+"""Contents of a prompt (text, images, links to files and lines, embedded texts), and the model's questions to the
+user.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prompts behind one that fails or is stopped, compaction, and turns that no prompt waits for."""
+"""Prompts queued behind a failing or stopped one, compaction, and turns that no prompt waits for."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def test_compaction_of_an_empty_conversation_is_refused_with_a_sentence(pr
             assert await client.prompt(session_id) == "end_turn"
 
 
-async def test_compaction_is_a_turn_of_its_own(project: Path) -> None:
+async def test_compaction_has_its_own_turn(project: Path) -> None:
     with AnthropicServer([*(f"Answer {number}." for number in range(8)), "A summary.", "Last."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize(_meta={"agent-ls": {"context": {"keepRecentMessages": 1}}})

@@ -1,4 +1,4 @@
-"""MCP servers that a client hands over with a session: approved by its user, connected, called, and ended."""
+"""MCP servers that a client defines with a session: approved by its user, connected, called, and ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.processes import processes_with
 pytestmark = pytest.mark.req("T11", "H13")
 
 PATIENT = {"agent-ls": {"mcp": {"firstWaitMs": 60_000, "startTimeoutMs": 60_000}}}
-"""A busy machine may take long to start a server, and the first message is to have its tools."""
+"""Long time limits: a busy machine may start a server slowly, and the first message must already have its tools."""
 
 ECHO = ToolCall("raw__echo", {"text": "hello"})
 
@@ -55,7 +55,7 @@ async def test_a_server_of_the_client_is_approved_connected_and_called(project: 
             await client.wait_for(lambda: "raw:p" in json.dumps(client.of_kind("available_commands_update")))
         assert not processes_with(str(tmp_path / "plans"))
 
-        # The same server in a later session: approved already, although its secret is another one.
+        # The same server in a later session is already approved, although its secret has changed.
         async with acp_client(project, server) as client:
             await client.initialize(_meta=PATIENT)
             client.permission = "reject_once"
@@ -93,9 +93,7 @@ async def test_nothing_is_started_in_a_folder_that_is_not_trusted(project: Path,
     assert not starts.exists()
 
 
-async def test_text_of_the_client_is_not_filled_in_from_the_environment(
-    project: Path, tmp_path: Path
-) -> None:
+async def test_variables_in_a_clients_server_entry_are_not_expanded(project: Path, tmp_path: Path) -> None:
     plan = {"tools": [tool("env")], "calls": {"env": {"do": "env"}}}
     entry = raw_server(tmp_path / "plans", "raw", **plan)
     with AnthropicServer([[ToolCall("raw__env", {})], "Done."]) as server:

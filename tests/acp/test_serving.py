@@ -1,4 +1,6 @@
-"""The process: start-up, settings, keys, clients that do not answer, long output, and sessions of an editor."""
+"""The agent process: start-up, settings, keys, clients that do not answer, long output, and sessions shared with
+editors.
+"""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ async def test_a_session_continues_from_the_command_line_to_acp_and_back(project
     assert back.code == 0 and "Back again." in back.out
 
 
-async def test_a_session_that_another_process_has_open_names_its_owner_and_how_to_get_it(
+async def test_loading_a_session_of_another_process_fails_with_its_owner_and_a_hint(
     project: Path,
 ) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
@@ -130,7 +130,7 @@ async def test_a_session_list_is_paged(project: Path) -> None:
             assert (await client.refused("session/list", cursor="nonsense")).code == -32602
 
 
-async def test_a_session_that_an_error_ended_goes_on_with_the_next_prompt(project: Path) -> None:
+async def test_a_session_ended_by_an_error_continues_with_the_next_prompt(project: Path) -> None:
     with AnthropicServer([ErrorReply(403), "Here again."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -221,7 +221,7 @@ async def test_a_slash_command_reaches_the_model_with_its_arguments(project: Pat
 
 
 @pytest.mark.req("T12", "H13")
-async def test_commands_in_files_and_skills_are_listed_and_understood(project: Path) -> None:
+async def test_commands_in_files_and_skills_are_listed_and_expanded(project: Path) -> None:
     home = project.parent / "home"
     page = home / ".claude/commands/git/tidy.md"
     skill = home / ".agents/skills/release/SKILL.md"

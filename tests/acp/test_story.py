@@ -1,4 +1,6 @@
-"""A long story of one client; each message in both directions is checked by the protocol's schema and its order."""
+"""A long scenario of one client; each message in both directions is checked against the schema and the required
+order.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,7 @@ async def test_the_official_python_client_plays_the_same_story(project: Path) ->
         async def session_update(self, session_id: str, update: Any, **more: Any) -> None:
             self.updates.append(update)
 
-    peer: Any = Peer()  # what it does not announce it need not have
+    peer: Any = Peer()  # methods of capabilities that the client does not announce may be missing
     with AnthropicServer([[Text("I look."), READ], [EDIT], "Done."]) as server:
         environ = process_environment(project.parent / "home", server)
         argv = command("acp")

@@ -15,7 +15,7 @@ from tests.support.commands import command
 from tests.support.loopback import Answer, Gate, Text, ToolCall
 
 CLIENTS = REPOSITORY.parent / "shared" / "real-editors" / "clients"
-"""Folder with clients that no package registry offers. It is not part of this repository."""
+"""Folder with clients that no package registry has. It is not part of this repository."""
 
 RIG = Path(os.environ.get("AGENT_LS_ACP_RIG") or REPOSITORY / ".tools" / "acp")
 STORIES = REPOSITORY / "tests" / "editors" / "acp"
@@ -40,7 +40,7 @@ def missing_rig() -> str:
 
 
 def script(gate: Gate) -> Sequence[Answer]:
-    """Return the script: an edit, a denied command, an allowed one, a stopped turn, and two more answers."""
+    """Return the model's script: an edit, a denied command, an allowed one, a stopped turn, and two more answers."""
     return [
         [ToolCall("read_file", {"file_path": "note.txt"})],
         [

@@ -1,6 +1,6 @@
-"""Real places on this machine: an OpenSSH server, a Podman and a Docker container. Each needs root, and its program.
+"""Real places on this machine: an OpenSSH server, a Podman and a Docker container. Each needs root and its program.
 
-They start when a test first asks for them, and end with the test process.
+They start at the first use by a test, and end with the test process.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from tests.support.environments import SHORT_GRACE_MS
 LIMIT_S = 60
 PYTHON = "/usr/bin/python3"
 LIBRARY_MOUNTS = [word for folder in ("/lib", "/lib64") for word in ("-v", f"{folder}:{folder}:ro")]
-"""A busybox that is not static needs them; there is no Python in them."""
+"""Mounts for a dynamically linked busybox. They contain no Python."""
 SYSTEM_MOUNTS = [word for folder in ("/usr", "/lib", "/lib64") for word in ("-v", f"{folder}:{folder}:ro")]
 
 
 @dataclass(frozen=True)
 class RealPlace:
-    """A place, and the variables with which its program finds it."""
+    """A place, and the environment variables that its client program needs."""
 
     place: Place
     environ: Mapping[str, str]
@@ -149,7 +149,7 @@ def ssh_server() -> SshServer:
     deadline = time.monotonic() + LIMIT_S
     while b"listening" not in (top / "log").read_bytes():
         assert process.poll() is None and time.monotonic() < deadline, (top / "log").read_text()
-        time.sleep(0.02)  # sshd writes its log, and nothing else tells that it listens
+        time.sleep(0.02)  # only sshd's log shows that it listens
     return SshServer(process, top, port)
 
 
@@ -253,7 +253,7 @@ def docker_environ() -> Mapping[str, str]:
     while b"API listen on" not in (top / "log").read_bytes():
         if process.poll() is not None or time.monotonic() > deadline:
             pytest.skip(f"dockerd does not start here: {(top / 'log').read_text()[-300:]}")
-        time.sleep(0.05)  # only its log says that it listens
+        time.sleep(0.05)  # only dockerd's log shows that it listens
     _run(["docker", "import", "-", "agent-ls-test"], environ, image())
     return environ
 
@@ -270,7 +270,8 @@ def docker_place(*, python: bool = True) -> RealPlace:
 @cache
 def kubectl_place() -> RealPlace:
     """Return a place with a program named kubectl that runs the command in a Podman container, because there
-    is no cluster."""
+    is no cluster.
+    """
     inner = podman_place()
     bin_folder = _script(
         "kubectl",

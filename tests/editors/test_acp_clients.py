@@ -1,4 +1,4 @@
-"""Clients of ACP that are not ours play a whole story: edit, approval, denial, command, stop, load, resume."""
+"""Third-party ACP clients play a whole scenario: edit, approval, denial, command, stop, load and resume."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.loopback import Answer, AnthropicServer, Gate, LoopbackProvid
 pytestmark = [pytest.mark.req("H11", "H13"), pytest.mark.timeout(300)]
 
 UNSAVED = "hello world\ntyped\n"
-"""The unsaved text of the story's file, with the agent's edit in it."""
+"""The unsaved text of the scenario's file after the agent's edit."""
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_acpx_edits_with_approval(project: Path) -> None:
 
 
 @pytest.mark.skipif(bool(missing_rig()), reason=missing_rig() or "-")
-def test_acpx_says_by_its_exit_code_that_something_was_denied(project: Path) -> None:
+def test_the_exit_code_of_acpx_reports_a_denial(project: Path) -> None:
     options = ("--approve-reads", "--non-interactive-permissions", "deny", "--format", "quiet")
     with AnthropicServer(EDITING) as server:
         done = acpx(project, server, *options, "exec", "edit it")

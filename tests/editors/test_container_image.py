@@ -1,4 +1,6 @@
-"""The container image for use without an editor: `make image` on a small Debian, run by users that are not root."""
+"""The container image for use without an editor: built by `make image` on a small Debian, run by users other than
+root.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ pytestmark = [
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in the environment of a terminal, not in that of a `make` around this test."""
+    """Run a command without the variables of a `make` that runs this test."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     done = subprocess.run(
         words, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=LIMIT_S, check=False
@@ -51,7 +53,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def image() -> Iterator[str]:
-    """Build the image as users do, from packages in a folder instead of those of an index."""
+    """Build the image as users do, but from packages in a folder instead of a package index."""
     arguments = ["--layers=false", *OFFLINE, "--volume", f"{RIG}/wheels:/wheels:ro"]
     for name, value in (
         ("BASE", "localhost/agent-ls-base"),
@@ -104,7 +106,7 @@ def test_exec_in_the_image_changes_a_mounted_project_as_its_user(
 
 @pytest.mark.req("H13")
 @pytest.mark.parametrize("user", [AGENT, OTHER])
-def test_doctor_finds_no_fault_in_the_image(image: str, user: int) -> None:
+def test_doctor_reports_no_problem_in_the_image(image: str, user: int) -> None:
     said = in_container(image, "doctor", "--offline", options=("--user", f"{user}:{user}"))
 
     assert "✗" not in said and "ripgrep" in said and "git" in said

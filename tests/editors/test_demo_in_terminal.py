@@ -1,4 +1,4 @@
-"""`agent-ls demo` in a terminal: it opens real Neovim on the sample project and plays to its end by the user's keys."""
+"""`agent-ls demo` in a terminal opens real Neovim on the sample project and plays to its end by keys."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_demo_opens_neovim_and_plays_to_its_end(tmp_path: Path, home: Path) 
 
 
 @pytest.mark.req("H14")
-def test_the_demo_without_neovim_says_so_and_prints_the_session(tmp_path: Path, home: Path) -> None:
+def test_the_demo_without_neovim_reports_it_and_prints_the_session(tmp_path: Path, home: Path) -> None:
     python_only = tmp_path / "bin"
     python_only.mkdir()
     for program in ("python3", "sh"):

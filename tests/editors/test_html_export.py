@@ -1,4 +1,4 @@
-"""An exported page in a real browser: hostile text of a session runs nothing and loads nothing (H2)."""
+"""An exported page in a real browser: hostile text of a session runs no script and loads nothing (H2)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def counting_server() -> Iterator[tuple[str, list[str]]]:
 
 
 def rendered(file: Path, profile: Path) -> str:
-    """The document after scripts would have run."""
+    """Return the document after the time in which scripts would have run."""
     done = subprocess.run(
         [
             CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
@@ -85,7 +85,7 @@ def test_hostile_transcript_runs_nothing_and_loads_nothing(tmp_path: Path) -> No
 
 @pytest.mark.req("H2")
 def test_the_content_security_policy_blocks_unescaped_content(tmp_path: Path) -> None:
-    """Put unescaped mark-up into the page by hand: the Content Security Policy alone has to hold."""
+    """Insert unescaped mark-up into the page, so that only the Content Security Policy can block it."""
     file = tmp_path / "chat.html"
     with counting_server() as (address, seen):
         source = page("Fix it", [], [Item(1, "t", "now", UserMessage("HERE"))], [])

@@ -23,9 +23,8 @@ def test_a_task_runs_at_a_real_place_and_leaves_nothing_there(
     make: Callable[[], places.RealPlace], tmp_path: Path
 ) -> None:
     there = make()
-    project = (
-        Path(tempfile.mkdtemp(dir=tempfile.gettempdir())) / "project"
-    )  # the container has this folder too
+    # the container mounts this folder too
+    project = Path(tempfile.mkdtemp(dir=tempfile.gettempdir())) / "project"
     try:
         repository(project)
         name = f"{there.place.machine}:{project.parent}"

@@ -1,4 +1,4 @@
-"""Faults at real places: refused keys, unknown hosts, kills, a container that stops, a full disk."""
+"""Faults at real places: refused keys, unknown hosts, kills, a stopped container, a full disk."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ async def refused(place: places.RealPlace, words: str, folder: str = "/tmp") -> 
     assert place.place.machine in str(found.value) and found.value.hint
 
 
-async def test_a_key_that_the_server_does_not_know_is_named() -> None:
+async def test_a_key_that_ssh_refuses_is_reported() -> None:
     await refused(places.ssh_place(key="stranger"), "your key was refused")
 
 
-async def test_a_host_whose_key_is_not_known_is_not_trusted_by_itself() -> None:
+async def test_a_host_with_an_unknown_key_is_not_trusted() -> None:
     await refused(places.ssh_place(known=False), "its host key is not known here")
 
 
-async def test_a_port_where_nothing_listens() -> None:
+async def test_a_refused_ssh_connection_is_reported() -> None:
     await refused(places.ssh_place(port=places.free_port()), "the connection was refused")
 
 
-async def test_a_host_without_a_name() -> None:
+async def test_an_unknown_host_name_is_reported() -> None:
     await refused(places.ssh_place(name="no-such-host.invalid"), "the host no-such-host.invalid is unknown")
 
 
-async def test_a_python_that_is_not_there_over_ssh() -> None:
+async def test_a_missing_python_at_an_ssh_host_is_reported() -> None:
     place = places.ssh_place()
     missing = replace(place, place=replace(place.place, python="python3.99"))
     await refused(missing, "python3.99 was not found there")
 
 
 @pytest.mark.parametrize("make", [places.docker_place, places.podman_place], ids=["docker", "podman"])
-async def test_a_container_without_python_or_that_does_not_exist(make: object) -> None:
+async def test_a_missing_container_or_a_container_without_python_is_reported(make: object) -> None:
     await refused(make(python=False), "python3 was not found there")  # type: ignore[operator]
     place: places.RealPlace = make()  # type: ignore[operator]
     await refused(
@@ -76,7 +76,7 @@ async def test_a_container_without_python_or_that_does_not_exist(make: object) -
     ids=["ssh", "sshd", "far end"],
 )
 @pytest.mark.parametrize("work", [far_kills.story_of_an_edit, far_kills.story_of_a_command])
-async def test_kills_over_ssh_tear_nothing_and_leave_nothing(
+async def test_kills_over_ssh_leave_no_torn_file_and_no_process(
     kill: far_kills.Kill, work: object, tmp_path: Path
 ) -> None:
     place = places.ssh_place()
@@ -91,7 +91,7 @@ async def test_kills_over_ssh_tear_nothing_and_leave_nothing(
 
 
 @pytest.mark.parametrize("make", [places.docker_place, places.podman_place], ids=["docker", "podman"])
-async def test_kills_of_a_containers_client_leave_nothing(make: object, tmp_path: Path) -> None:
+async def test_kills_of_a_containers_client_leave_no_process(make: object, tmp_path: Path) -> None:
     place: places.RealPlace = make()  # type: ignore[operator]
     host = place.host()
     environment = place.environment(str(tmp_path), host)
@@ -156,7 +156,7 @@ async def test_a_full_disk_keeps_every_file_as_it_was(small_disk: Path) -> None:
     await host.close()
 
 
-async def test_a_place_without_room_for_agent_ls_says_so(small_disk: Path) -> None:
+async def test_a_place_with_a_full_disk_is_reported(small_disk: Path) -> None:
     (small_disk / "filler").write_bytes(bytes(190_000))
     place = places.ssh_place()
     full = f"env HOME={small_disk} XDG_CACHE_HOME={small_disk} TMPDIR={small_disk} {places.PYTHON}"
@@ -168,8 +168,10 @@ async def test_a_place_without_room_for_agent_ls_says_so(small_disk: Path) -> No
     await host.close()
 
 
-async def test_a_frozen_connection_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A network that swallows everything, as a stopped client does: pings are not answered."""
+async def test_a_connection_that_answers_no_pings_is_reported_as_lost(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The stopped client simulates a network that drops everything, so pings get no answer."""
     from agent_ls.environments.far import connection
 
     monkeypatch.setattr(connection, "PING_SECONDS", 0.5)

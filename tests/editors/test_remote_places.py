@@ -1,4 +1,4 @@
-"""The contract of environments at real places: OpenSSH, Docker, Podman, and kubectl's command line over Podman."""
+"""The environment contract at real places: OpenSSH, Docker, Podman, and kubectl's command line over Podman."""
 
 from __future__ import annotations
 

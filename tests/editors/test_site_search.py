@@ -1,4 +1,4 @@
-"""The search of the documentation site in a page that a real browser opened from a file, without a web server."""
+"""The search of the documentation site, opened in a real browser from a file, without a web server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The results of two public validators of skills and of our loader on the same folders, next to a table in the docs.
+"""Our skill loader and two public validators give the same results on the same skills, except for a table in the
+docs.
 
-`.ci/skills-rig` installs the validators. Neither package contains skills to test with, so they are written here.
+`.ci/skills-rig` installs the validators. Neither package contains example skills, so they are written here.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Case:
-    """A skill. `row` is the first cell of its row in the table; "" if all three agree on it."""
+    """A skill. `row` is the first cell of its row in the table of differences; "" if all three tools agree about it."""
 
     text: str | bytes
     row: str = ""
@@ -118,7 +119,7 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """Write all skills. Returns by case a home folder, of which the skill is the only one."""
+    """Write all skills. Returns, by case, a home folder that contains only this skill."""
     root = tmp_path_factory.mktemp("skills")
     written = {}
     for number, (title, case) in enumerate(CASES.items()):
@@ -164,7 +165,7 @@ def table_of_differences() -> Mapping[str, Results]:
 
 
 @pytest.mark.parametrize("title", CASES)
-def test_results_are_the_same_or_in_the_table(
+def test_each_skill_has_equal_results_or_a_row_in_the_table_of_differences(
     title: str, folders: Mapping[str, Path], reported: frozenset[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case, home = CASES[title], folders[title]
@@ -184,7 +185,7 @@ def test_results_are_the_same_or_in_the_table(
         assert results in AGREEMENTS, output
 
 
-def test_each_row_of_the_table_is_a_difference_that_is_tested() -> None:
+def test_each_row_of_the_table_is_a_tested_difference() -> None:
     table = table_of_differences()
     assert set(table) == {case.row for case in CASES.values() if case.row}
     assert not set(table.values()) & set(AGREEMENTS)

@@ -1,4 +1,4 @@
-"""Real Emacs with Eglot or lsp-mode, set up as docs/other-editors.md says: a conversation by the user's keys."""
+"""Real Emacs with Eglot or lsp-mode, set up as docs/other-editors.md says: a conversation played by keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [
     ),
 ]
 
-# Debian's packages are not on the load path of a bare Emacs.
+# A bare Emacs does not have Debian's packages on its load path.
 PACKAGES = f"""
 (dolist (folder (file-expand-wildcards "{ELPA}/*")) (add-to-list 'load-path folder))
 (setq make-backup-files nil create-lockfiles nil auto-save-default nil inhibit-startup-screen t
@@ -39,10 +39,10 @@ def emacs(tag: str, shop: Path, tmp_path: Path) -> Terminal:
 
 
 class AtEnd:
-    """Whether the end of the answer is on the screen; goes there, now and then.
+    """A condition: the end of the answer is on the screen. It sometimes presses a key that moves there.
 
-    A key is lost on a question that is just going away. And Emacs tells the server of changes when no key has come
-    for half a second: a key at each look would hold the answer up.
+    Emacs sends changes after half a second without a key, so a key at each check would delay the answer. A key may
+    also be lost on a closing prompt.
     """
 
     EACH_S = 2.0
@@ -60,7 +60,7 @@ class AtEnd:
 
 
 @pytest.mark.req("H8", "H11")
-@pytest.mark.timeout(240)  # Emacs tells of a change when it has been idle, and not while it asks
+@pytest.mark.timeout(240)  # Emacs sends changes only when it is idle and has no open prompt
 @pytest.mark.parametrize(("tag", "ready"), [("eglot", "[eglot:shop]"), ("lsp-mode", "LSP[agent-ls:")])
 def test_a_conversation_completes_in_stock_emacs(tag: str, ready: str, tmp_path: Path) -> None:
     if not list(ELPA.glob(f"{tag}-*")):
@@ -72,7 +72,7 @@ def test_a_conversation_completes_in_stock_emacs(tag: str, ready: str, tmp_path:
         terminal.keys(recipes.TASK, "C-x", "C-s")
         for count, what in enumerate(("modify", "run in", "modify", "run in")):
             terminal.wait_screen("Minibuf", f"agent-ls wants to {what}")
-            # Eglot has the first choice written there already, lsp-mode nothing.
+            # Eglot has inserted the first choice already, lsp-mode has not.
             terminal.keys(*(["C-a", "C-k"] if tag == "eglot" else []), "Allow o", "Tab", "Enter")
             terminal.wait_until(lambda: recipes.answers(tmp_path / "bin") > count, "the answer to be taken")  # noqa: B023
         terminal.wait_until(AtEnd(terminal), "the end of the answer on the screen")

@@ -1,4 +1,4 @@
-"""Real Kate, set up as docs/other-editors.md says: a conversation by its code actions, after which it takes edits."""
+"""Real Kate, set up as docs/other-editors.md says: a conversation by its code actions, after which it applies edits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.editors.virtual_screen import VirtualScreen, missing_tools
 from tests.support import recipes
 
 EACH_S = 4.0
-"""Between two tries: a menu that is just opening is not to be closed."""
+"""Seconds between two attempts, so that an opening menu is not closed."""
 
 MISSING = missing_tools("kate")
 
@@ -39,7 +39,7 @@ def kate(shop: Path, tmp_path: Path) -> VirtualScreen:
 
 
 def told(folder: Path, kind: str) -> int:
-    """How many events of the kind are in the logs of the sessions."""
+    """Return the number of events of this kind in the logs of the sessions."""
     logs = (folder / "state").glob("workspaces/*/sessions/*/log.jsonl")
     return sum(log.read_bytes().count(f'"kind":{json.dumps(kind)}'.encode()) for log in logs)
 
@@ -53,7 +53,7 @@ def test_a_conversation_completes_in_stock_kate(tmp_path: Path) -> None:
     with kate(shop, tmp_path) as screen:
 
         def act(is_done: Callable[[], bool], what: str) -> None:
-            """Carries out the first code action, as often as there is none yet: Kate says so in a menu as well."""
+            """Run the first code action, and try again until the condition is true, because it may not exist yet."""
             tried_at = 0.0
 
             def done_or_tried() -> bool:

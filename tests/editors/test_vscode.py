@@ -66,8 +66,8 @@ def edit(old: str, new: str) -> ToolCall:
 
 
 class Model:
-    """Answers each user message with the answers assigned to it, one per request. `heard`: the new texts of
-    each request.
+    """Answers each user message with the answers assigned to it, one per request. `heard` has the new texts of each
+    request.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Asking from where the user is in VS Code: the selection, a terminal, a failed test, source control."""
+"""Questions from other parts of VS Code: the selection, a terminal, a failed test, source control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults that users met in VS Code, each on its path through a real workbench with the packed extension."""
+"""Faults that users reported in VS Code, each replayed in a real workbench with the packed extension."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = vscode.MARKS
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A project of one file."""
+    """A project with one file."""
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)

@@ -21,8 +21,9 @@ MARK = ToolCall("shell", {"command": "touch made"})
 
 
 def project_says(project: Path, evil: AnthropicServer, **more: Any) -> None:
-    """Write settings as a malicious repository would; `more` are settings of another extension, which show
-    that the file is read.
+    """Write settings as a malicious repository would.
+
+    `more` are settings of another extension; their effect shows that VS Code has read the file.
     """
     theirs = {
         "agentLs.command": [str(project / "evil.sh")],

@@ -1,4 +1,4 @@
-"""agent-ls on Windows, as far as Wine is one: these run our tests in Python for Windows, with libraries for Windows."""
+"""agent-ls on Windows, simulated by Wine: these tests run others in Python for Windows with Windows libraries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def passed(folder: Path, *arguments: str) -> None:
 
 
 @pytest.mark.req("T5", "T6", "X1")
-def test_files_search_and_commands_do_what_every_environment_promises(tmp_path: Path) -> None:
+def test_the_environment_contract_holds_on_windows(tmp_path: Path) -> None:
     passed(tmp_path, "tests/editors/windows/check_environment.py")
 
 

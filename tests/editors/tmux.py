@@ -41,11 +41,11 @@ class Terminal:
         columns: int = 110,
         rows: int = 32,
     ) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="tmux-"))  # the path of a socket must be short
+        self._folder = Path(tempfile.mkdtemp(prefix="tmux-"))  # a socket path must be short
         (self._folder / "settings").write_text(_SETTINGS)
         self._environ = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **environ}
         size = ["-x", str(columns), "-y", str(rows)]
-        # tmux may miss the end of a program and then never reports its status, so a shell writes it down.
+        # tmux may miss the end of a program and never report its status, so a shell writes it to a file
         self._status = self._folder / "status"
         self._status.touch()
         noted = ["/bin/sh", "-c", '"$@"; echo $? >"$0"', str(self._status)]
@@ -63,8 +63,9 @@ class Terminal:
         return self._wait(lambda shot: all(text in shot for text in texts), f"on screen: {texts}")
 
     def press(self, key: str, *texts: str) -> str:
-        """Press a key until all texts are on the screen, as a user does when nothing happens. Another press
-        right after the last one would count as a held key.
+        """Press a key until all texts are on the screen, as a user does when nothing happens.
+
+        Waits between two presses, because presses in quick succession would count as a held key.
         """
         still_since, before = 0.0, ""
 
@@ -97,7 +98,7 @@ class Terminal:
         end = time.monotonic() + DEADLINE_S
         while not condition(shot := self.screen()):
             assert time.monotonic() < end, f"not within {DEADLINE_S} s: {waited_for}\n{shot}"
-            time.sleep(POLL_S)  # interval between two checks: a terminal does not report changes
+            time.sleep(POLL_S)  # the interval between two checks, because a terminal does not report changes
         return shot
 
     def _tmux(self, *arguments: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-DEADLINE_S = 60.0  # a desktop program on a busy machine
+DEADLINE_S = 60.0  # enough for a desktop program on a busy machine
 POLL_S = 0.1
 TOOLS = ("Xvfb", "xdotool")
 
@@ -21,8 +21,9 @@ def missing_tools(*programs: str) -> list[str]:
 
 
 class VirtualScreen:
-    """Runs `command` until the end of the `with` block. There is no window manager: `focus` selects the
-    window for keys.
+    """Run `command` on a virtual screen until the end of the `with` block.
+
+    There is no window manager, so `focus` selects the window for keys.
     """
 
     def __init__(self, command: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> None:
@@ -60,7 +61,7 @@ class VirtualScreen:
         self._xdotool("windowfocus", "--sync", self.windows(title)[0])
 
     def accept(self, title: str) -> None:
-        """Wait for a dialog and confirm it until it is gone, because a key is lost on a dialog that is just opening."""
+        """Wait for a dialog and confirm it until it has closed, because a key may be lost while it opens."""
         self.focus(title)
 
         def is_gone() -> bool:
@@ -75,7 +76,7 @@ class VirtualScreen:
         while not condition():
             assert time.monotonic() < end, f"not within {DEADLINE_S} s: {waited_for}\n{self._titles()}"
             assert self._program.poll() is None, f"it ended before: {waited_for}"
-            time.sleep(POLL_S)  # interval between two checks: a screen does not report changes
+            time.sleep(POLL_S)  # the interval between two checks, because a screen does not report changes
 
     def _titles(self) -> str:
         """Return the titles on the screen, for a failure message."""

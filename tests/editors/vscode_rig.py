@@ -1,4 +1,4 @@
-"""Play a user path in a real VS Code workbench: a script of tests/editors/vscode, with this test as its model."""
+"""Play a script of tests/editors/vscode in a real VS Code workbench, with this test as its model."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ MARKS = [
 
 
 def machine(model: LoopbackProvider, **settings: Any) -> dict[str, Any]:
-    """Return settings by which sessions ask this model, and use the server of the repository instead of the
-    packed one.
+    """Return settings with which sessions use this model, and the server of the repository instead of the packed
+    one.
     """
     return {
         "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
@@ -54,7 +54,7 @@ def machine(model: LoopbackProvider, **settings: Any) -> dict[str, Any]:
 
 
 def variables(state: Path, **more: str) -> dict[str, str]:
-    """Return the environment of a user who has a key and stores sessions there."""
+    """Return the environment of a user with a key, whose sessions are stored in `state`."""
     return {"AGENT_LS_STATE_DIR": str(state), "ANTHROPIC_API_KEY": KEY, **more}
 
 
@@ -126,7 +126,7 @@ def _converse(process: subprocess.Popen[str], answers: Mapping[str, Callable[...
         question = json.loads(line[1:])
         try:
             reply = {"id": question["id"], "result": answers[question["what"]](*question["args"])}
-        except Exception as error:  # raised in the script, which then keeps its screenshots
+        except Exception as error:  # raised inside the script, which then keeps its screenshots
             reply = {"id": question["id"], "error": repr(error)}
         process.stdin.write(json.dumps(reply) + "\n")
         process.stdin.flush()

@@ -27,15 +27,15 @@ def why_not() -> str:
 
 
 def run_tests(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
-    """Run pytest there; return its exit code and output. Temporary files are below `folder`."""
+    """Run pytest under Wine; return its exit code and output. Temporary files are below `folder`."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
         "WINEPREFIX": str(RIG / "wine"),
         "WINEARCH": "win64",
         "WINEDEBUG": "-all",
-        "LC_ALL": "C.UTF-8",  # names of files
-        "AGENT_LS_TESTS_DEADLINE_S": "120",  # each system call goes through another process
+        "LC_ALL": "C.UTF-8",  # for file names
+        "AGENT_LS_TESTS_DEADLINE_S": "120",  # Wine passes each system call through another process
     }
     done = subprocess.run(
         [
@@ -45,7 +45,7 @@ def run_tests(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
         ],
         cwd=REPOSITORY,
         env=environment,
-        input=b"",  # it starts with a pipe only
+        input=b"",  # Python under Wine only starts with a pipe as standard input
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         timeout=DEADLINE_S,

@@ -1,4 +1,6 @@
-"""Commands by pipes and job objects: awkward programs, and that nothing of a command outlives its end, or ours."""
+"""Commands with pipes and job objects: programs that are hard to run, and no process outlives its command or
+agent-ls.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ async def env(tmp_path: Path) -> AsyncIterator[LocalEnvironment]:
 
 
 def script(env: LocalEnvironment, text: str) -> str:
-    """A command that runs this Python."""
+    """Write this Python program, and return a command that runs it."""
     path = Path(env.working_directory()) / "script.py"
     path.write_text(text, encoding="utf-8")
     return f"{PYTHON} script.py"
@@ -84,19 +86,19 @@ async def test_awkward_program_gives_its_output_and_its_exit_code(
     assert (result.exit_code, result.timed_out) == (program.exit_code, False)
 
 
-async def test_quotes_and_blanks_arrive_as_cmd_would_take_them(env: LocalEnvironment) -> None:
+async def test_quotes_and_blanks_reach_cmd_unchanged(env: LocalEnvironment) -> None:
     command = script(env, "import sys; print(sys.argv[1:])")
     result = await env.exec_command(f'{command} "a b" c "&" & echo done', LONG)
     assert result.output.split() == ["['a", "b',", "'c',", "'&']", "done"]
 
 
-async def test_arguments_are_given_as_they_are_also_to_cmd_itself(env: LocalEnvironment) -> None:
+async def test_arguments_are_passed_unchanged_to_cmd(env: LocalEnvironment) -> None:
     argv = ("cmd.exe", "/c", "echo", "one", "two")
     result = await env.exec_command("", CommandOptions(argv=argv, timeout_ms=LONG.timeout_ms))
     assert (result.output.split(), result.exit_code) == (["one", "two"], 0)
 
 
-async def test_several_lines_are_refused_for_cmd_would_run_the_first_alone(env: LocalEnvironment) -> None:
+async def test_commands_of_several_lines_are_refused(env: LocalEnvironment) -> None:
     with pytest.raises(ProcessStartError, match="&&"):
         await env.exec_command("echo one\necho two", LONG)
 
@@ -109,7 +111,7 @@ time.sleep(1000)
 """
 
 
-async def test_at_its_limit_a_command_ends_with_what_it_started(env: LocalEnvironment) -> None:
+async def test_a_cancelled_command_ends_with_its_child_processes(env: LocalEnvironment) -> None:
     pids: list[int] = []
 
     def take(stream: str, text: str) -> None:
@@ -137,7 +139,7 @@ async def _cancelled_by(stop: anyio.Event, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-async def test_what_a_command_leaves_behind_is_named_and_ends_with_the_environment(
+async def test_a_process_left_by_a_command_is_reported_and_ends_with_the_environment(
     env: LocalEnvironment,
 ) -> None:
     result = await env.exec_command(

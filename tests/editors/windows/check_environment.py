@@ -1,4 +1,4 @@
-"""The contract of environments, asked of this machine's own on Windows."""
+"""The environment contract, tested with the local environment on Windows."""
 
 from __future__ import annotations
 
