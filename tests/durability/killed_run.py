@@ -1,7 +1,7 @@
-"""A long run that ends itself with SIGKILL behind its Nth event: python -m tests.durability.killed_run ROOT N...
+"""A long run that ends itself with SIGKILL after its Nth event: python -m tests.durability.killed_run ROOT N...
 
-Each of them is a process of its own, split off before anything runs: what it leaves is what a server would that was
-killed there.
+Each run is a separate process, forked before anything runs, so it leaves the same files as a server that is killed
+there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TURNS = 28
 
 
 def script() -> list[Piece | Sequence[Piece]]:
-    """In each turn one file is looked at, changed by one line, and a command looks at it."""
+    """Return the model's script: in each turn it reads a file and changes one line of it."""
     numbers = count()
 
     def call(name: str, **arguments: object) -> Piece:
@@ -42,7 +42,7 @@ def script() -> list[Piece | Sequence[Piece]]:
 
 
 async def run(root: Path, kill_at: int) -> list[str]:
-    """Plays it in `root`, or until the event number `kill_at` (0: to its end): the kinds of its events."""
+    """Run the session in `root` up to the event number `kill_at` (0: to its end). Return the kinds of its events."""
     async with running(root, script()) as rig:
         (rig.folder / "a.txt").write_text("0\n")
         talk = await rig.talk(mode="full")
@@ -66,7 +66,7 @@ def split_off(root: Path, kill_at: int) -> None:
     pid = os.fork()
     if not pid:
         anyio.run(run, root, kill_at)
-        os._exit(3)  # it was to be killed
+        os._exit(3)  # the process should have been killed
     _, status = os.waitpid(pid, 0)
     assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, f"{kill_at}: {status}"
 

@@ -120,7 +120,7 @@ class DyingHost(FakeEditorHost):
 
     def _at(self, moment: str) -> None:
         if moment == self._when:
-            # Use the last of several writes: the earlier ones were reported.
+            # The last of several writes counts, because the earlier ones were reported.
             shutil.rmtree(self.left, ignore_errors=True)
             shutil.copytree(self._state, self.left)
             self.on_death()

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Steps:
-    """Once it is `armed`, `count` grows by one whenever a task that was started in the block waits for something."""
+    """A counter. Once armed, `count` grows by one whenever a task that was started in the block awaits something."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -37,7 +37,7 @@ class Steps:
 
 
 class _Stepped:
-    """Runs a coroutine; `step` is called each time it waits."""
+    """Runs a coroutine; `step` is called at each await."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], step: Callable[[], None]) -> None:
         self._coroutine = coroutine
@@ -53,7 +53,7 @@ class _Stepped:
             self._step()
             try:
                 resume = partial(self._coroutine.send, (yield waits_for))
-            except BaseException as error:  # pass everything that the event loop throws in to the coroutine
+            except BaseException as error:  # pass every exception from the event loop to the coroutine
                 resume = partial(self._coroutine.throw, error)
 
 

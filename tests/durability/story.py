@@ -1,8 +1,7 @@
-"""A whole session in which a server can be killed, the same on each wire: the model's script, and actions of
-user and editor.
+"""A whole session in which a server can be killed: the model's script, and the actions of user and editor.
 
-`Story.play` runs one session and can end the server with SIGKILL when its Nth message arrives. `resume` opens
-the session in a new server and checks that nothing is lost.
+`Story.play` runs one session and can end the server with SIGKILL when its Nth message arrives. `resume` opens the
+session in a new server and checks that nothing is lost. The session is the same for each provider.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ TASK, FOLLOW_UP, SECOND, GO_ON = "Make it eleven.", "And what now?", "Look at it
 STEER = "Be quick about it."
 
 SHOWN = "# typed, never saved \N{SMILING FACE WITH OPEN MOUTH AND SMILING EYES}\ndef one():\n    return 1\n"
-"""Text of the open document that was never saved."""
+"""The text of the open document, which was never saved."""
 ON_DISK = "def one():\n    return 1\n"
 CLOSED = "first\nto go\nlast\n"
 
@@ -56,7 +55,7 @@ def environment(provider: LoopbackProvider, state: Path) -> dict[str, str]:
 
 
 def edit(provider: str, name: str, old: str, new: str) -> ToolCall:
-    """Return the call by which this provider's models replace these lines of a file."""
+    """Return the call with which this provider's models replace these lines of a file."""
     if provider == "anthropic":
         return ToolCall("edit_file", {"file_path": name, "old_string": old, "new_string": new})
     lines = [f"-{line}" for line in old.splitlines()] + [f"+{line}" for line in new.splitlines()]
@@ -145,7 +144,7 @@ class Played:
         return [event for event in self.events if "seq" in event]
 
     def streamed(self, part_id: str) -> str:
-        """Return the text of a part as its deltas built it."""
+        """Return the text of a part as the sum of its deltas."""
         return "".join(
             event["data"]["text"]
             for event in self.events
@@ -255,9 +254,7 @@ class Story:
         assert "I went on." in said
 
     async def _take_back(self, played: Played) -> None:
-        """Undo all hunks: every change of the agent is a hunk, whenever the server was killed, so all files
-        are as before.
-        """
+        """Undo all hunks, and check that all files are as before, because every change of the agent must be a hunk."""
         undo = {"clientKey": new_key(), "sessionId": played.session_id, "verdict": "undo"}
         answer = await self._client.request("agent/review", undo)
         assert not answer.get("refused")

@@ -1,5 +1,5 @@
-"""kill -9 after each event of a long run: all recorded texts are restored, and the ledger contains each
-change (R3, R4).
+"""kill -9 after each event of a long run: all recorded texts are restored, and the ledger contains each change (R3,
+R4).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.support.fake_provider import problem_of
 from tests.support.session_rig import running
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
-# Minimum number of events; number of tests that share them; kills in each unless the whole sweep is requested.
+# The minimum number of events, the number of tests that share them, and the kills per test outside the sweep.
 POINTS, SHARES, KILLS = 300, 4 if IS_WHOLE else 1, 5
 
 
@@ -44,7 +44,7 @@ def log_of(root: Path) -> Path:
 
 
 async def check(root: Path, kill_at: int, whole: list[str]) -> None:
-    """Resume the session that was killed in `root`."""
+    """Resume the session that was killed in `root`; check its history and undo all changes."""
     stored = await anyio.to_thread.run_sync(lambda: read_session(log_of(root)))
     assert all("torn" in problem for problem in stored.problems)
     assert len(stored.events) >= kill_at
@@ -54,7 +54,7 @@ async def check(root: Path, kill_at: int, whole: list[str]) -> None:
         talk = await rig.reopen(log_of(root).parent.name)
         kept = texts_of(talk.live.session.history.turns)
         same = next((i for i, (a, b) in enumerate(zip(kept, whole, strict=False)) if a != b), len(kept))
-        # The two are the text of the interrupted answer, and the results that report the interruption.
+        # The two differing texts are the interrupted answer and the results that report the interruption.
         assert len(kept) - same <= 2, kept[same:]
         await talk.say("still there?")
         assert problem_of(rig.model.requests[-1].messages) == ""
@@ -66,7 +66,7 @@ async def check(root: Path, kill_at: int, whole: list[str]) -> None:
 
 
 def points(events: int, share: int) -> list[int]:
-    """Return the events of this share, from the second on: before it there is no session to resume."""
+    """Return the events of this share. The first event is left out, because before it there is no session to resume."""
     mine = range(2 + share, events, SHARES)
     return list(mine) if IS_WHOLE else list(mine)[share :: len(mine) // KILLS][:KILLS]
 

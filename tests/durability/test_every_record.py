@@ -1,4 +1,6 @@
-"""A long run cut behind each of its records, as kill -9 would: what is whole is there, and each call has one result."""
+"""A long run cut after each record of its log, as by kill -9: all whole records are restored, and each call has one
+result.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from tests.support.session_rig import running
 
 NOW = "2026-01-02T03:04:05.678Z"
 TURNS, POINTS = 24, 300
-SHARE = 17  # of the points, where not the whole sweep is asked for; no divisor of how many a turn has
+SHARE = 17  # outside the sweep, every 17th point is tried; 17 does not divide the number of records in a turn
 
 
 def long_script() -> list[Piece | list[Piece]]:
@@ -39,7 +41,9 @@ def long_script() -> list[Piece | list[Piece]]:
 
 
 def check(log: Path, lines: list[bytes], cut: int) -> None:
-    """The log as a process would have left it that ended behind the line number `cut`, in the midst of the next."""
+    """Cut the log in the middle of the line after line `cut`, as a killed process leaves it; check the restored
+    session.
+    """
     log.write_bytes(b"".join(lines[:cut]) + lines[cut][: len(lines[cut]) // 2])
     stored = read_session(log)
     whole = [json.loads(line)["event"]["seq"] for line in lines[:cut] if line.startswith(b'{"event"')]

@@ -1,4 +1,4 @@
-"""Kills between a write and the event that reports it: the log has announced the write, so no hunk is lost."""
+"""Kills between a write and the event that reports it: the log has announced the write, so its hunk is restored."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def patch(*lines: str) -> ToolCall:
 
 
 class Crash:
-    """A session in `project` that continues only from the files that `host` copied at its death."""
+    """A session in `project` whose process dies at one moment. Only the files that `host` copied then are left."""
 
     def __init__(self, tmp_path: Path, when: str, *calls: ToolCall, shown: str | None = None) -> None:
         self.project = tmp_path / "project"
@@ -57,7 +57,7 @@ class Crash:
         self._calls = calls
 
     async def happen(self) -> None:
-        """Restore the files to the moment of the death."""
+        """Run the session until its death, and restore the files of that moment."""
         at_death: dict[Path, bytes] = {}
 
         def look() -> None:
@@ -150,7 +150,7 @@ async def test_an_unreported_write_is_recorded_when_the_session_is_reopened(
 async def test_an_announced_write_that_never_happened_is_dropped(when: str, tmp_path: Path) -> None:
     crash = Crash(tmp_path, when, read(), edit("two\n", "TWO\n"))
     await crash.happen()
-    crash.file.write_text(TEXT)  # killed before the write, or the user has reverted it since
+    crash.file.write_text(TEXT)  # the process was killed before the write, or the user has reverted it
     with AnthropicServer([]) as provider:
         async with running_manager(crash.host.left, provider) as manager:
             events = all_events(await manager.open_session(crash.session_id))
@@ -213,13 +213,13 @@ async def test_an_edit_of_an_open_document_is_recorded_if_the_editor_still_has_i
             events = all_events(await manager.open_session(crash.session_id))
             assert len(changes(events)) == is_still_open
             assert words(pending(manager, crash.file)) == ["pending: two| > TWO|"] * is_still_open
-            # The document was closed without saving, so its file has its old text. The text that the call was
-            # to replace was never on disk either, so this looks like a change by another program.
+            # The document was closed without saving, so the file on disk has its old text, which differs from the text
+            # before the call. The difference looks like a change by another program.
             assert len(unsettled(events)) == (not is_still_open)
     assert crash.file.read_text() == TEXT
 
 
-async def test_a_completed_call_has_nothing_to_settle(tmp_path: Path) -> None:
+async def test_an_announced_write_of_a_completed_call_is_not_settled_again(tmp_path: Path) -> None:
     crash = Crash(tmp_path, "planned", read(), edit("two\n", "TWO\n"), edit("three\n", "3\n"))
     await crash.happen()
     with AnthropicServer([]) as provider:
@@ -247,10 +247,10 @@ async def test_temporary_files_of_a_killed_process_are_removed_and_nothing_else(
 
 
 @pytest.mark.parametrize("names", [1, 2])
-async def test_a_file_with_several_names_that_the_replaced_owner_may_still_write_is_named(
+async def test_a_file_with_several_names_is_named_because_the_replaced_owner_may_still_write_it(
     names: int, tmp_path: Path
 ) -> None:
-    """Nothing is left for its rename, but a write in place may still happen when that process continues."""
+    """The replaced owner can no longer rename its temporary file, but it may still write in place when it continues."""
     crash = Crash(tmp_path, "planned", read(), edit("two\n", "TWO\n"))
     await crash.happen()
     if names == 2:
@@ -259,7 +259,7 @@ async def test_a_file_with_several_names_that_the_replaced_owner_may_still_write
     opened = await anyio.to_thread.run_sync(store.open, crash.session_id)
     try:
         assert opened.stored
-        put_out = replace(opened, put_out=opened.lock.owner)  # this process planned the write
+        put_out = replace(opened, put_out=opened.lock.owner)  # as if this process had announced the write
         evidence = await gather(put_out, opened.stored, LocalEnvironment(str(crash.project)))
         state = ReviewState(lambda session_id: None, clock=SystemClock(), start=lambda work: None)
         warnings = unsettled(find(state, opened.stored, evidence).events)

@@ -1,4 +1,4 @@
-"""kill -9 of the real server at any message: the log is readable, and the session goes on as if nothing was lost."""
+"""kill -9 of the real server at any message: the log is readable, and the session continues without loss."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tests.support.framed_client import ServerProcess, server_process
 from tests.support.loopback import Answer, AnthropicServer, Gate, LoopbackProvider, Reasoning, Text, ToolCall
 from tests.support.processes import eventually, new_token, processes_with
 
-SEED, KILLS = 20_000, 4  # of each provider; the sweep takes every message
+SEED, KILLS = 20_000, 4  # kills per provider; the sweep takes every message
 
 
 @dataclass(frozen=True)
 class Serving:
-    """A server with its editor, which stays until `is_done` is set."""
+    """A server with its editor, which runs until `is_done` is set."""
 
     story: Story
     is_done: anyio.Event
@@ -59,7 +59,8 @@ def points(messages: int) -> list[int]:
 
 @pytest.mark.req("R3", "R4", "H3", "H6", "L16")
 @pytest.mark.sweep
-@pytest.mark.timeout(3600 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 600)  # a story for each kill
+# each kill plays a whole session
+@pytest.mark.timeout(3600 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 600)
 @pytest.mark.parametrize("name", SERVERS)
 async def test_a_server_killed_at_any_message_loses_no_reported_event(name: str, tmp_path: Path) -> None:
     store = SessionStore(tmp_path / "state", on_failure=lambda _, error: pytest.fail(str(error)))
@@ -68,7 +69,7 @@ async def test_a_server_killed_at_any_message_loses_no_reported_event(name: str,
             start = partial(tasks.start, serve, provider, name, tmp_path)
             serving: Serving = await start()
             whole = await serving.story.play(tmp_path / "whole")
-            # Each server resumes the session of the one before it, and is then killed in one of its own.
+            # Each server resumes the session of the previous server, and is then killed during its own session.
             for kill in points(whole.messages):
                 following: Serving = await start()
                 killed = await serving.story.play(tmp_path / f"killed-at-{kill}", kill)
@@ -91,7 +92,7 @@ async def editing(provider: LoopbackProvider, root: Path) -> AsyncIterator[tuple
 
 
 async def killed_when_kept(server: ServerProcess, root: Path, text: str) -> None:
-    """kill -9 as soon as the log holds this text of a part that is still open."""
+    """Kill the server with SIGKILL as soon as the log has this text in a part that is still open."""
     wanted = json.dumps({"text": text}, separators=(",", ":"))[1:].encode()
     await eventually(lambda: any(b'{"partial"' in line and wanted in line for line in _log_lines(root)))
     await die(server)
@@ -109,7 +110,7 @@ def _log_lines(root: Path) -> list[bytes]:
 
 @pytest.mark.req("R3", "R4", "U4")
 @pytest.mark.parametrize("name", SERVERS)
-async def test_the_text_of_an_open_part_is_kept_and_reasoning_of_a_cut_answer_is_not_sent_again(
+async def test_the_text_of_an_open_part_is_kept_and_reasoning_of_an_interrupted_answer_is_not_resent(
     name: str, tmp_path: Path
 ) -> None:
     gate = Gate()
@@ -137,11 +138,11 @@ async def test_the_text_of_an_open_part_is_kept_and_reasoning_of_a_cut_answer_is
 
 
 @pytest.mark.req("R3", "R4", "T5")
-async def test_output_so_far_is_kept_and_what_the_command_left_running_does_not_hold_the_session(
+async def test_output_before_a_kill_is_kept_and_a_left_process_does_not_block_the_session(
     tmp_path: Path,
 ) -> None:
     token = new_token()
-    # The output "so far" shows that the background process exists already.
+    # the text "so far" shows that the background process has started
     call = ToolCall("shell", {"command": f"LEFT={token} sleep 600 & echo so far; wait"})
     with AnthropicServer([[call], "I see."]) as provider:
         try:
@@ -163,7 +164,7 @@ async def test_output_so_far_is_kept_and_what_the_command_left_running_does_not_
 
 
 @pytest.mark.req("R3", "R4")
-async def test_a_resume_that_is_killed_itself_is_resumed(tmp_path: Path) -> None:
+async def test_a_session_killed_during_its_resume_can_be_resumed(tmp_path: Path) -> None:
     gate = Gate()
     call = ToolCall("read_file", {"file_path": "none"})
     with AnthropicServer([[Text("I look."), call], [Text("Then", gate)], "Fine."]) as provider:

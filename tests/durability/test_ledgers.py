@@ -1,4 +1,6 @@
-"""Pending hunks after a restart: restored if the file permits it, otherwise gone or stale, never guessed."""
+"""Pending hunks after a restart: restored if the file permits it, otherwise gone or stale, but never at a guessed
+position.
+"""
 
 from __future__ import annotations
 

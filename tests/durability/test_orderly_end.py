@@ -1,4 +1,6 @@
-"""The server is ended in good order while turns run: nothing runs on, the log is whole, the exit code is right."""
+"""The server is ended in an orderly way while turns run: no process survives, the log is complete, the exit code is
+right.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ ENDINGS = [
 
 
 async def asked(editor: Editor, session_id: str) -> dict[str, Any]:
-    """The first approval that this session asks for."""
+    """Return the first approval request of this session."""
     message = await editor.client.wait_for(
         lambda m: (
             m.get("params", {}).get("kind") == "approval_requested" and m["params"]["sessionId"] == session_id
@@ -61,10 +63,8 @@ async def asked(editor: Editor, session_id: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("end", "code"), ENDINGS)
-async def test_a_server_that_is_ended_while_turns_run_settles_all_of_them(
-    end: Ending, code: int, tmp_path: Path
-) -> None:
-    """One session streams, one waits for an approval, one runs commands that ignore being asked to end."""
+async def test_ending_the_server_settles_all_running_turns(end: Ending, code: int, tmp_path: Path) -> None:
+    """One session streams, one waits for an approval, and one runs commands that ignore SIGTERM."""
     token = new_token()
     stubborn = f"trap '' TERM; LEFT={token} sleep 600 & setsid env LEFT={token} sleep 600 & wait; wait"
     answers: dict[str, Answer] = {
@@ -91,7 +91,7 @@ async def test_a_server_that_is_ended_while_turns_run_settles_all_of_them(
                 await editor.submit(session_id, text)
             await editor.client.event("assistant_text_delta")
             await asked(editor, ids["Ask."])
-            # It runs what is not in sight, which is asked about in every mode.
+            # the policy cannot inspect this command, so it needs approval in every mode
             await editor.approve(await asked(editor, ids["Run."]))
             await eventually(lambda: len(processes_with(token)) >= 2)
             await end(editor, server)

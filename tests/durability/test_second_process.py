@@ -1,5 +1,5 @@
-"""Each session has one owner: another process gets an error that names it, and can open the session when it
-has ended.
+"""Each session has one owner. Another process gets an error that names the owner, and can open the session after its
+end.
 """
 
 from __future__ import annotations

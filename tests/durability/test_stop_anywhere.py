@@ -28,14 +28,14 @@ from tests.support.fake_provider import Piece, problem_of, reasoning, text, tool
 from tests.support.processes import eventually, new_token, processes_with, zombies_of_ours
 from tests.support.session_rig import DEADLINE_S, Talk, running
 
-SEED, SHARE = 6, 4  # points of each kind of stop; the sweep takes all
+SEED, SHARE = 6, 4  # points per kind of stop; the sweep takes all
 IDLE_STEPS = 150
-"""Await points from a stop to IDLE if no command runs: only records are written."""
+"""The most await points from a stop to IDLE if no command runs, because only records are written."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """`how` stops the session; `lives`: it accepts another message afterwards."""
+    """A kind of stop. `how` stops the session. `lives`: the session accepts another message afterwards."""
 
     name: str
     how: Callable[[Talk], object]
@@ -112,7 +112,7 @@ async def played(root: Path, at: int, stop: Stop) -> Steps:
                 assert [event.status for event in talk.of(SubagentChanged)] == ["running", "completed"]
                 assert len(talk.of(ToolCallEnd)) == 11
             if steps.count < at:
-                return steps  # this run had fewer await points than the counted one, so nothing was stopped
+                return steps  # the run had fewer await points than the counted one, so it was not stopped
             if at and stop.lives:
                 assert talk.live.session.state == "IDLE"
                 await talk.say("and now?")
@@ -183,7 +183,7 @@ def points(steps: int, seed: int) -> list[int]:
 @pytest.mark.parametrize("stop", STOPS, ids=lambda stop: stop.name)
 async def test_a_stop_at_any_await_point_leaves_nothing_open(stop: Stop, tmp_path: Path) -> None:
     whole = await played(tmp_path / "whole", 0, stop)
-    await played(tmp_path / "again", 0, stop)  # files that a process opens only once are open now
+    await played(tmp_path / "again", 0, stop)  # opens the files that a process opens only once
     assert whole.count > 100
     for at in points(whole.count, SEED + STOPS.index(stop)):
         try:

@@ -1,4 +1,4 @@
-"""The editor goes while an approval waits: the next server asks the same, and the answer goes on with the turn (R4)."""
+"""The editor ends while an approval is pending: the next server repeats it, and the answer continues the turn (R4)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def editing(provider: LoopbackProvider, project: Path) -> AsyncIterator[tu
 async def suspended(
     wire: str, provider: LoopbackProvider, project: Path, end: Ending, count: int = 1
 ) -> tuple[str, list[dict[str, Any]]]:
-    """A server that ends while so many approvals wait; the session, and what was asked."""
+    """Run a server that ends while `count` approvals are pending. Return the session's id and the approval requests."""
     async with editing(provider, project) as (editor, server):
         session_id = await editor.new_session(provider=wire)
         await editor.submit(session_id, "Go.")
@@ -76,7 +76,7 @@ async def suspended(
 
 
 async def _asked(editor: Editor, count: int) -> None:
-    """Until so many approvals were asked by this server."""
+    """Wait until this server has requested `count` approvals."""
 
     def is_last(message: dict[str, Any]) -> bool:
         events = [event["kind"] for event in editor.client.events]
@@ -120,7 +120,7 @@ async def test_an_allow_after_a_restart_makes_the_displayed_edit(
             assert ended["turnId"] == started["turnId"]
             (file,) = (await editor.client.request("agent/hunks", {"sessionId": session_id}))["files"]
             assert [hunk["newLines"] for hunk in file["hunks"]] == [["TWO\n"]]
-            # The same answer, sent again because it was not heard; and a late one of somebody else.
+            # the same answer is repeated, as after a lost response, and another client answers too late
             answers.append(await say(editor, session_id, asked[0], "allow", clientKey=key))
             answers.append(await say(editor, session_id, asked[0], "deny"))
         async with editing(provider, project) as (editor, _):
@@ -250,7 +250,7 @@ async def test_exec_answers_pending_approvals_before_its_own_prompt(project: Pat
 
 
 async def test_an_approval_stays_pending_without_a_time_limit_after_its_editor_ended(project: Path) -> None:
-    """A server that opens it, and ends without an answer, changes nothing."""
+    """Opening the session and ending the server without an answer changes nothing."""
     with SERVERS["anthropic"]([[ToolCall("shell", {"command": "touch made"})], "All done."]) as provider:
         session_id, asked = await suspended("anthropic", provider, project, kill)
         for end in (kill, shut_down):

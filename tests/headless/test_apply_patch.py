@@ -66,7 +66,7 @@ def test_a_matching_patch_changes_and_lists_all_files(
         pytest.param(f"{UPDATE}*** Delete File: \x1b[2Ja.pyy\n", ["Failed to delete file"], id="escapes"),
     ],
 )
-def test_a_patch_that_does_not_match_changes_nothing_and_names_the_place(
+def test_a_patch_that_does_not_match_changes_nothing_and_reports_the_position(
     project: Path, capsys: pytest.CaptureFixture[str], body: str, says: list[str]
 ) -> None:
     before = tree(project)
@@ -99,7 +99,7 @@ def test_a_patch_with_a_path_outside_reads_and_writes_nothing(
 
 
 @pytest.mark.req("T4")
-def test_check_only_writes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_checking_a_patch_writes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = tree(project)
     assert main(patch(UPDATE), project, is_check=True) == DONE
     assert capsys.readouterr().out == "The patch applies. It would update the following files:\nM a.py\n"
@@ -124,7 +124,7 @@ def test_a_patch_that_is_not_text_is_refused(project: Path, capsys: pytest.Captu
 
 
 @pytest.mark.req("T4", "U12")
-def test_the_command_ends_with_2_and_a_reason_if_nothing_was_tried(
+def test_apply_patch_without_a_usable_patch_or_folder_ends_with_2_and_a_reason(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     empty = project / "empty.patch"
@@ -140,7 +140,7 @@ def test_the_command_ends_with_2_and_a_reason_if_nothing_was_tried(
 
 
 @pytest.mark.req("T4")
-def test_command_when_the_argument_is_a_file_or_the_patch_itself_then_it_is_applied(project: Path) -> None:
+def test_the_argument_of_apply_patch_is_a_file_or_the_patch_itself(project: Path) -> None:
     file = project.parent / "fix.patch"
     file.write_bytes(patch(UPDATE))
     assert command_line(["apply-patch", str(file), "--folder", str(project)]) == DONE
@@ -150,7 +150,7 @@ def test_command_when_the_argument_is_a_file_or_the_patch_itself_then_it_is_appl
 
 
 @pytest.mark.req("T4")
-def test_command_when_the_patch_comes_on_standard_input_then_it_changes_the_current_folder(
+def test_a_patch_on_standard_input_changes_the_current_folder(
     project: Path,
 ) -> None:
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Commands that get a signal before they handle it, and servers without standard input or output."""
+"""Commands that get a signal during their start, and servers without standard input or output."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_signal_that_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("target", ["<&-", ">&-"])
 @pytest.mark.parametrize("name", ["serve", "acp"])
-def test_server_without_standard_input_or_output_says_so_in_one_line(
+def test_a_server_without_standard_input_or_output_reports_it_in_one_line(
     name: str, target: str, tmp_path: Path
 ) -> None:
     done = subprocess.run(

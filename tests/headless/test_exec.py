@@ -72,7 +72,7 @@ def editing(server_type: type[LoopbackProvider]) -> Sequence[Answer]:
 
 @pytest.mark.req("H13", "P2", "P3", "U2")
 @pytest.mark.parametrize("server_type", SERVERS)
-def test_exec_when_edits_are_approved_then_edits_prints_the_diff_and_ends_with_0(
+def test_exec_with_approved_edits_changes_the_file_prints_the_diff_and_ends_with_0(
     server_type: type[LoopbackProvider], project: Path
 ) -> None:
     done, server = play(server_type, editing(server_type), project, "--approve", "edits", "set x to 2")
@@ -84,7 +84,7 @@ def test_exec_when_edits_are_approved_then_edits_prints_the_diff_and_ends_with_0
 
 
 @pytest.mark.req("H13", "X8")
-def test_exec_when_nothing_is_approved_then_refuses_the_edit_tells_the_model_and_ends_with_3(
+def test_exec_without_approvals_refuses_the_edit_informs_the_model_and_ends_with_3(
     project: Path,
 ) -> None:
     done, server = play(AnthropicServer, editing(AnthropicServer), project)
@@ -106,7 +106,7 @@ def test_exec_as_json_prints_each_recorded_event_once_and_in_order(project: Path
 
 
 @pytest.mark.req("T12", "H13")
-def test_exec_takes_commands_built_in_and_in_files_and_leaves_other_words_alone(project: Path) -> None:
+def test_exec_expands_built_in_commands_and_command_files_and_no_other_slash(project: Path) -> None:
     page = project.parent / "home" / ".claude" / "commands" / "hello.md"
     page.parent.mkdir(parents=True)
     page.write_text("Say hello to $ARGUMENTS.")
@@ -120,7 +120,7 @@ def test_exec_takes_commands_built_in_and_in_files_and_leaves_other_words_alone(
         assert expected in json.dumps(server.requests[0].body)
 
 
-# Each fault once, over the four wires in turn: tests/contracts/test_provider.py has every fault over every wire.
+# Each fault once, over the four wires in turn. tests/contracts/test_provider.py tests every fault over every wire.
 FAILURES = [
     pytest.param(AnthropicServer, [ErrorReply(401)], ("key",), 1, 1, id="wrong key"),
     pytest.param(OpenAIResponsesServer, [ErrorReply(404)], ("model",), 1, 1, id="unknown model"),
@@ -174,7 +174,7 @@ def test_exec_reports_a_provider_failure_once_with_its_exit_code(
 
 
 @pytest.mark.req("R1")
-def test_exec_when_nothing_listens_at_the_address_then_says_that_there_is_no_connection(
+def test_exec_reports_a_failed_connection_to_the_provider(
     project: Path,
 ) -> None:
     with socket.socket() as closed:
@@ -187,7 +187,7 @@ def test_exec_when_nothing_listens_at_the_address_then_says_that_there_is_no_con
 
 
 @pytest.mark.req("H14", "H16")
-def test_exec_when_there_is_no_key_then_names_the_variables_and_offers_the_walkthrough(project: Path) -> None:
+def test_exec_without_a_key_names_the_variables_and_suggests_the_walkthrough(project: Path) -> None:
     done = run("exec", "do it", cwd=project, environ=environment(project.parent))
     assert done.code == 1
     assert "ANTHROPIC_API_KEY" in done.out and "OPENAI_API_KEY" in done.out and "walkthrough" in done.out
@@ -217,7 +217,7 @@ def test_invalid_arguments_are_named_and_the_command_ends_with_2(
 
 
 @pytest.mark.req("H2", "L16", "T5")
-def test_exec_when_interrupted_then_ends_what_the_command_started_and_can_be_resumed(project: Path) -> None:
+def test_interrupted_exec_ends_the_processes_of_its_command_and_can_be_resumed(project: Path) -> None:
     started = project / "started"
     os.mkfifo(started)
     script: Script = [
@@ -232,7 +232,7 @@ def test_exec_when_interrupted_then_ends_what_the_command_started_and_can_be_res
     with AnthropicServer(script) as server:
         environ = environment(project.parent / "home", **provider_variables(server))
         process = start("exec", "--approve", "all", "wait", cwd=project, environ=environ)
-        started.read_text()  # blocks until the command is there
+        started.read_text()  # blocks until the command has started
         child = int((project / "pid").read_text())
         process.send_signal(signal.SIGINT)
         done = finish(process)
@@ -251,7 +251,7 @@ def test_exec_when_interrupted_then_ends_what_the_command_started_and_can_be_res
 
 
 @pytest.mark.req("H2", "L16")
-def test_exec_when_interrupted_while_the_model_streams_then_keeps_the_partial_text(project: Path) -> None:
+def test_exec_interrupted_while_the_model_streams_keeps_the_partial_text(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Half a thought:", gate, " and more")]]) as server:
         environ = environment(project.parent / "home", **provider_variables(server))
@@ -268,7 +268,7 @@ def test_exec_when_interrupted_while_the_model_streams_then_keeps_the_partial_te
 
 
 @pytest.mark.req("H24", "H13")
-def test_exec_attaches_what_the_prompt_mentions_and_refuses_what_it_cannot(project: Path) -> None:
+def test_exec_attaches_mentions_and_refuses_invalid_ones(project: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(project)], check=True)
     subprocess.run(["git", "-C", str(project), "add", "--all"], check=True)
     ended, server = play(AnthropicServer, ["Looked."], project, "--trust", "Look at @staged, please")

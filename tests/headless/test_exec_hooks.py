@@ -1,4 +1,4 @@
-"""exec runs the user's hooks, and leaves out those of a project that nobody has confirmed."""
+"""exec runs the user's hooks, and leaves out the project's hooks that the user has not confirmed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write_hook(path: Path, event: str, command: str) -> None:
     path.write_text(json.dumps({"hooks": hooks}))
 
 
-def test_own_hooks_run_and_unconfirmed_ones_of_the_project_are_left_out_with_a_warning(
+def test_the_users_hooks_run_and_unconfirmed_project_hooks_are_left_out_with_a_warning(
     tmp_path: Path,
 ) -> None:
     project = tmp_path / "project"

@@ -1,4 +1,4 @@
-"""Notebooks without an editor: offered where there are some, read as cells, changed by cell."""
+"""Notebooks without an editor: the tool is offered if the project has notebooks; cells are read and edited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`agent-ls exec --on`: a run whose tools act at the far end of a pipe, with the policy of this machine."""
+"""`agent-ls exec --on`: the tools act at the far end of a pipe, under the policy of this machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def there(tmp_path: Path) -> Path:
 
 
 def play(there: Path, script: Sequence[Answer], *options: str, on: str = "", **variables: str) -> Finished:
-    """Run one prompt in a folder that has nothing to do with the one that the tools act in."""
+    """Run one prompt in a folder that is unrelated to the one in which the tools act."""
     here = there.parent / "here"
     here.mkdir(exist_ok=True)
     place = on or f"command:{there}:{sys.executable}"
@@ -60,7 +60,7 @@ def test_without_approval_nothing_is_changed_or_run_there(there: Path) -> None:
     assert not (there / "made").exists()
 
 
-def test_a_folder_that_is_not_trusted_there_is_only_read(there: Path) -> None:
+def test_an_untrusted_folder_at_the_place_is_only_read(there: Path) -> None:
     script = [call("read_file", file_path="a.py"), EDIT, "Done."]
     done = play(there, script, "--approve", "edits", AGENT_LS_TRUSTED_FOLDERS="")
     assert done.code == 3, done
@@ -73,8 +73,8 @@ def test_a_folder_that_is_not_trusted_there_is_only_read(there: Path) -> None:
 
 
 @pytest.mark.req("X6")
-def test_a_link_there_that_leaves_the_folder_is_refused(there: Path) -> None:
-    """The link is only on the disk of the place: the policy looks there."""
+def test_a_link_at_the_place_that_leaves_the_folder_is_refused(there: Path) -> None:
+    """The link exists only on the disk of the place, so the policy must check paths there."""
     outside = there.parent / "outside"
     outside.mkdir()
     (outside / "b.py").write_text("secret = 1\n")
@@ -86,7 +86,7 @@ def test_a_link_there_that_leaves_the_folder_is_refused(there: Path) -> None:
     assert "secret" not in done.out
 
 
-def test_credentials_of_the_home_there_are_never_read(there: Path) -> None:
+def test_credentials_in_the_home_folder_of_the_place_are_never_read(there: Path) -> None:
     home = there.parent / "far-home"
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh" / "id_ed25519").write_text("far key\n")
@@ -97,7 +97,7 @@ def test_credentials_of_the_home_there_are_never_read(there: Path) -> None:
     assert "far key" not in done.out
 
 
-def test_a_file_that_the_ignore_file_there_names_is_not_read(there: Path) -> None:
+def test_a_file_in_the_ignore_file_of_the_place_is_not_read(there: Path) -> None:
     (there / ".agent-ls-ignore").write_text("hidden.txt\n")
     (there / "hidden.txt").write_text("not for models\n")
     script = [call("read_file", file_path="hidden.txt"), call("grep", pattern="models"), "Done."]
@@ -142,7 +142,7 @@ def test_the_setting_place_of_the_user_is_used_and_here_switches_it_off(there: P
     assert str(here) in str(near.of_kind("tool_call_end")), near
 
 
-def test_a_session_goes_on_at_its_place(there: Path) -> None:
+def test_a_resumed_session_continues_at_its_place(there: Path) -> None:
     first = play(there, ["Hello."], "--json")
     session = first.events[0]["sessionId"]
     with AnthropicServer([call("shell", command="pwd"), "Done."]) as server:
@@ -178,7 +178,7 @@ def test_a_session_goes_on_at_its_place(there: Path) -> None:
         ("devcontainer:relative", "name the folder with the dev container"),
     ],
 )
-def test_a_name_that_is_no_place_says_how_to_write_one(there: Path, place: str, words: str) -> None:
+def test_an_invalid_place_name_is_refused_with_the_correct_form(there: Path, place: str, words: str) -> None:
     done = play(there, ["never asked"], on=place)
     assert done.code == 2 and words in done.err, done
     assert "Traceback" not in done.err
@@ -193,7 +193,7 @@ def test_a_name_that_is_no_place_says_how_to_write_one(there: Path, place: str, 
         ("sh -c 'exec no-such-python3'", "was not found there"),
     ],
 )
-def test_a_place_that_cannot_be_used_is_one_sentence_with_what_to_do(
+def test_an_unusable_place_is_reported_in_one_sentence_with_a_hint(
     there: Path, command: str, words: str
 ) -> None:
     done = play(there, ["never asked"], on=f"command:{there}:{command}")
@@ -201,6 +201,6 @@ def test_a_place_that_cannot_be_used_is_one_sentence_with_what_to_do(
     assert "Traceback" not in done.err and len(done.err.splitlines()) == 2, done.err
 
 
-def test_a_folder_that_is_not_there_names_the_place(there: Path) -> None:
+def test_a_missing_folder_at_a_place_is_reported_with_the_place(there: Path) -> None:
     done = play(there, ["never asked"], on=f"command:{there}/missing:{sys.executable}")
     assert done.code == 2 and "missing" in done.err and sys.executable in done.err, done

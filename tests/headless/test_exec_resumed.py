@@ -1,4 +1,4 @@
-"""`agent-ls exec --resume` of a session that an editor left with pending requests: none of them waits forever."""
+"""`agent-ls exec --resume` of a session that an editor left with pending requests: each is decided, and none blocks."""
 
 from __future__ import annotations
 

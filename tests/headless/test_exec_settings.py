@@ -1,4 +1,4 @@
-"""`agent-ls exec` takes settings, limits and what is allowed; what it does not understand is an error."""
+"""Settings, limits and allowed tools of `agent-ls exec`. An unknown value is an error."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_settings_come_from_the_users_file_then_the_runs_file_then_single_words(
 
 @pytest.mark.req("O1")
 def test_limit_of_an_unknown_tool_in_the_users_file_is_a_warning(project: Path) -> None:
-    """The tool may be one of another project, so the run goes on."""
+    """The tool may belong to another project, so the run continues."""
     own = project.parent / "own.json"
     own.write_text(json.dumps({"toolOutputLimits": {"deploy": 1, "rename_symbol": 1, "tracker__find": 1}}))
     with AnthropicServer(["Done."]) as server:
@@ -121,7 +121,7 @@ WRONG = [
 
 @pytest.mark.req("R5")
 @pytest.mark.parametrize(("arguments", "words"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
-def test_setting_that_is_not_understood_ends_the_command_with_2(
+def test_an_invalid_setting_ends_exec_with_2(
     arguments: list[str],
     words: str,
     project: Path,
@@ -132,7 +132,7 @@ def test_setting_that_is_not_understood_ends_the_command_with_2(
     (project / "bad.json").write_text('{"userInstruction": "x"}')
     (project / "limits.json").write_text('{"toolLineLimits": {"grip": 1}}')
     monkeypatch.chdir(project)
-    assert main(["exec", *arguments, "--provider", "walkthrough", "go"]) == 2  # before anything is started
+    assert main(["exec", *arguments, "--provider", "walkthrough", "go"]) == 2  # before anything starts
     said = capsys.readouterr()
     assert words in said.err and said.out == ""
 
@@ -154,7 +154,9 @@ REFUSED_WORDS = [
 
 @pytest.mark.req("X8", "T13")
 @pytest.mark.parametrize(("word", "hint"), REFUSED_WORDS)
-def test_allow_that_names_nothing_is_refused_with_what_to_write(word: str, hint: str, project: Path) -> None:
+def test_an_allow_option_that_names_nothing_is_refused_with_a_hint(
+    word: str, hint: str, project: Path
+) -> None:
     environ = environment(project.parent / "home")
     done = run("exec", "--allow", word, "--provider", "walkthrough", "go", cwd=project, environ=environ)
     assert done.code == 2 and hint in done.err, done
@@ -165,7 +167,7 @@ WRITE: Script = [[ToolCall("write_file", {"file_path": "new.txt", "content": "x\
 
 @pytest.mark.req("X8")
 @pytest.mark.parametrize("word", ["write_file", "edit_file", "apply_patch"])
-def test_allowed_tool_that_edits_files_needs_nobody(word: str, project: Path) -> None:
+def test_an_allowed_editing_tool_needs_no_approval(word: str, project: Path) -> None:
     done, _ = play(AnthropicServer, WRITE, project, "--allow", word, "go")
     assert done.code == 0, done
     assert (project / "new.txt").read_text() == "x\n"
@@ -199,7 +201,7 @@ def test_short_name_of_a_model_is_sent_as_the_model_that_it_stands_for(project: 
         ("--set", "maxTurns=1", "1 model call"),
     ],
 )
-def test_limit_ends_the_run_with_its_own_code_and_says_which(
+def test_a_reached_limit_ends_the_run_with_its_own_exit_code_and_names_the_limit(
     option: str, value: str, words: str, project: Path
 ) -> None:
     script: Script = [[ToolCall("read_file", {"file_path": "a.py"})]] * 3

@@ -1,4 +1,4 @@
-"""`agent-ls exec --worktree`: the folder gets the changes at the end of the run, and the list says so."""
+"""`agent-ls exec --worktree`: the user's folder gets the changes at the end of the run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-def test_the_changes_of_a_run_in_a_worktree_come_at_its_end(tmp_path: Path) -> None:
+def test_the_changes_of_a_run_in_a_worktree_reach_the_folder_at_its_end(tmp_path: Path) -> None:
     project = repository(tmp_path / "project")
     script: list[Answer] = [[EDIT], "Done."]
     with AnthropicServer(script) as server:

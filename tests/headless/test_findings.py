@@ -1,4 +1,4 @@
-"""agent-ls exec "/review" --findings: what a review has found, for programs."""
+"""agent-ls exec "/review" --findings prints the findings of a review as JSON or SARIF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""agent-ls models and keys in processes of their own, and sessions with what they keep."""
+"""The commands agent-ls models and keys in separate processes, and sessions that use the stored values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LISTED = {
 
 
 @pytest.mark.req("P5", "U10")
-def test_models_when_run_then_each_provider_is_listed_or_told_why_not(tmp_path: Path) -> None:
+def test_models_lists_each_provider_or_the_reason_why_it_is_unavailable(tmp_path: Path) -> None:
     with ChatServer([]) as local, OpenAIResponsesServer([]) as openai:
         local.listed = LISTED
         environ = environment(
@@ -53,7 +53,7 @@ def test_models_and_exec_use_the_address_in_the_users_own_settings_file(tmp_path
 
 
 @pytest.mark.req("P5")
-def test_models_when_one_is_chosen_then_new_sessions_use_it_until_it_is_forgotten(tmp_path: Path) -> None:
+def test_a_chosen_model_is_used_by_new_sessions_until_it_is_forgotten(tmp_path: Path) -> None:
     with ChatServer(["I am qwen."]) as local:
         local.listed = LISTED
         environ = environment(tmp_path, LMSTUDIO_BASE_URL=local.base_url)
@@ -82,7 +82,7 @@ def test_context_size_that_a_local_server_reports_is_used_without_a_choice(tmp_p
 
 
 @pytest.mark.req("H16")
-def test_keys_when_one_is_kept_then_a_session_uses_it_and_nobody_shows_it(tmp_path: Path) -> None:
+def test_a_stored_key_is_used_by_a_session_and_never_printed(tmp_path: Path) -> None:
     with GeminiServer(["Hello."], key=SECRET) as server:
         environ = environment(tmp_path, GEMINI_BASE_URL=server.base_url)
         kept = subprocess.run(
@@ -104,9 +104,7 @@ def test_keys_when_one_is_kept_then_a_session_uses_it_and_nobody_shows_it(tmp_pa
 @pytest.mark.parametrize(
     "words", [("keys", "set", "nobody"), ("models", "nobody"), ("models", "--use", "nobody/x")]
 )
-def test_command_when_the_provider_is_unknown_then_one_line_says_so(
-    tmp_path: Path, words: tuple[str, ...]
-) -> None:
+def test_an_unknown_provider_is_reported_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = subprocess.run(
         command(*words), input="k\n", cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True,
         timeout=60, check=False,

@@ -56,7 +56,8 @@ def test_no_command_prints_escape_sequences_of_stored_text(tmp_path: Path) -> No
     for words, done in printed.items():
         assert_plain(done.out + done.err)
         assert "Traceback" not in done.err, words
-    assert len(printed["trust", "list"].out.splitlines()) == 2  # and the one from the variable
+    # the second folder comes from the environment variable
+    assert len(printed["trust", "list"].out.splitlines()) == 2
     assert len(printed["sessions",].out.splitlines()) == 1
     assert len(printed["policy", "list"].out.splitlines()) == 1
     # The JSON output has the complete text.

@@ -1,4 +1,6 @@
-"""Files of a project at the far end of a pipe: instructions are used from there, and no program of it runs here."""
+"""Files of a project at the far end of a pipe: its instructions are used, and none of its programs runs on this
+machine.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ AGENT = "---\nname: {0}\ndescription: Looks for {0}.\n---\nText of {0}.\n"
 
 @dataclass(frozen=True)
 class Places:
-    """`there` has the project, `here` is the unrelated folder in which the command is started."""
+    """`there` contains the project; `here` is an unrelated folder in which the command is started."""
 
     there: Path
     here: Path
@@ -120,7 +122,7 @@ def test_a_command_of_the_project_is_expanded_from_the_place(places: Places) -> 
     assert "Text of near-command" not in json.dumps(bodies[0]["messages"])
 
 
-def test_skills_above_the_folder_there_count_up_to_the_repository(places: Places) -> None:
+def test_skills_at_the_place_are_searched_up_to_the_repository_root(places: Places) -> None:
     write(places.there, {".agents/skills/top/SKILL.md": SKILL.format("top"), "part/a.py": "x = 1\n"})
     write(places.there.parent, {".agents/skills/outside/SKILL.md": SKILL.format("outside")})
     (places.there / ".git").mkdir()
@@ -131,7 +133,7 @@ def test_skills_above_the_folder_there_count_up_to_the_repository(places: Places
     assert "outside" not in system(bodies[0])
 
 
-def test_a_link_there_that_leaves_the_project_is_no_skill(places: Places) -> None:
+def test_a_link_at_the_place_that_leaves_the_project_is_not_a_skill(places: Places) -> None:
     outside = places.there.parent / "outside"
     write(outside, {"linked/SKILL.md": SKILL.format("linked")})
     (places.there / ".agents").mkdir()
@@ -143,7 +145,7 @@ def test_a_link_there_that_leaves_the_project_is_no_skill(places: Places) -> Non
     assert "own: Knows about" in system(bodies[0]) and "linked" not in system(bodies[0])
 
 
-def test_a_file_that_the_ignore_file_there_names_is_no_skill(places: Places) -> None:
+def test_a_file_in_the_ignore_file_of_the_place_is_not_a_skill(places: Places) -> None:
     write_project(places.there, "far")
     write(places.there, {".agent-ls-ignore": ".agents/\n"})
     done, bodies = places.play(["Done."])
@@ -151,7 +153,7 @@ def test_a_file_that_the_ignore_file_there_names_is_no_skill(places: Places) -> 
     assert "far-agent: Looks" in system(bodies[0]) and "far-skill" not in system(bodies[0])
 
 
-def test_nothing_of_an_untrusted_project_there_is_used(places: Places) -> None:
+def test_no_file_of_an_untrusted_project_at_the_place_is_used(places: Places) -> None:
     write_project(places.there, "far")
     write(places.there, {".agent-ls/tools.yaml": TOOL.format("far_tool", "echo", "")})
     _, bodies = places.play(
@@ -163,8 +165,8 @@ def test_nothing_of_an_untrusted_project_there_is_used(places: Places) -> None:
 
 
 @pytest.mark.req("X6")
-def test_a_skill_of_the_user_is_a_text_at_a_place(places: Places) -> None:
-    """Its folder is on this machine: a folder of that name there is another one."""
+def test_a_skill_of_the_user_has_only_its_text_at_a_place(places: Places) -> None:
+    """The skill's folder is on this machine. A folder with the same path at the place is a different one."""
     write(places.home / ".agents/skills", {"own/SKILL.md": SKILL.format("own"), "own/script.sh": "exit\n"})
     script = [
         call("use_skill", name="own"),
@@ -175,7 +177,7 @@ def test_a_skill_of_the_user_is_a_text_at_a_place(places: Places) -> None:
     results = json.dumps(bodies[-1]["messages"])
     assert "Body of own" in results and "cannot be used here" in results
     assert "Files in its folder" not in results
-    assert done.code == 3, done  # reading outside of the folder there needs an approval
+    assert done.code == 3, done  # reading outside the folder of the place needs approval
 
 
 TOOL = """tools:
@@ -207,7 +209,7 @@ def test_a_tool_of_the_project_gets_no_variable_of_this_machine(places: Places) 
     assert "a variable of your machine" in str(done.of_kind("warning"))
 
 
-def test_tool_packs_are_chosen_by_the_files_and_programs_there(places: Places) -> None:
+def test_tool_packs_are_selected_by_the_files_and_programs_at_the_place(places: Places) -> None:
     write(places.there, {"Cargo.toml": "[package]\n"})
     write(places.here, {"go.mod": "module x\n"})
     bin_there = places.there.parent / "bin"
@@ -227,7 +229,7 @@ def test_tool_packs_are_chosen_by_the_files_and_programs_there(places: Places) -
     assert not any(name.startswith("go_") for name in names), names
 
 
-def test_servers_and_hooks_are_not_started_and_one_notice_says_so(places: Places) -> None:
+def test_servers_and_hooks_of_the_place_are_not_started_and_one_notice_reports_it(places: Places) -> None:
     marks = places.there.parent / "marks"
     marks.mkdir()
 

@@ -1,4 +1,4 @@
-"""agent-ls exec --record, replay and export in processes of their own."""
+"""agent-ls exec --record, replay and export, each in a separate process."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tests.support.loopback import (
 KEY = "sk-test-0123456789-abcdefghij"
 SERVERS = [pytest.param(AnthropicServer, id="anthropic"), pytest.param(OpenAIResponsesServer, id="openai")]
 
-# How the key might get out: through a command's environment, or through an error that repeats it.
+# Ways in which the key could leak: a command's environment, or an error that repeats the key.
 WAYS: dict[str, list[Answer]] = {
     "env": [
         [ToolCall("shell", {"command": "env; printenv ANTHROPIC_API_KEY OPENAI_API_KEY COPY; true"})],
@@ -43,14 +43,16 @@ def leaks(folder: Path) -> list[str]:
 @pytest.mark.req("X5", "R6", "H16")
 @pytest.mark.parametrize("server_type", SERVERS)
 @pytest.mark.parametrize("way", WAYS)
-def test_key_is_nowhere_after_a_run(way: str, server_type: type[LoopbackProvider], tmp_path: Path) -> None:
+def test_the_key_is_in_no_output_and_no_file_after_a_run(
+    way: str, server_type: type[LoopbackProvider], tmp_path: Path
+) -> None:
     project = tmp_path / "project"
     project.mkdir()
     with server_type(WAYS[way], key=KEY) as server:  # type: ignore[arg-type, call-arg]  # as each server has it
         variables = provider_variables(server, KEY)
-        # The same key by a name that no pattern knows: values count too.
+        # COPY has the key under a name that no pattern matches, so only its value reveals it.
         environ = environment(tmp_path / "home", **variables, COPY=f"x{KEY}x", PLAIN="seen")
-        # One face prints what is for people, the other every event.
+        # one server type tests the transcript, the other the JSON events
         arguments = ["--json"] if server_type is AnthropicServer else []
         done = run("exec", "--approve", "all", *arguments, "go", cwd=project, environ=environ)
         assert server.requests, done
@@ -82,7 +84,7 @@ open("found", "w").write(repr(found))
 @pytest.mark.req("X5")
 @pytest.mark.skipif("sys.platform != 'linux'", reason="there is no /proc")
 def test_no_process_shows_the_key_among_its_variables(tmp_path: Path) -> None:
-    """Also to root, who may read the variables of every process."""
+    """The variables are hidden from root too, who may read those of every process."""
     project = tmp_path / "project"
     project.mkdir()
     (project / "look.py").write_text(f"KEY = {KEY!r}[:8] + {KEY!r}[8:]\n{LOOKS_AT_ALL}")

@@ -1,4 +1,4 @@
-"""agent-ls sessions in processes of its own, on what agent-ls exec stored."""
+"""agent-ls sessions in separate processes, on sessions that agent-ls exec has stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ pytestmark = pytest.mark.req("R7", "H13", "H2")
 
 
 def stored(tmp_path: Path) -> tuple[Path, dict[str, str], str]:
-    """A project, an environment, and the id of a session that changed the project."""
+    """Run exec on a project. Return the project, the environment, and the id of the session, which changed the
+    project.
+    """
     project = copy_sample_project(tmp_path / "shop")
     environ = environment(tmp_path)
     done = run(
@@ -64,7 +66,7 @@ def test_a_stored_session_is_listed_shown_exported_and_deleted(tmp_path: Path) -
     assert unknown.code == 2 and session_id in unknown.err
 
 
-def test_a_session_is_exported_as_a_redacted_web_page(tmp_path: Path) -> None:
+def test_sessions_export_writes_a_redacted_web_page(tmp_path: Path) -> None:
     _, environ, session_id = stored(tmp_path)
     shared = run(
         "sessions", "export", session_id, "--format", "html", "--redact", cwd=tmp_path, environ=environ

@@ -1,4 +1,4 @@
-"""`--approve ask` on a real terminal, and what becomes of the output when nobody reads it."""
+"""`--approve ask` on a real terminal, and output that nobody reads."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_yes_allows_once_and_the_change_is_displayed_before_the_question(
 @pytest.mark.req("H17")
 @pytest.mark.parametrize(("bell", "asked", "ended"), [("off", 0, 0), ("asked", 1, 0), ("done", 1, 1)])
 @script(READ, EDIT, "Done.")
-def test_the_bell_rings_when_it_is_wanted(
+def test_the_bell_rings_at_questions_and_ends_as_the_option_says(
     server: AnthropicServer, project: Path, bell: str, asked: int, ended: int
 ) -> None:
     with terminal(project, server, "--bell", bell) as shown:
@@ -125,7 +125,7 @@ def test_keys_pressed_before_the_question_are_no_answer_to_it(server: AnthropicS
     with terminal(project, server) as shown:
         shown.until("Wait.")
         shown.type("y\ny\n")
-        shown.until("y\ny\n")  # the terminal has echoed them
+        shown.until("y\ny\n")  # the terminal has echoed the keys
         GATE.open()
         shown.until(PROMPT)
         shown.type("n\n")
@@ -149,7 +149,7 @@ def test_ctrl_c_at_the_question_ends_the_command_without_another_key(
 @pytest.mark.req("H7")
 @pytest.mark.parametrize("style", ["text", "json"])
 @script(READ, EDIT, "Done.")
-def test_question_is_shown_on_the_terminal_also_when_the_output_goes_elsewhere(
+def test_the_question_is_on_the_terminal_even_if_the_output_is_redirected(
     server: AnthropicServer, project: Path, style: str
 ) -> None:
     arguments = ["--json"] if style == "json" else []
@@ -164,9 +164,7 @@ def test_question_is_shown_on_the_terminal_also_when_the_output_goes_elsewhere(
 
 @pytest.mark.req("R5", "H13")
 @pytest.mark.parametrize("style", [[], ["--json"]], ids=["text", "json"])
-def test_output_that_nobody_reads_any_more_ends_the_command_without_a_traceback(
-    project: Path, style: list[str]
-) -> None:
+def test_a_closed_output_pipe_ends_exec_without_a_traceback(project: Path, style: list[str]) -> None:
     with AnthropicServer([[Text("word " * 50_000)], "more"]) as server:
         environ = environment(project.parent / "home", **provider_variables(server))
         process = subprocess.Popen(

@@ -102,7 +102,7 @@ def answered(decision: Any, **changes: Any) -> ApprovalResolved:
 EDIT = WriteEffect((PlannedWrite("/w/a.py", "modify", DIFF, "k"),))
 TWO_EDITS = WriteEffect((*EDIT.files, PlannedWrite("/w/b.py", "delete", "", "k")))
 
-# Each kind of event, and what it makes of an empty transcript.
+# Each kind of event, and the transcript of that event alone.
 AGENT = SubagentChanged("agent_1", "running", "c", "count the\ntests", "m", "/w")
 KINDS: list[tuple[RecordedEvent, str]] = [
     (SessionStart("anthropic", "claude", "/w"), "  anthropic / claude in /w\n"),
@@ -133,7 +133,8 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (start(), "\u25b8 read_file a.py\n"),
     (end(), "  \u2713 read_file: 3 lines\n"),
     (FileChange("c", "/w/a.py", "modify", 1, 1, DIFF), SHOWN_DIFF),
-    (EditDiagnosed("c", (DiagnosedFile("/w/a.py", 1, is_settled=True),)), ""),  # the call's result tells them
+    # the result of the call reports them
+    (EditDiagnosed("c", (DiagnosedFile("/w/a.py", 1, is_settled=True),)), ""),
     (HunkStateChanged("/w/a.py", (), "user"), ""),
     (asked(ReadEffect(("/etc/hosts",))), "  ? May it look at /etc/hosts? (because)\n"),
     (answered("allow"), "  \u2713 allowed once by you\n"),
@@ -185,7 +186,7 @@ def test_each_kind_of_event_has_its_text(event: RecordedEvent, expected: str) ->
     assert transcript(event) == expected
 
 
-def test_no_kind_of_event_is_forgotten() -> None:
+def test_the_examples_have_every_kind_of_event() -> None:
     assert {type(event) for event, _ in KINDS} == set(get_args(RecordedEvent))
 
 
@@ -367,7 +368,7 @@ HOSTILE = [
 
 
 def spoken(text: str) -> Sequence[SessionEvent]:
-    """Every place where somebody else's text is printed."""
+    """Return events with this text in every field that a user, a model, a tool or a file can fill."""
     diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-{text}\n+{text}\n"
     write = WriteEffect(tuple(PlannedWrite(f"/w/{text}{n}", "modify", diff, "k") for n in range(2)))
     command = CommandEffect(text, f"/{text}", ((text, text),))
@@ -412,7 +413,7 @@ def test_control_characters_of_others_never_reach_the_terminal(text: str, style:
 
 
 @pytest.mark.req("H7")
-def test_an_escape_sequence_hides_nothing_of_what_is_asked_about() -> None:
+def test_an_escape_sequence_hides_no_part_of_a_command_or_edit_under_approval() -> None:
     words = "ls \x1b];rm -r build;\x07"
     diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-old\r\n+{words}\r\n"
     write = WriteEffect((PlannedWrite("/w/a.py", "modify", diff, "k"),))
@@ -429,7 +430,7 @@ def test_an_escape_sequence_hides_nothing_of_what_is_asked_about() -> None:
         ("a\u202eb", "a\ufffdb"),
     ],
 )
-def test_plain_keeps_what_people_write(text: str, expected: str) -> None:
+def test_plain_keeps_ordinary_text(text: str, expected: str) -> None:
     assert plain(text) == expected
 
 
@@ -448,6 +449,6 @@ def test_durations_are_formatted_for_people(duration_ms: float, expected: str) -
     assert seconds(duration_ms) == expected
 
 
-def test_shortened_keeps_all_of_what_fits() -> None:
+def test_shortened_keeps_lines_that_fit() -> None:
     assert shortened(["a", "b"], 2) == ["a", "b"]
     assert len(shortened(["x"] * 9, 5)) == 5
