@@ -1,4 +1,4 @@
-"""Open library sessions on a scripted model, in a folder of the test's."""
+"""Helpers that open library sessions with a scripted model in a folder of the test."""
 
 from __future__ import annotations
 

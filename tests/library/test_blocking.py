@@ -1,4 +1,4 @@
-"""Programs without an event loop: the same session and models, without `await`."""
+"""Programs without an event loop use the same sessions and models, without `await`."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def test_error_of_a_session_reaches_the_program(tmp_path: Path) -> None:
             raise ZeroDivisionError
 
 
-async def test_where_a_loop_runs_the_program_is_told_to_await(tmp_path: Path) -> None:
+async def test_sync_functions_inside_a_running_loop_raise_an_error_that_says_await(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="await"):
         with agent_ls.open_session_sync(**options(tmp_path, FakeProvider())):
             pass
 
 
 @pytest.mark.req("U9")
-def test_models_are_called_without_await_one_call_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_can_be_called_repeatedly_without_await(monkeypatch: pytest.MonkeyPatch) -> None:
     with AnthropicServer(["One.", "Two.", '{"n": 3}']) as server:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url)

@@ -1,4 +1,4 @@
-"""Control of a working session by a program: steering, queueing, changing options, ending."""
+"""A program controls a running session: steering, queued messages, changed options, abort."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def test_limits_and_timeouts_change_between_turns_and_others_stay(tmp_path
                 async for event in session.run("more")
                 if isinstance(event.data, ProcessingEnd)
             ]
-        assert reasons == ["completed"]  # one call is made, which reaches the limit
+        assert reasons == ["completed"]  # the first call reaches the limit
         wrong: list[tuple[dict[str, Any], str]] = [
             ({"settings": {"maxTurn": 1}}, "did you mean maxTurns"),
             ({"limits": {"tokens": 1}}, "limits.tokens: is not a setting"),

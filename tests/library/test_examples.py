@@ -1,4 +1,4 @@
-"""Run the programs of examples/ as their first lines describe, against a provider on this machine."""
+"""Run the programs of examples/ as their first lines describe, with a provider on this machine."""
 
 from __future__ import annotations
 

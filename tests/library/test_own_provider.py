@@ -1,4 +1,4 @@
-"""Providers and profiles that a program registers by a name of its own."""
+"""Providers and profiles that a program registers under its own name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def profile(model: str = "m-1") -> agent_ls.ProviderProfile:
     )
 
 
-async def test_new_name_without_a_profile_gets_the_general_one(tmp_path: Path) -> None:
+async def test_a_new_provider_name_without_a_profile_gets_the_general_profile(tmp_path: Path) -> None:
     model = FakeProvider([text("Hello."), text("Again.")])
     async with agent_ls.open_session(**own(tmp_path, model, model="m-2")) as session:
         assert await session.ask("Hi") == "Hello."
@@ -76,7 +76,7 @@ async def test_tools_of_one_session_do_not_appear_in_the_next(tmp_path: Path) ->
             assert session.tools == expected
 
 
-async def test_profile_of_a_known_family_can_be_the_start(tmp_path: Path) -> None:
+async def test_a_known_familys_profile_can_be_the_base_of_a_custom_profile(tmp_path: Path) -> None:
     model = FakeProvider([text("Yes.")])
     given = own(tmp_path, model, profiles={"mine": lambda name: agent_ls.create_profile("openai", name)})
     async with agent_ls.open_session(**given) as session:
@@ -84,7 +84,7 @@ async def test_profile_of_a_known_family_can_be_the_start(tmp_path: Path) -> Non
         assert "apply_patch" in session.tools
 
 
-async def test_without_a_name_the_programs_own_provider_is_used(tmp_path: Path) -> None:
+async def test_without_a_provider_name_the_programs_own_provider_is_used(tmp_path: Path) -> None:
     model = FakeProvider([text("Me.")])
     async with agent_ls.open_session(**own(tmp_path, model, provider="")) as session:
         assert await session.ask("Who?") == "Me."

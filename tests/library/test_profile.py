@@ -1,4 +1,4 @@
-"""Changes of a profile by a program: tools, base prompt, options of the provider."""
+"""A program changes a profile: tools, base prompt, and options of the provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every request of a session is answered by the program or declined: nothing waits forever."""
+"""Every request of a session is answered by the program or declined, so no session waits forever."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ async def test_pending_requests_of_a_resumed_session_are_declined_too(tmp_path: 
     again = FakeProvider([text("Continued."), text("Second.")])
     with anyio.fail_after(DEADLINE_S):
         async with agent_ls.open_session(**options(tmp_path, again, resume=kept)) as session:
-            async for event in session.events():  # the turn continues without an input
+            async for event in session.events():  # the resumed turn continues without an input
                 if event.kind == "processing_end":
                     break
     assert "did not answer" in str(again.requests)

@@ -35,12 +35,13 @@ def options(tmp_path: Path, model: FakeProvider) -> dict[str, Any]:
 
 
 @pytest.mark.spec("loop 9.10.2")
-async def test_run_gives_every_event_of_the_turn_in_order_with_its_typed_data(tmp_path: Path) -> None:
+async def test_run_yields_every_event_of_the_turn_in_order_with_typed_data(tmp_path: Path) -> None:
     model = FakeProvider([[reasoning("Hm."), text("Hel", "lo.")]])
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
         events = [event async for event in session.run("Say hello.")]
     kinds = [event.kind for event in events]
-    if kinds[0] == "session_start":  # the first run includes it unless the session has started already
+    # the first run includes session_start unless the session has already started
+    if kinds[0] == "session_start":
         del kinds[0]
     assert (kinds[0], kinds[-1]) == ("state", "processing_end")
     assert {"user_input", "reasoning_end", "assistant_text_delta", "assistant_text_end", "usage"} <= set(
@@ -51,7 +52,7 @@ async def test_run_gives_every_event_of_the_turn_in_order_with_its_typed_data(tm
     assert len({event.turn_id for event in events[1:]} - {""}) == 1
 
 
-async def test_ask_gives_the_answer_and_a_session_is_opened_again_by_its_id(tmp_path: Path) -> None:
+async def test_ask_returns_the_answer_and_a_session_is_reopened_by_its_id(tmp_path: Path) -> None:
     model = FakeProvider([text("One."), text("Two.")])
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
         assert await session.ask("first") == "One."
@@ -64,7 +65,7 @@ async def test_ask_gives_the_answer_and_a_session_is_opened_again_by_its_id(tmp_
 
 @pytest.mark.spec("loop 9.5.4", "loop 9.10.3")
 @pytest.mark.req("T9")
-async def test_calls_gives_the_record_of_each_call(tmp_path: Path) -> None:
+async def test_calls_returns_the_record_of_each_call(tmp_path: Path) -> None:
     model = FakeProvider([call("read_file", file_path="none.txt"), text("Nothing there.")])
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
         await session.ask("look")
@@ -77,7 +78,7 @@ async def test_calls_gives_the_record_of_each_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("E3")
-async def test_output_of_an_event_is_whole_however_long_it_is(tmp_path: Path) -> None:
+async def test_output_of_an_event_is_complete_at_any_length(tmp_path: Path) -> None:
     model = FakeProvider([call("shell", command="seq 1 40000"), text("Done.")])
     async with agent_ls.open_session(**options(tmp_path, model), mode="full") as session:
         ends = [event async for event in session.run("count") if isinstance(event.data, ToolCallEnd)]
@@ -90,7 +91,7 @@ async def test_output_of_an_event_is_whole_however_long_it_is(tmp_path: Path) ->
             await other.output()
 
 
-async def test_approve_is_asked_and_what_it_cannot_decide_is_denied(tmp_path: Path) -> None:
+async def test_the_approve_callback_decides_and_its_exceptions_deny(tmp_path: Path) -> None:
     asked: list[str] = []
 
     async def approve(request: agent_ls.ApprovalRequested) -> agent_ls.ApprovalAnswer | bool:
@@ -110,7 +111,7 @@ async def test_approve_is_asked_and_what_it_cannot_decide_is_denied(tmp_path: Pa
     assert [path.name for path in (tmp_path / "project").iterdir()] == ["1.txt"]
 
 
-async def test_without_approve_what_would_be_asked_is_denied_and_the_model_is_told_why(
+async def test_without_an_approve_callback_requests_are_denied_and_the_model_gets_the_reason(
     tmp_path: Path,
 ) -> None:
     model = FakeProvider([call("shell", command="touch a"), text("I may not.")])
@@ -122,7 +123,7 @@ async def test_without_approve_what_would_be_asked_is_denied_and_the_model_is_to
 
 @pytest.mark.spec("loop 9.2.5")
 @pytest.mark.req("P6")
-async def test_tool_of_a_function_is_offered_checked_and_called(tmp_path: Path) -> None:
+async def test_a_function_tool_is_listed_validated_and_called(tmp_path: Path) -> None:
     @agent_ls.tool
     async def add(a: Annotated[int, "the first"], b: int = 2) -> dict[str, int]:
         """Adds two numbers."""
@@ -138,7 +139,7 @@ async def test_tool_of_a_function_is_offered_checked_and_called(tmp_path: Path) 
         ends = [event.data async for event in session.run("add") if isinstance(event.data, ToolCallEnd)]
     outputs = [end.output for end in ends if isinstance(end, ToolCallEnd)]
     assert outputs[0] == '{"sum": 42}'
-    assert "a" in outputs[1] and "is off" not in outputs[2]  # what has an effect is asked about
+    assert "a" in outputs[1] and "is off" not in outputs[2]  # a tool with an effect needs approval
     offered = {it.name: it for it in model.requests[0].tools}
     assert offered["add"].description == "Adds two numbers."
     assert "'description': 'the first'" in str(offered["add"].parameters)
@@ -146,7 +147,7 @@ async def test_tool_of_a_function_is_offered_checked_and_called(tmp_path: Path) 
 
 @pytest.mark.spec("loop 9.4.6")
 @pytest.mark.req("X1")
-async def test_environment_of_a_program_is_where_tools_act(tmp_path: Path) -> None:
+async def test_tools_act_in_the_environment_of_the_program(tmp_path: Path) -> None:
     place = agent_ls.MemoryEnvironment({"a.txt": "one\n"}, working_directory="/notes")
     model = FakeProvider(
         [
@@ -192,7 +193,7 @@ async def test_misuse_raises_an_error_with_a_hint(tmp_path: Path) -> None:
             raise ZeroDivisionError
 
 
-def test_tool_of_a_function_that_cannot_be_one_is_refused_with_the_reason() -> None:
+def test_a_function_that_cannot_be_a_tool_is_refused_with_the_reason() -> None:
     def plain(a: int) -> str:
         """Not async."""
         return str(a)
@@ -210,7 +211,7 @@ def test_tool_of_a_function_that_cannot_be_one_is_refused_with_the_reason() -> N
             agent_ls.tool(function)
 
 
-def test_tool_with_a_parameter_that_json_cannot_hold_is_refused_at_once() -> None:
+def test_a_function_tool_with_a_parameter_outside_json_is_refused_at_once() -> None:
     async def unlisted(a: Gate) -> str:
         """Takes an object."""
         return str(a)
@@ -221,7 +222,7 @@ def test_tool_with_a_parameter_that_json_cannot_hold_is_refused_at_once() -> Non
 
 @pytest.mark.req("U15")
 @pytest.mark.parametrize("name", ["my tool! 1", "a-b", "1a", "ä", "a" * 65])
-def test_tool_of_a_function_with_a_name_that_no_provider_takes_is_refused_at_once(name: str) -> None:
+def test_a_function_tool_with_an_invalid_name_is_refused_at_once(name: str) -> None:
     async def good(a: int) -> str:
         """Good."""
         return str(a)

@@ -1,4 +1,6 @@
-"""A session that version 0.1 stored in November 2026 opens: its log is written here as it was written then."""
+"""A session that version 0.1 stored in November 2026 can be opened. The test writes its log in the format of that
+version.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def answer(*parts: dict[str, Any], finish: str) -> dict[str, Any]:
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    """The lines of the log of one turn: the model edited a file, and the user has not reviewed the change."""
+    """Return the records of a log with one turn: the model edited a file, and its change is pending."""
     path, seq = str(folder / "a.txt"), iter(range(1, 99))
     contents = {"before": digest(BEFORE), "after": digest(AFTER)}
     change = {"path": path, "callId": CALL, "turnId": TURN, **contents}
@@ -125,7 +127,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
 
 
 def stored(state: Path, folder: Path) -> None:
-    """Write the session as the version of that time left it, with the file that it changed."""
+    """Write the stored session as version 0.1 left it, with the file that it changed."""
     folder.mkdir()
     (folder / "a.txt").write_bytes(AFTER)
     layout = Layout(state)
@@ -140,7 +142,7 @@ def stored(state: Path, folder: Path) -> None:
 
 
 @pytest.mark.req("R7")
-async def test_a_session_stored_before_goes_on_with_its_history_and_its_hunks(tmp_path: Path) -> None:
+async def test_a_session_stored_by_version_0_1_continues_with_its_history_and_hunks(tmp_path: Path) -> None:
     folder, model = tmp_path / "project", FakeProvider([text("Again.")])
     stored(tmp_path / "state", folder)
     given = {"state_dir": tmp_path / "state", "adapters": {"anthropic": model}, "trusted": True}

@@ -1,8 +1,9 @@
-"""Our client as the official conformance kit starts it: connects, calls every tool once, and logs in where it must.
+"""Our MCP client in the form that the official conformance kit starts: it logs in if needed, and calls every tool
+once.
 
-    python -m tests.mcp.conformance_client URL
+Start: python -m tests.mcp.conformance_client URL
 
-The kit's authorization server answers its own login page, so the "user" is a request that follows its redirect.
+The kit's authorization server answers its own login page, so a request that follows its redirect plays the user.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ DOCUMENT = "https://conformance-test.local/client-metadata.json"
 
 
 class Kept:
-    """Secrets in memory."""
+    """A secret store in memory."""
 
     def __init__(self) -> None:
         self.kept: dict[str, str] = {}
@@ -48,7 +49,7 @@ class Kept:
 
 
 class TakesDefaults:
-    """A user who answers a form and leaves out each field."""
+    """A user who accepts each form and leaves out each field, so the defaults apply."""
 
     async def ask(self, question: Question, call_id: str) -> QuestionReply:
         choice = ANSWER if ANSWER in question.choices else SKIP

@@ -1,4 +1,4 @@
-"""MCP servers over HTTP on loopback, by the server side of the SDK; and one that answers as a test says."""
+"""MCP servers over HTTP on loopback: real ones with the server side of the SDK, and one with fixed answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def counting_server() -> MCPServer:
 
 @contextmanager
 def served(server: MCPServer) -> Iterator[str]:
-    """The address of a server that speaks streamable HTTP, in both eras."""
+    """Run a server with streamable HTTP, in both protocol eras; yield its address."""
     listener = socket.create_server(("127.0.0.1", 0))
     app = server.streamable_http_app()
     runner = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
@@ -43,7 +43,9 @@ def served(server: MCPServer) -> Iterator[str]:
 def answering(
     status: int, headers: Mapping[str, str], seen: list[tuple[str, Mapping[str, Any]]]
 ) -> Iterator[str]:
-    """The address of a server that answers every request so; what it is sent is put into `seen`."""
+    """Run a server that answers every request with this status and these headers; yield its address. `seen` collects
+    the requests.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -62,7 +64,7 @@ def answering(
             self.end_headers()
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nothing: tests read `seen`."""
+            """Print nothing; tests read `seen`."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -1,4 +1,4 @@
-"""MCP servers that are not ours, as `make .tools/mcp-peers/.ready` installs them."""
+"""Third-party MCP servers, as `make .tools/mcp-peers/.ready` installs them."""
 
 from __future__ import annotations
 

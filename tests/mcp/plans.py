@@ -1,4 +1,4 @@
-"""Server plans for raw_server.py, and files that configure them."""
+"""Plans for raw_server.py, and the files that configure such servers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def tool(name: str, description: str = "", **more: Any) -> dict[str, Any]:
 
 
 def raw_server(folder: Path, name: str, **plan: Any) -> dict[str, Any]:
-    """The configuration entry of a server with this plan, which is written to `folder`."""
+    """Write a plan to `folder`, and return the configuration entry of a server that follows it."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.json"
     change_plan(path, {"tools": [tool("echo")], **plan})

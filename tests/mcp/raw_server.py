@@ -1,9 +1,11 @@
-"""An MCP server over standard input and output that does what its plan says, right or wrong. Standard library only.
+"""An MCP server on standard input and output that follows a plan, including invalid behaviour. Standard library
+only.
 
-    python raw_server.py PLAN.json
+Start: python raw_server.py PLAN.json
 
-The plan: `tools` as the protocol has them, `calls` what each tool answers or does, `modern` whether it speaks the era
-without a handshake, and faults: `noise`, `exit`, `hang`, `stderr`, `ignore_term`, `log` (a file for what it is sent).
+Members of the plan: `tools` in the protocol's form, `calls` with the answer or action of each tool, `modern` for the
+protocol era without a handshake, `log` (a file for the received messages), and the faults `noise`, `exit`, `hang`,
+`stderr` and `ignore_term`.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ def write(message: dict[str, Any]) -> None:
 
 
 def plan() -> dict[str, Any]:
-    """As the file is now: a test changes it while the server runs."""
+    """Read the plan again, because a test may change it while the server runs."""
     found: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     return found
 

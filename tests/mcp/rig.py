@@ -1,4 +1,4 @@
-"""The workbench with settings for servers: a busy machine may take as long as it likes to start them."""
+"""Sessions with MCP servers for tests. The time limits are long, because a busy machine may start servers slowly."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def running(
     options: dict[str, Any] | None = None,
     **mcp: Any,
 ) -> AsyncIterator[SessionRig]:
-    """`mcp` are settings of the section `mcp`; `options` are passed on."""
+    """Run a session manager. `mcp` are settings of the section `mcp`; `options` are passed to the session rig."""
     section = {"firstWaitMs": DEADLINE_S * 1000, **mcp}
     settings = Settings.model_validate({"mcp": section, "walkthroughPauseMs": 0})
     async with session_rig.running(tmp_path, script, settings=settings, **(options or {})) as rig:

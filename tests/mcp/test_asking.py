@@ -1,4 +1,4 @@
-"""Questions of servers to the user, in both eras, and without a user."""
+"""Questions of MCP servers to the user (elicitation), in both protocol eras, and without a user."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def answered(rig: SessionRig, choose: Callable[[QuestionAsked], str]) -> l
     raise AssertionError("the session has ended")
 
 
-async def test_form_is_asked_field_by_field_and_the_state_comes_back_as_it_was(tmp_path: Path) -> None:
+async def test_a_form_is_asked_field_by_field_and_the_state_is_returned_unchanged(tmp_path: Path) -> None:
     state = "s" * 1024 * 1024
     user_file(tmp_path / "state", raw=asking(tmp_path, state))
 
@@ -83,7 +83,7 @@ async def test_declined_form_sends_nothing(tmp_path: Path) -> None:
         assert reply["action"] == "decline" and not reply.get("content")
 
 
-def test_form_is_declined_in_exec_where_nobody_can_be_asked(tmp_path: Path) -> None:
+def test_a_form_is_declined_in_exec_because_there_is_no_user(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=asking(tmp_path, "x"))
     (tmp_path / "project").mkdir()
     with AnthropicServer([[ToolCall("raw__push", {})], "Done."]) as server:
@@ -98,7 +98,7 @@ def test_form_is_declined_in_exec_where_nobody_can_be_asked(tmp_path: Path) -> N
     assert "decline" in last and "cancel" not in last, (done, last)
 
 
-async def test_form_that_asks_for_a_password_comes_with_a_warning(tmp_path: Path) -> None:
+async def test_a_form_that_asks_for_a_password_has_a_warning(tmp_path: Path) -> None:
     form = {"type": "object", "properties": {"db_password": {"type": "string"}}}
     user_file(tmp_path / "state", raw=asking(tmp_path, "x", "Log in", form))
     async with running(tmp_path, [tool_call("raw__push"), text("done")]) as rig:
@@ -122,7 +122,7 @@ async def test_form_that_asks_for_a_password_comes_with_a_warning(tmp_path: Path
         ({"type": "string", "enum": ["a"]}, "b", None),
     ],
 )
-def test_words_are_read_by_the_type_of_the_field(schema: Any, words: str, value: Any) -> None:
+def test_typed_text_is_converted_to_the_type_of_the_field(schema: Any, words: str, value: Any) -> None:
     [field] = fields_of({"properties": {"f": schema}})
 
     if value is None:
@@ -132,7 +132,7 @@ def test_words_are_read_by_the_type_of_the_field(schema: Any, words: str, value:
         assert value_of(field, (words,)) == value
 
 
-def test_words_for_secrets_are_noticed_and_others_are_not() -> None:
+def test_questions_for_secrets_are_recognised() -> None:
     assert asks_for_secret("Enter your API key", ())
     assert asks_for_secret("", fields_of({"properties": {"access_token": {"type": "string"}}}))
     assert not asks_for_secret("Which branch?", fields_of({"properties": {"branch": {"type": "string"}}}))

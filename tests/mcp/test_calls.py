@@ -1,4 +1,4 @@
-"""Tools of servers in a session: offered, asked about, called, cut; the whole path with a real process."""
+"""Tools of MCP servers in a session with a real server process: listed, approved, called, and their results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_denied_call_is_not_sent(tmp_path: Path) -> None:
         assert "tools/call" not in [message["method"] for message in sent(log)]
 
 
-async def test_arguments_that_do_not_fit_are_not_sent_and_the_model_is_told(tmp_path: Path) -> None:
+async def test_invalid_arguments_are_not_sent_and_the_model_gets_the_error(tmp_path: Path) -> None:
     log = tmp_path / "log"
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     plan = raw_server(tmp_path / "plans", "raw", tools=[tool("add", schema=schema)], log=str(log))
@@ -115,7 +115,7 @@ async def test_rule_for_reading_tools_covers_them_all_and_no_other(tmp_path: Pat
         assert [it.effect["title"] for it in talk.of(ApprovalRequested)] == ["get", "put"]
 
 
-async def test_tool_that_is_listed_for_a_run_is_not_asked_about(tmp_path: Path) -> None:
+async def test_an_allowed_tool_of_a_run_needs_no_approval(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=[tool("get"), tool("put")]))
     async with running(tmp_path, [tool_call("raw__get"), tool_call("raw__put"), text("done")]) as rig:
         talk = await rig.talk()
@@ -125,7 +125,7 @@ async def test_tool_that_is_listed_for_a_run_is_not_asked_about(tmp_path: Path) 
         assert [it.effect["title"] for it in talk.of(ApprovalRequested)] == ["put"]
 
 
-async def test_annotations_count_only_where_the_user_believes_them(tmp_path: Path) -> None:
+async def test_annotations_count_only_for_servers_that_the_user_trusts(tmp_path: Path) -> None:
     tools = [tool("get", annotations={"readOnlyHint": True})]
     entry = raw_server(tmp_path / "plans", "raw", tools=tools)
     user_file(tmp_path / "state", doubted=entry, believed={**entry, "trust": "annotations"})
@@ -176,7 +176,7 @@ async def test_progress_is_the_output_of_the_call(tmp_path: Path) -> None:
         assert "1/3 step 1\n2/3 step 2\n3/3 step 3\n" in "".join(told)
 
 
-async def test_session_without_servers_imports_and_sends_nothing_of_them(tmp_path: Path) -> None:
+async def test_a_session_without_servers_has_no_server_tools(tmp_path: Path) -> None:
     async with running(tmp_path, [text("done")]) as rig:
         talk = await rig.talk()
         await talk.say("hello")
@@ -185,7 +185,7 @@ async def test_session_without_servers_imports_and_sends_nothing_of_them(tmp_pat
         assert talk.live.servers is not None and not talk.live.servers.made
 
 
-async def test_project_files_are_not_read_where_the_setting_says_so(tmp_path: Path) -> None:
+async def test_project_server_files_are_not_read_if_the_setting_is_off(tmp_path: Path) -> None:
     project_file(tmp_path / "project", raw=raw_server(tmp_path / "plans", "raw"))
     async with running(tmp_path, [text("done")], projectFiles=False) as rig:
         talk = await rig.talk()

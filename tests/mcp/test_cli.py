@@ -1,4 +1,4 @@
-"""agent-ls mcp: servers listed, added, removed, imported and tried from a shell."""
+"""The command agent-ls mcp: servers are listed, added, removed, imported and tested."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_servers_of_other_agents_are_imported(tmp_path: Path) -> None:
     )
 
 
-def test_server_of_a_project_is_not_started_without_a_yes(tmp_path: Path) -> None:
+def test_a_project_server_is_not_tested_without_confirmation(tmp_path: Path) -> None:
     project, starts = tmp_path / "project", tmp_path / "starts"
     environ = environment(
         tmp_path, AGENT_LS_STATE_DIR=str(tmp_path / "state"), AGENT_LS_TRUSTED_FOLDERS=str(project)
@@ -69,7 +69,7 @@ def test_server_of_a_project_is_not_started_without_a_yes(tmp_path: Path) -> Non
     assert "raw  (not approved yet)" in run("mcp", "list", cwd=project, environ=environ).out
 
 
-def test_project_that_is_not_trusted_brings_no_servers(tmp_path: Path) -> None:
+def test_an_untrusted_project_adds_no_servers(tmp_path: Path) -> None:
     project = tmp_path / "project"
     environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(tmp_path / "state"), AGENT_LS_TRUSTED_FOLDERS="")
     project_file(project, raw={"command": "raw"})
@@ -80,7 +80,7 @@ def test_project_that_is_not_trusted_brings_no_servers(tmp_path: Path) -> None:
     assert "no server is named raw" in run("mcp", "test", "raw", cwd=project, environ=environ).err
 
 
-def test_program_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_a_missing_server_program_is_named(tmp_path: Path) -> None:
     environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(tmp_path / "state"))
     run("mcp", "add", "gone", "--", "no-such-program-here", cwd=tmp_path, environ=environ)
 
@@ -89,7 +89,7 @@ def test_program_that_is_missing_is_named(tmp_path: Path) -> None:
     assert done.code == 1 and "no-such-program-here" in done.err and "Traceback" not in done.err
 
 
-def test_doctor_names_what_is_wrong_in_a_file(tmp_path: Path) -> None:
+def test_doctor_reports_errors_in_a_server_file(tmp_path: Path) -> None:
     state = tmp_path / "state"
     environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(state))
     state.mkdir(mode=0o700)

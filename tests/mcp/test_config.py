@@ -1,4 +1,4 @@
-"""Where servers are configured, what an approval is bound to, and how variables are filled in."""
+"""Configuration of MCP servers: the files, the digest that an approval is bound to, and the expansion of variables."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def test_servers_of_vs_code_are_read_with_comments_and_inputs(tmp_path: Path) ->
         ("npx", "not an object"),
     ],
 )
-def test_unusable_entry_is_refused_in_words_that_say_why(raw: Any, words: str) -> None:
+def test_an_unusable_server_entry_is_refused_with_the_reason(raw: Any, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         parse_server("x", raw, "user")
 
 
-def test_one_bad_entry_does_not_take_the_others_along(tmp_path: Path) -> None:
+def test_an_invalid_server_entry_does_not_affect_the_others(tmp_path: Path) -> None:
     user_file(tmp_path, bad={"command": 3}, good={"command": "a"})
 
     found = find_servers(tmp_path, None)
@@ -143,7 +143,7 @@ def test_variable_without_value_is_an_error_unless_it_has_a_default() -> None:
     assert found.target == StdioTarget("a", ("d", "/w/b"))
 
 
-def test_project_cannot_have_its_annotations_believed() -> None:
+def test_a_project_cannot_make_its_servers_annotations_trusted() -> None:
     raw = {"command": "a", "trust": "annotations"}
 
     assert parse_server("x", raw, "user").trusts_annotations
@@ -168,7 +168,7 @@ def test_variables_that_headers_are_filled_in_from_are_displayed() -> None:
     assert shown_variables(config) == ("X-Data=${AWS_SECRET_ACCESS_KEY}", "Accept", "Authorization")
 
 
-def test_secrets_of_a_client_are_no_part_of_what_is_approved_and_its_texts_stand_for_themselves() -> None:
+def test_secrets_of_a_clients_entry_are_not_in_the_digest_and_its_variables_are_not_expanded() -> None:
     def config(secret: str, mode: str = "dev") -> ServerConfig:
         entry = {"command": "run", "args": ["${HOME}"], "env": {"API_KEY": secret, "MODE": mode}}
         return parse_server("x", entry, "client")
@@ -178,7 +178,7 @@ def test_secrets_of_a_client_are_no_part_of_what_is_approved_and_its_texts_stand
     assert filled(config("one"), Values({"HOME": "/home/ada"}.get, lambda *_: None, "/w")) == config("one")
 
 
-def test_headers_and_secret_variables_are_hidden_from_then_on() -> None:
+def test_headers_and_secret_variables_are_known_secrets_afterwards() -> None:
     http = parse_server("x", {"url": "https://a", "headers": {"Authorization": "Bearer ${TOKEN}"}}, "user")
     stdio = parse_server("x", {"command": "a", "env": {"API_KEY": "k-1", "MODE": "dev"}}, "user")
 
@@ -186,7 +186,7 @@ def test_headers_and_secret_variables_are_hidden_from_then_on() -> None:
     assert set(secret_values(stdio, filled(stdio, VALUES))) == {"k-1"}
 
 
-def test_commands_that_download_their_program_are_known() -> None:
+def test_commands_that_download_their_program_are_recognised() -> None:
     commands = {
         "npx": True,
         "/usr/bin/uvx": True,

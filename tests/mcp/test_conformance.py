@@ -1,4 +1,4 @@
-"""The official conformance kit judges our client: each scenario passes, or is one that we explain.
+"""The official conformance kit tests our client: each scenario passes, or its failure is explained here.
 
 A run takes a share of the scenarios; `make test-mcp` and the sweep take all of them.
 """
@@ -18,21 +18,21 @@ pytestmark = [pytest.mark.req("T11"), needs_peers, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARE = 1 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 5
-"""One of this many scenarios is run: each starts Node and an interpreter."""
+"""Every SHARE-th scenario is run, because each starts Node and an interpreter."""
 
 EXPLAINED = {
-    # Machine-to-machine logins are extensions of the protocol: here a person logs in.
+    # Machine-to-machine logins are extensions of the protocol; agent-ls only supports logins by a person.
     "auth/client-credentials-jwt": "Expected grant_type=client_credentials, got authorization_code",
     "auth/client-credentials-basic": "Expected grant_type=client_credentials, got authorization_code",
     "auth/cross-app-access-complete-flow": "Auth server only supports jwt-bearer grant",
-    # RFC 8414 section 3.3: metadata of another issuer than the one it was asked of must not be used.
+    # RFC 8414 section 3.3: metadata of another issuer than the requested one must not be used.
     "auth/2025-03-26-oauth-metadata-backcompat": "Authorization server metadata issuer mismatch",
 }
-"""Scenarios that do not pass, each with what its run says. `docs/mcp.md` gives the reasons."""
+"""The scenarios that fail, each with a part of its output. `docs/mcp.md` gives the reasons."""
 
 
 def scenarios() -> list[str]:
-    """Return a share of those that the kit lists for clients."""
+    """Return a share of the kit's scenarios for clients."""
     if not KIT.exists() or not NODE.exists():
         return ["initialize"]
     listed = subprocess.run([NODE, KIT, "list"], capture_output=True, text=True, check=True).stdout
@@ -68,7 +68,7 @@ def test_our_client_passes_a_scenario_of_the_kit(scenario: str, tmp_path: Path) 
     assert ("OVERALL: PASSED" in done.stdout) is (scenario not in EXPLAINED)
 
 
-def test_docs_name_each_scenario_that_does_not_pass() -> None:
+def test_docs_name_each_failing_scenario() -> None:
     text = (ROOT / "docs" / "mcp.md").read_text("utf-8")
     assert f"{26 - len(EXPLAINED)} of its 26" in text
     assert not [name for name in EXPLAINED if name not in text]

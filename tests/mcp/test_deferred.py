@@ -1,4 +1,4 @@
-"""Many tools: looked up by the model, with a beginning of the request that stays byte-equal."""
+"""Many tools: the model searches for them, and the prompt prefix stays identical in all requests."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def many(number: int) -> list[dict[str, Any]]:
 
 
 def beginning(request: Any) -> str:
-    """Return the beginning of a request that a provider caches: the tools and the system prompt."""
+    """Return the part of a request that a provider caches: the tools and the system prompt."""
     tools = [[it.name, it.description, it.parameters] for it in request.tools]
     return json.dumps([tools, request.messages[0].text], sort_keys=True)
 
 
-async def test_600_tools_of_30_servers_stay_within_the_budget_and_the_beginning_stays_equal(
+async def test_600_tools_of_30_servers_stay_within_the_budget_with_an_identical_prompt_prefix(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "plans"
@@ -63,7 +63,9 @@ async def test_600_tools_of_30_servers_stay_within_the_budget_and_the_beginning_
         assert len(once) == 600 and all(it.tool is other.tool for it, other in zip(once, again, strict=True))
 
 
-async def test_wrong_call_is_answered_with_the_schema_and_a_wrong_name_with_near_ones(tmp_path: Path) -> None:
+async def test_a_wrong_call_is_answered_with_the_schema_and_a_wrong_name_with_similar_names(
+    tmp_path: Path,
+) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     plan = raw_server(tmp_path / "plans", "raw", tools=[tool("add_row", schema=schema)])
     user_file(tmp_path / "state", raw=plan)
@@ -93,7 +95,9 @@ async def test_tools_within_the_budget_are_listed(tmp_path: Path) -> None:
         assert sum(it.name.startswith("raw__") for it in rig.model.requests[0].tools) == 40
 
 
-async def test_long_and_equal_names_become_names_that_every_provider_takes(tmp_path: Path) -> None:
+async def test_long_and_equal_tool_names_become_distinct_names_valid_for_every_provider(
+    tmp_path: Path,
+) -> None:
     long = "a_very_long_name_of_a_tool_" * 4
     names = [f"{long}{it}" for it in range(150)] + ["get.row", "get/row", "get row"]
     user_file(
@@ -105,7 +109,8 @@ async def test_long_and_equal_names_become_names_that_every_provider_takes(tmp_p
         await talk.say("go")
 
         given = [it.tool.name for it in servers_of(talk).offered()]
-        # Names that the protocol does not allow (with a slash or a space) may be left out, but none is given twice.
+        # Names with a slash or a space may be left out, because the protocol does not allow them; no name is given
+        # twice.
         assert len(given) == len(set(given)) >= 151
         assert all(
             it.startswith("the_server__") and len(it) <= 64 and it.replace("_", "a").isalnum() for it in given

@@ -1,4 +1,4 @@
-"""Servers that print noise, hang, die, flood and will not end; each is a real process."""
+"""Faulty MCP servers that print noise, hang, crash, flood or ignore signals. Each is a real process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def offered(talk: Talk) -> list[str]:
     return [it.tool.name for it in servers_of(talk).offered()]
 
 
-async def test_noise_before_and_between_messages_is_passed_over_and_counted(tmp_path: Path) -> None:
+async def test_noise_before_and_between_messages_is_ignored(tmp_path: Path) -> None:
     noise = ["Welcome to raw 1.0!", "{", "[1, 2]", '{"jsonrpc": "1.0"}']
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", noise=noise))
     async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
@@ -42,7 +42,7 @@ async def test_noise_before_and_between_messages_is_passed_over_and_counted(tmp_
         assert rig.results()[0].content == "echo {}"
 
 
-async def test_tool_without_a_schema_does_not_take_the_others_along(tmp_path: Path) -> None:
+async def test_a_tool_with_an_invalid_definition_is_left_out_with_a_warning(tmp_path: Path) -> None:
     tools = [
         {"name": "bare"},
         tool("good"),
@@ -142,7 +142,7 @@ async def test_stopped_call_is_cancelled_at_the_server(tmp_path: Path) -> None:
     assert cancelled["params"]["requestId"] == call["id"]
 
 
-async def test_flood_on_stderr_stops_nobody(tmp_path: Path) -> None:
+async def test_a_flood_on_stderr_blocks_neither_the_server_nor_the_session(tmp_path: Path) -> None:
     plan = raw_server(tmp_path / "plans", "raw", stderr="all is well\n", stderr_times=200_000)
     user_file(tmp_path / "state", raw=plan)
     async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
@@ -152,7 +152,7 @@ async def test_flood_on_stderr_stops_nobody(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at the process table of Linux")
-async def test_no_process_is_left_when_a_session_ends_whatever_a_server_does_against_it(
+async def test_no_server_process_survives_the_session_even_if_it_ignores_signals(
     tmp_path: Path,
 ) -> None:
     starts, child = tmp_path / "starts", tmp_path / "child"
@@ -168,7 +168,7 @@ async def test_no_process_is_left_when_a_session_ends_whatever_a_server_does_aga
         assert not any(map(is_alive, pids))
 
 
-async def test_changed_list_is_offered_with_the_next_input_and_not_within_one(tmp_path: Path) -> None:
+async def test_a_changed_tool_list_applies_from_the_next_input(tmp_path: Path) -> None:
     folder = tmp_path / "plans"
     plan: dict[str, Any] = {"tools": [tool("grow")], "calls": {"grow": {"do": "change"}}}
     user_file(tmp_path / "state", raw=raw_server(folder, "raw", **plan))
@@ -184,7 +184,7 @@ async def test_changed_list_is_offered_with_the_next_input_and_not_within_one(tm
 
 
 async def until_listed(talk: Talk, folder: Path, plan: dict[str, Any]) -> None:
-    """Add a tool, which the server reports in the course of the input's call."""
+    """Add a tool to the plan; the server reports the changed list during the call."""
     change_plan(folder / "raw.json", {**plan, "tools": [tool("grow"), tool("another")]})
     servers: list[SessionServers] = []
     talk.live.session.submit("go")
@@ -228,10 +228,10 @@ async def test_tools_known_from_an_earlier_session_are_offered_without_waiting(t
         assert server and server.state == "starting"
 
 
-async def test_without_the_sdk_the_session_goes_on_and_names_what_to_install(
+async def test_without_the_sdk_the_session_continues_and_names_the_extra_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "mcp", None)  # find_spec then finds no package
+    monkeypatch.setitem(sys.modules, "mcp", None)  # find_spec then finds no package `mcp`
     user_file(tmp_path / "state", gone={"command": "no-such-program-here"})
     async with running(tmp_path, [text("done")]) as rig:
         talk = await rig.talk()

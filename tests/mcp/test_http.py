@@ -1,4 +1,4 @@
-"""Servers that are reached by HTTP: calls, logins, redirects, and what a server of one place gets of another's."""
+"""MCP servers over HTTP: calls, logins, redirects, and that credentials reach only their own server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def test_tool_of_a_modern_server_is_called_over_http(tmp_path: Path) -> No
             assert servers_of(talk).servers[0].description.era == "modern"
 
 
-async def test_server_that_wants_a_login_says_how_to_log_in(tmp_path: Path) -> None:
+async def test_a_server_that_requires_a_login_is_reported_with_the_login_command(tmp_path: Path) -> None:
     seen: list[object] = []
     with answering(401, {"WWW-Authenticate": "Bearer"}, seen) as url:  # type: ignore[arg-type]
         user_file(tmp_path / "state", closed={"url": url})

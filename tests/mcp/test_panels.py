@@ -1,4 +1,4 @@
-"""List servers for panels (state, tools, errors), and switch them."""
+"""The list of MCP servers for panels (state, tools, errors), and switching servers on and off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers that are not ours, in sessions of ours: both eras, over stdio and HTTP."""
+"""Third-party MCP servers in our sessions: both protocol eras, over stdio and HTTP."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.req("T11"), needs_peers]
 
 
 async def called(rig: SessionRig, calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[Talk, list[str]]:
-    """The results of these calls in one input."""
+    """Return the results of these calls, which the model makes in one input."""
     talk = await rig.talk("full")
     await talk.say("go")
     assert len(rig.results()) == len(calls)
@@ -57,15 +57,16 @@ EVERYTHING: list[tuple[str, dict[str, Any], str]] = [
     ("toggle-subscriber-updates", {}, "Started simulated"),
 ]
 ASKING = {"trigger-elicitation-request", "trigger-url-elicitation"}
-"""Tools of the same server that ask the user something. Those for sampling are not offered to us, and one that
-needs a task is left out."""
+"""Tools of the same server that ask the user. Tools for sampling are not listed to our client, and one that needs a
+task is left out.
+"""
 
 
 @asynccontextmanager
 async def by_http(port: int) -> AsyncIterator[str]:
-    """The server `everything` on loopback."""
+    """Run the server `everything` with HTTP on loopback; yield its address."""
     words = [str(NODE), str(MODULES / "server-everything" / "dist" / "index.js"), "streamableHttp"]
-    # The program node of the wheel starts another one, so that the whole group has to be ended.
+    # The wheel's program node starts a child process, so the whole process group must be ended.
     process = subprocess.Popen(  # noqa: ASYNC220  # starting takes no time
         words, env={"PORT": str(port), "PATH": "/usr/bin"}, stderr=subprocess.PIPE, start_new_session=True
     )
@@ -146,7 +147,7 @@ async def test_address_of_everything_is_displayed_and_never_opened(tmp_path: Pat
     page: dict[str, Any] = {"url": "http://127.0.0.1:9/page", "message": "Log in there"}
     script: list[Piece] = [tool_call("every__trigger_url_elicitation", json.dumps(page)), text("done")]
     async with running(tmp_path, script, deferAtPercent=100) as rig:
-        talk = await rig.talk("full")  # the call is asked about all the same, because it names a host
+        talk = await rig.talk("full")  # the call still needs approval, because it names a host
         asked: list[QuestionAsked] = []
         with anyio.fail_after(60), talk.live.session.subscribe() as events:
             talk.live.session.submit("go")
@@ -189,7 +190,7 @@ async def test_questions_of_everything_reach_the_user(tmp_path: Path) -> None:
         assert "Ada" in str(rig.results()[0].content)
 
 
-async def test_filesystem_takes_its_folders_from_the_session(tmp_path: Path) -> None:
+async def test_the_filesystem_server_gets_its_folders_from_the_session(tmp_path: Path) -> None:
     user_file(tmp_path / "state", fs=node("server-filesystem", str(tmp_path / "elsewhere")))
     (tmp_path / "elsewhere").mkdir()
     project = tmp_path / "project"
@@ -205,7 +206,7 @@ async def test_filesystem_takes_its_folders_from_the_session(tmp_path: Path) -> 
         assert "hello" in results[0] and "a.txt" in results[1] and "denied" in results[2].lower()
 
 
-async def test_memory_keeps_and_finds(tmp_path: Path) -> None:
+async def test_the_memory_server_stores_and_finds_an_entity(tmp_path: Path) -> None:
     entry = {**node("server-memory"), "env": {"MEMORY_FILE_PATH": str(tmp_path / "memory.json")}}
     user_file(tmp_path / "state", memory=entry)
     ada = {"name": "Ada", "entityType": "person", "observations": ["wrote programs"]}
@@ -218,7 +219,7 @@ async def test_memory_keeps_and_finds(tmp_path: Path) -> None:
         assert "Ada" in results[1]
 
 
-async def test_modern_servers_of_pypi(tmp_path: Path) -> None:
+async def test_servers_of_pypi_in_the_modern_era_can_be_called(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     subprocess.run(["git", "init", "-q", str(project)], check=True)  # noqa: ASYNC221  # before anything runs
@@ -244,5 +245,5 @@ async def called_with_hosts(rig: SessionRig) -> tuple[Talk, list[str]]:
     return talk, [str(it.content) for it in rig.results()]
 
 
-def test_http_library_of_the_sdk_is_there() -> None:
+def test_the_http_library_of_the_sdk_is_installed() -> None:
     assert httpx2.__version__

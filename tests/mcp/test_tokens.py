@@ -1,4 +1,4 @@
-"""Tokens of HTTP servers belong to one address: another address, also of the same name, gets none of them."""
+"""OAuth tokens of HTTP servers belong to one address. Another address, even with the same server name, gets none."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ async def test_a_token_is_given_to_its_own_address_only_and_hidden() -> None:
     assert set(hidden) >= {"token-of-issues", "refresh-of-issues"}
     other = "https://evil.example/mcp"
     assert await OAuthTokenStore(other, secrets, hidden.extend).get_tokens() is None
-    # Not even where the entry of another address was put into its place.
+    # Not even if the stored entry is copied to the name of another address.
     secrets.put(name_of(other), secrets.secret(name_of(URL)))
     assert await OAuthTokenStore(other, secrets, hidden.extend).get_tokens() is None
 
 
-async def test_a_login_that_is_forgotten_gives_nothing() -> None:
+async def test_a_forgotten_login_leaves_no_token() -> None:
     secrets = Kept()
     tokens = OAuthTokenStore(URL, secrets, lambda values: None)
     await tokens.set_tokens(OAuthToken(access_token="token-of-issues"))
