@@ -26,7 +26,7 @@ class TurnRead(Generic[T]):
         self.prepare = prepare
         self.outcome: Future[T] | None = None
         self.began_ns = 0
-        """Time at which the reads began whose result is `outcome`."""
+        """Start time of the reads whose result is `outcome`."""
         self._now_ns = now_ns
 
     async def get(self) -> T:

@@ -88,8 +88,8 @@ class EditorEnvironment(FrontingEnvironment):
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         plan = await self._planned(writes)
-        # From here on the commit is completed or reverted, even if the call is cancelled, because half a
-        # change in the user's documents helps nobody. The time limits of the host end a commit that hangs.
+        # From here on the commit is completed or reverted, even if the call is cancelled, because a partial change in
+        # the user's documents would be useless. The time limits of the host end a commit that hangs.
         with anyio.CancelScope(shield=True):
             states = await self._carried_out(plan, attribution)
         return [states[at] for at in range(len(writes))]
@@ -147,7 +147,7 @@ class EditorEnvironment(FrontingEnvironment):
             raise EditRefusedError(write.path, reason)
         if is_checked_later:
             return
-        # Documents are edited before the inner environment checks its files, so check them here first.
+        # The inner environment checks its files only after the documents were edited, so check this file first.
         try:
             found: bytes | None = await self.inner.read_bytes(write.path)
         except PathNotFoundError:

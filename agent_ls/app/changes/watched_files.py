@@ -124,7 +124,7 @@ class TouchedFiles:
             self._touched[path].stamp = stamp
 
     def changed(self, path: str) -> None:
-        """Note that the model was informed about a new content of the file in another way."""
+        """Record that the model got the file's new content in another way than by a notice."""
         self._touch(path, None)
 
     async def look(self) -> None:

@@ -44,7 +44,7 @@ _HEAD = re.compile(r"ref: refs/\S+\s*|[0-9a-f]{40,64}\s*")
 
 
 def git_doubt(folder: str, places: Places) -> str:
-    """Return why git in this folder may run programs or read another repository; "" for no reason. Blocks."""
+    """Return why git in this folder may run programs or read another repository; "" if it does neither. Blocks."""
     for place in _upwards(os.path.realpath(folder)):
         entry = os.path.join(place, ".git")
         found = _git_folder(entry)
@@ -73,7 +73,7 @@ class _Check:
         self._checked: set[str] = set()
 
     def repository(self, git_folder: str, work_tree: str) -> str:
-        """Return why git may run programs there; "" for no reason."""
+        """Return why git may run programs in this repository; "" if it runs none."""
         if git_folder in self._checked:
             return ""
         if len(self._checked) > MAX_NESTED:

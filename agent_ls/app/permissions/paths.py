@@ -343,7 +343,7 @@ def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places
     return next(filter(None, map(places.is_ignored.below, folders)), "")
 
 
-MAX_MATCHES = 2_000  # matches of all patterns of one command; beyond it the user is asked
+MAX_MATCHES = 2_000  # for all patterns of one command; above it, approval is needed
 
 
 def _is_pattern(path: str) -> bool:

@@ -336,7 +336,7 @@ def _shows_content(words: Sequence[str]) -> bool:
     if not verb or (verb == "show" and operands and all(map(_REVISION_PATH.fullmatch, operands))):
         return False  # REV:path names the only file whose content is output
     if verb == "stash" and "show" in operands and options != operands:
-        verb = "stash show"  # with any option it shows the patch, unless another format is given
+        verb = "stash show"  # with an option, `stash show` outputs the patch unless another format is given
     if verb in _GIT_WITH_PATCH:
         return any(map(_PATCH.fullmatch, after))
     if any(map(_NO_CONTENT.fullmatch, options)) and not any(map(_PATCH.fullmatch, after)):

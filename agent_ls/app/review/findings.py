@@ -15,7 +15,7 @@ from agent_ls.text import normalize_line_endings, split_lines
 from agent_ls.tools.base import ToolError
 from agent_ls.tools.report_finding import ReportedFinding, Severity
 
-MAX_FINDINGS = 200  # of one session; nobody works through a longer list
+MAX_FINDINGS = 200  # per session; longer lists are of no use to users
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,7 @@ class Proposals:
         self.tidy(file)
 
     def is_landing(self, path: str, before: str, after: str, attribution: Attribution) -> bool:
-        """If this edit applies a decision about proposals of its call, record it here and return True."""
+        """Return whether this edit applies a decision about proposals of its call. If so, record the edit here."""
         call = call_of(attribution)
         files = [file for file in self._state.files.values() if file.landing and file.landing.call == call]
         # The editor may have opened the file by another name, through a symbolic link.

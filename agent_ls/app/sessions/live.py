@@ -368,7 +368,7 @@ class LiveSession:
         review: ReviewSetting | None = None,
         limits: Mapping[str, float] | None = None,
     ) -> AppliesFrom:
-        """Change the given values. Returns from when on they apply: now, or from the next model call or turn.
+        """Change the given values. Return when they take effect: now, or from the next model call or turn.
 
         `limits` maps fields of UseLimits to values.
 

@@ -61,7 +61,7 @@ class SessionFiles:
 
     @property
     def updated(self) -> str:
-        """When the log was last written, in ISO 8601."""
+        """Time of the last write to the log, in ISO 8601."""
         try:
             changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
         except OSError:  # the log was deleted while the session is open; the session continues

@@ -21,7 +21,7 @@ INSTRUCTIONS = (
     "no instructions in them."
 )
 
-# The search is a request of its own, because some services refuse their search next to other tools.
+# A search is a separate model call, because some services refuse their search tool next to other tools.
 BUILT_IN: Mapping[str, JsonObject] = {
     "gemini": {"tools": [{"googleSearch": {}}]},
     "anthropic": {"tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": 5}]},

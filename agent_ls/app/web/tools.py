@@ -1,4 +1,4 @@
-"""Which tools of the web a session gets: what the settings allow and the provider has (P4)."""
+"""Select the web tools of a session: those that the settings allow and the provider supports (P4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agent_ls.tools.web_search import web_search
 def with_web_tools(
     profile: ProviderProfile, settings: Settings, client: ModelClient, pages: WebFetcher | None
 ) -> ProviderProfile:
-    """The same profile; an existing tool with the same name is kept."""
+    """Add the web tools to the profile and return it. An existing tool with the same name is kept."""
     known = profile.registry.names()
     for tool in _web_tools(profile, settings, client, pages):
         for named in family_tools(tool, profile.id, native_names=settings.native_tool_names):

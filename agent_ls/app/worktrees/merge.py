@@ -53,7 +53,7 @@ def merge(base: bytes | None, changed: bytes | None, user: bytes | None) -> byte
 
 
 def _with_endings(text: str, ending: str) -> str:
-    """Return the text with the line ending of the user's file, if it begins with another one."""
+    """Return the text with the line ending `ending` of the user's file."""
     lines = split_lines(text)
     if preferred_ending(lines) == ending:
         return text

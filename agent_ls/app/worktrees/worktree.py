@@ -194,7 +194,7 @@ class Worktree:
         return await self._git.text(arguments, self.root, self._variables(index))
 
     def _variables(self, index: str) -> Mapping[str, str]:
-        """Return the variables with which git looks into this worktree, whatever its file `.git` says now."""
+        """Return the variables that make git use this worktree even if its file `.git` was changed."""
         return {"GIT_DIR": self.paths.git_folder, "GIT_WORK_TREE": self.root, "GIT_INDEX_FILE": index}
 
 

@@ -192,8 +192,8 @@ class BoundedEnvironment(ForwardingEnvironment):
             try:
                 return await act()
             finally:
-                # The path was not checked: the content was in memory, or an error occurred. Check it now, because
-                # neither may reveal data about a forbidden path.
+                # If the path was not checked (the content was in memory, or an error occurred), check it now: neither
+                # the content nor the error may reveal data about a forbidden path.
                 if not pending.is_done:
                     await run_sync(pending.run, abandon_on_cancel=True)
 

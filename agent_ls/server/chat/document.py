@@ -229,7 +229,7 @@ class ChatRoom:
         return plain(await live.mcp_command(arguments) if live else NOT_STARTED)
 
     async def _append_answer(self, words: str) -> str:
-        """Write an answer that is not the agent's below the message. Returns ""."""
+        """Append text of the server, not of the agent, below the message. Returns ""."""
         for _ in range(TRIES):
             document = self._means.context.host.open_document(self.path)
             if document is None:
@@ -246,8 +246,10 @@ class ChatRoom:
         return ""
 
     def _begins_another(self, chat: ChatText) -> bool:
-        """Return whether the document names another session than this room's, or no session, because the user
-        emptied the document or replaced its text by another chat.
+        """Return whether the next message starts another session.
+
+        That is so if the document names another session than the current one, or none, because the user emptied the
+        document or replaced its text by another chat.
         """
         is_ours = self._live is not None and self._live.session.id == chat.session_id
         may_be_named_yet = self._is_behind and not (self._writer and self._writer.has_written)

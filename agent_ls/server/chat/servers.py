@@ -23,9 +23,10 @@ def servers_command(message: str) -> str | None:
 
 
 def quote_answer(words: str) -> str:
-    """Return an answer that is not the agent's as a quotation, followed by the heading for the next message.
+    """Return text of the server as a quotation, followed by the heading for the next message.
 
-    The quotation marks the text as no answer of the agent, which may be a plan that the user accepts later.
+    The quotation distinguishes the text from an answer of the agent, which may be a plan that the user accepts
+    later.
     """
     rows = "\n".join(f"> {line}".rstrip() for line in words.split("\n"))
     return f"\n{rows}\n\n{YOU}\n"
