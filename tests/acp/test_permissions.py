@@ -47,7 +47,7 @@ async def test_a_client_that_shows_every_option_gets_every_rule(project: Path, n
             assert len(set(names)) == len(names)
 
 
-async def test_an_action_asked_about_in_every_mode_offers_no_always_option(project: Path) -> None:
+async def test_an_action_that_always_needs_approval_has_no_always_option(project: Path) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": "git push"})], "Done."]) as server:
         async with acp_client(project, server) as client:
             client.permission = "reject_once"

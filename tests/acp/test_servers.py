@@ -65,7 +65,7 @@ async def test_a_server_of_the_client_is_approved_connected_and_called(project: 
     assert [it["name"] for it in server.requests[-1].body["tools"] if "__" in it["name"]] == ["raw__echo"]
 
 
-async def test_a_server_with_another_command_is_asked_about_again(project: Path, tmp_path: Path) -> None:
+async def test_a_server_with_another_command_needs_approval_again(project: Path, tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     entry = raw_server(tmp_path / "plans", "raw")
     with AnthropicServer(["One.", "Two."]) as server:

@@ -104,7 +104,7 @@ async def test_a_client_that_answers_no_read_does_not_stop_the_turn(project: Pat
     assert (project / "a.py").read_text() == "x = 2\n"
 
 
-async def test_unsaved_text_is_what_the_model_reads_and_keeps_what_was_typed(project: Path) -> None:
+async def test_the_model_reads_unsaved_text_and_typed_text_is_kept(project: Path) -> None:
     path = str(project / "a.py")
     buffers = {path: "x = 1\ntyped\n"}
 

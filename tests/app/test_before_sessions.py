@@ -85,7 +85,7 @@ async def test_edits_are_proposed_as_hunks_and_not_as_approvals(work: Path) -> N
 
 
 @pytest.mark.req("H6")
-async def test_a_completely_kept_call_is_reported_like_any_other(work: Path) -> None:
+async def test_a_completely_kept_call_is_reported_like_a_call_without_review(work: Path) -> None:
     async with running(work.parent, [[READ], [edit()], [edit("ONE", "one")], text("done")]) as rig:
         talk = await rig.talk("edits", deny, review="before")
         async with anyio.create_task_group() as group:
@@ -138,7 +138,7 @@ async def test_plan_mode_proposes_nothing(work: Path) -> None:
 
 
 @pytest.mark.req("X8")
-async def test_a_call_keeps_the_review_setting_that_it_was_judged_by(work: Path) -> None:
+async def test_a_call_keeps_the_review_setting_of_its_policy_check(work: Path) -> None:
     async with running(work.parent, [[READ], [edit()], [edit("keep", "KEEP")], text("done")]) as rig:
         talk = await rig.talk("ask", allow, review="before")
         async with anyio.create_task_group() as group:

@@ -162,13 +162,13 @@ async def test_a_search_skips_credentials_below_the_root(tmp_path: Path) -> None
         await home.read_bytes(str(made.keys / "id"))
 
 
-async def test_a_write_goes_to_the_path_that_was_judged(guarded: Guarded) -> None:
+async def test_a_write_goes_to_the_path_that_the_policy_checked(guarded: Guarded) -> None:
     guarded.allow_write("a.txt")
     await guarded.write("a.txt", "new\n", "mine\n")
     assert (guarded.root / "a.txt").read_text() == "new\n"
 
 
-async def test_a_write_without_a_judgement_is_refused(guarded: Guarded) -> None:
+async def test_a_write_without_a_policy_decision_is_refused(guarded: Guarded) -> None:
     guarded.allow_write("a.txt", call_id="another")
     with pytest.raises(AccessDeniedError, match="was not approved"):
         await guarded.write("a.txt", "new\n", "mine\n")
@@ -179,7 +179,7 @@ async def test_a_write_that_changes_nothing_needs_no_approval(guarded: Guarded) 
     await guarded.write("a.txt", "mine\n", "mine\n")
 
 
-async def test_a_write_is_refused_if_the_file_became_a_link_after_the_judgement(guarded: Guarded) -> None:
+async def test_a_write_is_refused_if_the_file_became_a_link_after_the_policy_check(guarded: Guarded) -> None:
     guarded.allow_write("a.txt")
     (guarded.root / "a.txt").unlink()
     (guarded.root / "a.txt").symlink_to(guarded.outside / "secret.txt")
@@ -188,7 +188,7 @@ async def test_a_write_is_refused_if_the_file_became_a_link_after_the_judgement(
     assert (guarded.outside / "secret.txt").read_text() == "secret\n"
 
 
-async def test_a_write_is_refused_if_a_folder_became_a_link_after_the_judgement(guarded: Guarded) -> None:
+async def test_a_write_is_refused_if_a_folder_became_a_link_after_the_policy_check(guarded: Guarded) -> None:
     (guarded.root / "sub").mkdir()
     guarded.allow_write("sub/new.txt")
     (guarded.root / "sub").rmdir()

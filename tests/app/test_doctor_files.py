@@ -77,7 +77,7 @@ def about_files() -> list[DoctorFinding]:
 
 @pytest.mark.req("T11", "T12", "T15", "T16", "H11")
 @pytest.mark.parametrize(("name", "content", "hint", "words"), FILES_AND_FINDINGS)
-def test_a_wrong_file_is_named_with_its_entry_and_what_to_do(
+def test_an_invalid_file_is_reported_with_its_entry_and_a_hint(
     name: str, content: str, hint: str, words: list[str], own_project: Path
 ) -> None:
     path = own_project / name

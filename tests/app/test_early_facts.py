@@ -63,7 +63,7 @@ async def test_git_is_run_directly_and_both_commands_at_once() -> None:
     assert repository.programs == [("git",), ("git",)]
 
 
-async def test_facts_gathered_early_are_used_by_the_first_message_and_kept() -> None:
+async def test_facts_gathered_early_are_used_by_all_messages() -> None:
     repository = Repository()
     source = Source(repository)
     await source.prompts.gather_early()

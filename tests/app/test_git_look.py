@@ -181,7 +181,7 @@ def test_a_nested_repository_that_git_reads_is_checked_and_others_are_not(is_spl
     assert isinstance(judged("git status", work), Ask)
 
 
-def test_setting_that_makes_git_check_signatures_is_asked_about(work: Path) -> None:
+def test_a_setting_that_makes_git_check_signatures_needs_approval(work: Path) -> None:
     git(work, "config", "format.pretty", "%G? %s")
     assert isinstance(judged("git log", work), Ask)
 

@@ -177,7 +177,7 @@ def test_the_simplest_commands_need_no_confinement(line: str) -> None:
     assert judged(line, confinement="unavailable") == Allow("It is read-only.")
 
 
-def test_a_read_that_failed_confined_is_judged_like_any_command() -> None:
+def test_a_read_that_failed_confined_needs_approval_like_any_command() -> None:
     asked = judged("git log -3", confinement="failed", unconfined="trust")
     assert isinstance(asked, Ask)
     granted = judged("git log -3", confinement="failed", grants=frozenset((asked.rules[0].id,)))

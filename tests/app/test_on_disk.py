@@ -78,7 +78,7 @@ def test_names_for_xargs_need_no_approval_if_each_is_one_word(
     assert not scratch.is_silent(command)
 
 
-def test_list_of_tracked_names_is_asked_about_if_one_that_is_missing_on_the_disk_becomes_several_words(
+def test_piped_tracked_names_need_approval_if_a_deleted_file_has_a_name_of_several_words(
     tmp_path: Path,
 ) -> None:
     scratch = Scratch(tmp_path)
@@ -93,7 +93,7 @@ def test_list_of_tracked_names_is_asked_about_if_one_that_is_missing_on_the_disk
     assert scratch.is_silent("git ls-files")
 
 
-def test_ignore_file_that_takes_hidden_files_back_is_obeyed_as_ripgrep_does(tmp_path: Path) -> None:
+def test_an_ignore_file_that_includes_hidden_files_makes_the_search_need_approval(tmp_path: Path) -> None:
     scratch = Scratch(tmp_path)
     scratch.build()
     assert scratch.is_silent("rg KEY")
@@ -101,7 +101,7 @@ def test_ignore_file_that_takes_hidden_files_back_is_obeyed_as_ripgrep_does(tmp_
     assert not scratch.is_silent("rg KEY")
 
 
-def test_git_diff_outside_of_a_repository_is_asked_about_for_folders(tmp_path: Path) -> None:
+def test_git_diff_of_folders_outside_a_repository_needs_approval(tmp_path: Path) -> None:
     scratch = Scratch(tmp_path)
     scratch.build()
     assert scratch.is_silent("git diff src bin")

@@ -84,7 +84,7 @@ async def test_a_session_opened_while_another_process_follows_it_is_owned_here_o
 
 
 @pytest.mark.req("R4")
-async def test_a_follower_that_everybody_left_while_another_joined_is_started_again(tmp_path: Path) -> None:
+async def test_a_follower_whose_last_subscriber_left_during_a_join_is_started_again(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
         talk = await stored(rig)
         owners, found = rig.manager.owners, list[ReadAlong | None]()
@@ -281,7 +281,9 @@ class TakenAtTheEnd(ForwardingEnvironment):
 
 
 @pytest.mark.req("R4", "R5")
-async def test_a_session_taken_over_by_force_at_its_last_line_ends_by_itself(tmp_path: Path) -> None:
+async def test_a_session_taken_over_by_force_while_its_last_line_is_written_ends_normally(
+    tmp_path: Path,
+) -> None:
     change = tool_call("shell", json.dumps({"command": "sed -i s/five/FIVE/ a.txt"}))
     async with running(tmp_path, [change, text("Done.")]) as rig:
         path = rig.folder / "a.txt"

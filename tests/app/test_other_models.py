@@ -225,7 +225,7 @@ def test_a_name_without_a_provider_is_refused_with_an_example() -> None:
     assert len(problems) == 1 and "PROVIDER/MODEL" in problems[0] and "models.fallbacks" in problems[0]
 
 
-def test_other_models_of_an_untrusted_workspace_are_held_back() -> None:
+def test_other_models_in_the_settings_of_an_untrusted_workspace_are_ignored() -> None:
     kept, told = held_back(
         Settings(), settings(fallbacks=[OPENAI]).model_copy(update={"retry": Settings().retry})
     )

@@ -80,7 +80,7 @@ def test_two_commands_of_one_process_share_a_placeholder(tmp_path: Path) -> None
     assert not name.exists()
 
 
-def test_folders_of_the_user_are_never_taken_or_removed(tmp_path: Path) -> None:
+def test_folders_of_the_user_are_never_used_as_placeholders_or_removed(tmp_path: Path) -> None:
     empty, filled, ours = tmp_path / ".idea", tmp_path / ".vscode", Placeholders()
     empty.mkdir()
     assert ours.acquire([str(empty), str(tmp_path / "absent" / ".vscode")]) == ()

@@ -90,9 +90,7 @@ def states(ledger: FileLedger) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("has_ids", [True, False])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("indent", [1, 4])
-def test_in_a_new_layout_each_hunk_can_be_kept_or_undone_by_itself(
-    indent: int, reverse: bool, has_ids: bool
-) -> None:
+def test_each_hunk_can_be_kept_or_undone_in_a_new_layout(indent: int, reverse: bool, has_ids: bool) -> None:
     ledger = with_hunks(has_ids=has_ids)
     text = saved(ledger.current_text or "", indent, reverse=reverse)
 

@@ -47,7 +47,7 @@ def shell(command: str, **arguments: Any) -> CallTool:
         ({"workspace_folder": "/dev/null"}, "/dev/null"),
     ],
 )
-async def test_new_session_with_an_unknown_choice_names_it_and_stores_nothing(
+async def test_a_new_session_with_an_unknown_option_names_it_and_stores_nothing(
     tmp_path: Path, options: dict[str, Any], word: str
 ) -> None:
     async with running(tmp_path) as rig:
@@ -58,7 +58,7 @@ async def test_new_session_with_an_unknown_choice_names_it_and_stores_nothing(
 
 
 @pytest.mark.req("R7", "R5")
-async def test_new_session_in_an_unwritable_store_says_where_and_what_to_do(
+async def test_a_new_session_in_an_unwritable_store_fails_with_the_path_and_a_hint(
     tmp_path: Path,
 ) -> None:
     state = tmp_path / "state"
@@ -122,7 +122,7 @@ async def test_the_title_is_the_given_one_or_the_start_of_the_first_input(tmp_pa
 
 @pytest.mark.req("H2", "R5")
 @pytest.mark.parametrize("session_id", ["s-none", "", "../../etc", "s" * 500, "s\0"])
-async def test_open_session_with_an_unknown_id_says_so(tmp_path: Path, session_id: str) -> None:
+async def test_opening_an_unknown_session_is_an_error(tmp_path: Path, session_id: str) -> None:
     async with running(tmp_path) as rig:
         with pytest.raises(UnknownSessionError):
             await rig.manager.open_session(session_id)
@@ -315,7 +315,7 @@ async def test_paging_repeats_and_omits_no_session_when_sessions_move_or_are_add
         assert cursor is None
 
 
-async def test_list_with_an_invalid_cursor_says_so(tmp_path: Path) -> None:
+async def test_listing_with_an_invalid_cursor_is_an_error(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
         with pytest.raises(BadChoiceError, match="nonsense"):
             await rig.manager.list_sessions(None, "nonsense", 2)

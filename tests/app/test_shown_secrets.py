@@ -73,7 +73,7 @@ READING_FOLDERS = [
 
 
 @pytest.mark.parametrize("text", [*READING_FOLDERS, "grep TOKEN .env", "cat .e*", "head -5 .en?"])
-def test_command_that_reads_a_folder_with_a_secret_file_is_asked_about(text: str, work: Path) -> None:
+def test_a_command_that_reads_a_folder_with_a_secret_file_needs_approval(text: str, work: Path) -> None:
     (work / ".env").write_text("TOKEN=1\n")
     asked_for(text, work, "" if "xargs" in text else "secrets")
 
@@ -89,7 +89,7 @@ def test_search_that_leaves_the_secret_file_out_needs_no_approval(text: str, wor
     assert isinstance(judged(text, work), Allow)
 
 
-def test_rg_is_asked_about_for_a_visible_secret_file_unless_it_is_ignored(work: Path) -> None:
+def test_rg_needs_approval_for_a_visible_secret_file_unless_it_is_ignored(work: Path) -> None:
     (work / "server.key").write_text("TOKEN\n")
     asked_for("rg TOKEN", work)
     git(work, "init", "-q")
@@ -102,14 +102,14 @@ def test_rg_is_asked_about_for_a_visible_secret_file_unless_it_is_ignored(work: 
     "text",
     ["git show HEAD:.env", "git show HEAD:./.env", "git cat-file -p HEAD:.env", "git cat-file blob :.env"],
 )
-def test_secret_file_of_a_revision_is_asked_about(text: str, repository: Path) -> None:
+def test_a_secret_file_of_a_revision_needs_approval(text: str, repository: Path) -> None:
     asked_for(text, repository)
 
 
 @pytest.mark.parametrize(
     "text", ["git show", "git show HEAD", "git log -p", "git grep TOKEN", "git diff HEAD"]
 )
-def test_content_of_a_repository_that_tracks_a_secret_file_is_asked_about(
+def test_content_of_a_repository_that_tracks_a_secret_file_needs_approval(
     text: str, repository: Path
 ) -> None:
     asked_for(text, repository)
@@ -133,13 +133,13 @@ def test_git_command_that_reveals_no_content_of_the_secret_file_needs_no_approva
     assert isinstance(judged(text, repository), Allow), text
 
 
-def test_diff_is_asked_about_once_the_tracked_secret_file_has_changed(repository: Path) -> None:
+def test_a_diff_needs_approval_after_a_change_of_the_tracked_secret_file(repository: Path) -> None:
     (repository / ".env").write_text("TOKEN=second value\n")
     asked_for("git diff", repository)
     assert isinstance(judged("git diff -- src", repository), Allow)
 
 
-def test_secret_file_by_its_object_id_is_asked_about(repository: Path) -> None:
+def test_a_secret_file_named_by_its_object_id_needs_approval(repository: Path) -> None:
     object_id = git(repository, "rev-parse", "HEAD:.env")
     asked_for(f"git cat-file -p {object_id}", repository)
     asked_for(f"git show {object_id[:8]}", repository)
@@ -181,7 +181,7 @@ def credential() -> Path:
     return keys / "id"
 
 
-async def test_search_tool_leaves_out_another_name_of_a_credential(work: Path, credential: Path) -> None:
+async def test_the_search_tool_leaves_out_a_hard_link_of_a_credential(work: Path, credential: Path) -> None:
     os.link(credential, work / "notes.txt")
     place = BoundedEnvironment(LocalEnvironment(str(work)), PathBounds(places_of(str(work))))
     found = await place.grep("TOKEN", ".", GrepOptions())
@@ -189,14 +189,14 @@ async def test_search_tool_leaves_out_another_name_of_a_credential(work: Path, c
 
 
 @pytest.mark.parametrize("text", ["cat notes.txt", "cat n*", "grep -r TOKEN .", "rg TOKEN"])
-def test_command_that_shows_another_name_of_a_credential_is_asked_about(
+def test_a_command_that_reads_a_hard_link_of_a_credential_needs_approval(
     text: str, work: Path, credential: Path
 ) -> None:
     os.link(credential, work / "notes.txt")
     asked_for(text, work, "another name of a file that holds credentials")
 
 
-def test_folder_with_too_many_files_is_asked_about(work: Path) -> None:
+def test_a_folder_with_too_many_files_needs_approval(work: Path) -> None:
     many = work / "many"
     many.mkdir()
     for number in range(20_001):
@@ -205,5 +205,5 @@ def test_folder_with_too_many_files_is_asked_about(work: Path) -> None:
     shutil.rmtree(many)
 
 
-def test_command_whose_name_is_two_dashes_is_asked_about(work: Path) -> None:
+def test_a_command_named_by_two_dashes_needs_approval(work: Path) -> None:
     assert isinstance(judged("find . | xargs -0 ls; -- x", work), Ask)

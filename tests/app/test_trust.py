@@ -197,7 +197,7 @@ async def test_unrelated_answers_trust_nothing(tmp_path: Path, project: Path) ->
         assert rig.manager.trust.get_trust(str(project)) == "restricted"
 
 
-async def test_without_a_user_nobody_is_asked(tmp_path: Path, project: Path) -> None:
+async def test_without_a_user_no_trust_question_is_asked(tmp_path: Path, project: Path) -> None:
     async with running(tmp_path, [[WRITE], [text("done")]], trusting="kept") as rig:
         talk = await rig.talk("full", wait)
         await talk.say("Go.")

@@ -304,7 +304,7 @@ async def test_an_untrusted_folder_gets_no_worktree(tmp_path: Path, monkeypatch:
             await rig.talk(worktree="current")
 
 
-async def test_a_resumed_session_goes_on_in_its_worktree_and_deletion_removes_it(tmp_path: Path) -> None:
+async def test_a_resumed_session_continues_in_its_worktree_and_deletion_removes_it(tmp_path: Path) -> None:
     folder = repository(tmp_path / "project", a_txt=OLD)
     async with running(tmp_path, [text("Hi.")]) as rig:
         talk = await rig.talk("edits", worktree="current")

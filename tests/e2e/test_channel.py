@@ -72,7 +72,7 @@ async def test_a_socket_left_by_a_killed_server_is_deleted_by_the_next_one(tmp_p
         assert not left.exists()
 
 
-async def test_an_approval_of_the_editors_session_is_given_over_the_channel(tmp_path: Path) -> None:
+async def test_an_approval_of_the_editors_session_is_answered_over_the_channel(tmp_path: Path) -> None:
     script: list[Answer] = [[MAKE_FILE], "Done."]
     async with editing(tmp_path, script) as found:
         session_id = await found.editor.new_session(provider="anthropic", mode="ask")

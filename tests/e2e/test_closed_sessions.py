@@ -85,7 +85,7 @@ async def test_another_model_can_be_chosen_for_a_closed_session(tmp_path: Path) 
         assert provider.requests[-1].body["model"] == "claude-sonnet-4-5"
 
 
-async def test_a_session_that_was_closed_by_its_user_goes_on_with_the_next_message(tmp_path: Path) -> None:
+async def test_a_session_closed_by_its_user_continues_with_the_next_message(tmp_path: Path) -> None:
     with AnthropicServer(["Here I am."]) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await found.editor.new_session(provider="anthropic")

@@ -58,7 +58,7 @@ async def test_files_and_folders_are_offered_open_ones_first_and_nothing_outside
 
 
 @pytest.mark.req("H9", "H12")
-async def test_problems_and_the_selection_are_offered_if_there_are_any(project: Path) -> None:
+async def test_problems_and_the_selection_are_completed_if_they_exist(project: Path) -> None:
     async with editing(project) as editor:
         cart = project / "shop" / "cart.py"
         await editor.open(cart)

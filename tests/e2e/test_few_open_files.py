@@ -107,7 +107,9 @@ async def test_commands_beyond_the_file_limit_are_refused_and_run_again_after_ot
 
 
 @pytest.mark.parametrize("count", [16, 24, 32])
-async def test_a_server_without_enough_files_for_a_session_says_so(tmp_path: Path, count: int) -> None:
+async def test_a_server_at_its_open_file_limit_reports_it_for_a_new_session(
+    tmp_path: Path, count: int
+) -> None:
     async with served(tmp_path, command=limited(count)) as found:
         with pytest.raises(ResponseError, match=LIMIT):
             await found.editor.new_session()

@@ -85,7 +85,7 @@ async def test_subscribing_to_a_long_session_returns_a_snapshot_and_later_events
 
 
 @pytest.mark.req("H3", "R7")
-async def test_a_draft_is_given_back_after_the_server_was_killed_and_gone_when_emptied(
+async def test_a_draft_survives_a_killed_server_and_is_deleted_when_emptied(
     tmp_path: Path,
 ) -> None:
     attachments = [{"type": "file", "uri": "file:///home/ada/cart.py"}]

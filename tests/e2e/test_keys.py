@@ -86,7 +86,7 @@ async def test_a_key_set_later_applies_to_the_open_session_at_once(folder: Path)
 
 
 @pytest.mark.req("H16", "R1", "L3")
-async def test_a_session_closed_by_a_wrong_key_is_resumed_and_goes_on_with_the_right_one(
+async def test_a_session_closed_by_a_wrong_key_continues_with_the_right_one_after_a_resume(
     folder: Path,
 ) -> None:
     answers: list[Answer] = [ErrorReply(401, message=f"the key {WRONG} is wrong"), "At last."]
@@ -167,7 +167,7 @@ async def test_the_same_client_key_sets_a_key_once(folder: Path) -> None:
 
 
 @pytest.mark.req("H2", "H16")
-async def test_models_are_listed_with_what_each_needs_and_costs(folder: Path) -> None:
+async def test_models_are_listed_with_key_variable_and_price(folder: Path) -> None:
     async with editing(folder, "http://127.0.0.1:9") as (editor, _):
         before = await editor.client.request("agent/models")
         providers = {provider["id"]: provider for provider in before["providers"]}

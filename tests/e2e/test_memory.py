@@ -37,7 +37,7 @@ def text(words: str) -> dict[str, Any]:
 
 
 @pytest.mark.req("H2", "H6")
-async def test_a_note_is_asked_about_and_later_sessions_begin_with_it(tmp_path: Path) -> None:
+async def test_a_note_needs_approval_and_later_sessions_start_with_it(tmp_path: Path) -> None:
     script: list[Answer] = [
         "Hello.", [ToolCall("remember", {"note": NOTE})], "Noted.", "And?", "Later.", "Once more.", "Resumed.",
     ]  # fmt: skip
@@ -107,7 +107,7 @@ async def test_notes_of_an_untrusted_folder_are_not_read() -> None:
 
 
 @pytest.mark.req("H26")
-async def test_a_note_for_all_projects_is_asked_about_and_begins_sessions_of_other_projects(
+async def test_a_note_for_all_projects_needs_approval_and_is_in_sessions_of_other_projects(
     tmp_path: Path,
 ) -> None:
     note = "Answer briefly."

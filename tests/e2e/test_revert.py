@@ -22,7 +22,7 @@ async def first_turn(found: Served, session_id: str) -> str:
 
 
 @pytest.mark.req("X10", "H2", "H4")
-async def test_roll_back_restores_the_open_document_and_can_itself_be_taken_back(tmp_path: Path) -> None:
+async def test_roll_back_restores_the_open_document_and_can_be_reverted(tmp_path: Path) -> None:
     async with served(tmp_path) as found:
         cart = found.project / "shop" / "cart.py"
         before = cart.read_text()
@@ -55,7 +55,7 @@ async def test_roll_back_restores_the_open_document_and_can_itself_be_taken_back
 
 
 @pytest.mark.req("X10", "R5")
-async def test_roll_back_of_a_stored_session_works_and_of_a_running_or_unknown_one_is_refused_with_what_to_do(
+async def test_roll_back_works_in_a_stored_session_and_is_refused_in_a_running_or_unknown_one(
     tmp_path: Path,
 ) -> None:
     gate = Gate()

@@ -184,7 +184,7 @@ async def test_proposed_hunks_survive_a_kill_of_the_server(tmp_path: Path) -> No
 
 
 @pytest.mark.req("X8", "H7")
-async def test_a_command_that_the_user_changed_is_what_runs(tmp_path: Path) -> None:
+async def test_the_command_that_the_user_changed_in_its_approval_runs(tmp_path: Path) -> None:
     project = copy_sample_project(tmp_path / "project")
     async with server_process() as server:
         editor = Editor(server.client)

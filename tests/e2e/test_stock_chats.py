@@ -54,7 +54,7 @@ async def test_selected_lines_are_added_to_the_chat_that_the_user_chooses(chat: 
             assert editor.documents[chat.as_uri()].source == ""
 
 
-async def test_each_chat_offers_the_answers_to_its_own_questions_only(chat: Path) -> None:
+async def test_each_chat_has_only_the_code_actions_of_its_own_approvals(chat: Path) -> None:
     cart, other = chat.parent / "shop" / "cart.py", chat.parent / "other.agent.md"
     touch = [ToolCall("shell", {"command": "touch new"})]
     with AnthropicServer([touch, touch, "Done."]) as provider:
@@ -231,7 +231,7 @@ async def test_a_command_may_have_its_argument_in_the_next_line(chat: Path) -> N
         assert "Write tests for" in json.dumps(provider.requests[0].body["messages"])
 
 
-async def test_without_reported_diagnostics_the_model_is_not_told_that_there_are_none(chat: Path) -> None:
+async def test_without_reported_diagnostics_the_model_gets_no_statement_about_problems(chat: Path) -> None:
     with AnthropicServer(["One."]) as provider:
         async with told_by(provider, chat) as editor:
             await editor.say("Mend @problems please.")

@@ -84,7 +84,7 @@ async def test_an_interrupt_can_contain_the_next_message(tmp_path: Path) -> None
 
 
 @pytest.mark.req("T5")
-async def test_background_processes_are_listed_and_end_when_asked(tmp_path: Path) -> None:
+async def test_background_processes_are_listed_and_ended_on_request(tmp_path: Path) -> None:
     call = ToolCall("shell", {"command": "touch made; sleep 600", "background": True})
     with AnthropicServer([[call], "Started."]) as provider:
         async with talking_to(provider, tmp_path) as editor:

@@ -327,7 +327,7 @@ async def test_the_walkthrough_suggests_nothing(tmp_path: Path) -> None:
         assert "the walkthrough follows a script" in message and "models.suggestions" in message
 
 
-async def test_without_a_model_of_its_own_that_of_titles_or_of_new_sessions_answers(tmp_path: Path) -> None:
+async def test_without_a_suggestion_model_the_model_of_titles_or_new_sessions_answers(tmp_path: Path) -> None:
     with AnthropicServer(["1", "2"]) as provider:
         models = {"titles": "anthropic/claude-haiku-4-5"}
         async with suggesting(tmp_path, provider, models=models, model="claude-sonnet-5-5") as found:

@@ -309,7 +309,7 @@ async def test_a_background_command_is_started_after_saving() -> None:
     assert host.saves == 1
 
 
-async def test_reading_a_file_that_is_nowhere_says_so() -> None:
+async def test_reading_a_missing_file_is_an_error() -> None:
     environment, _, _ = make({}, {A: ""})
     with pytest.raises(PathNotFoundError):
         await environment.read_bytes(B)

@@ -80,12 +80,12 @@ async def test_grep_of_unsaved_text_gives_context() -> None:
     )
 
 
-async def test_grep_stops_at_the_limit_and_says_so() -> None:
+async def test_grep_stops_at_the_limit_and_reports_it() -> None:
     result = await environment().grep("hit", ".", GrepOptions(max_results=2))
     assert [line.path for line in result.lines] == ["b.py", "c/[x] {y}.py"]
     assert result.truncated
 
 
-async def test_grep_of_a_path_that_is_nowhere_says_so() -> None:
+async def test_grep_of_a_missing_path_is_an_error() -> None:
     with pytest.raises(PathNotFoundError):
         await found("hit", "missing.py")

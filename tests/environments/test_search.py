@@ -233,7 +233,7 @@ def test_results_at_their_limit_have_no_context_of_dropped_matches() -> None:
     assert result.truncated
 
 
-def test_a_limit_of_no_results_finds_none_and_says_so() -> None:
+def test_a_limit_of_zero_results_is_reported_as_truncated() -> None:
     findings = ResultLines(GrepOptions(max_results=0))
     assert not findings.add(GrepLine("f", 1, ""))
     assert (findings.result().lines, findings.result().truncated) == ((), True)

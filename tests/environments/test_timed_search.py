@@ -18,7 +18,7 @@ OPTIONS = GrepOptions()
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(a*)*b", "(?:a?){60}a{60}"])
-async def test_pattern_that_backtracks_for_ever_is_refused_at_the_time_limit(pattern: str) -> None:
+async def test_a_pattern_with_endless_backtracking_is_refused_at_the_time_limit(pattern: str) -> None:
     others = 0
 
     async def work() -> None:

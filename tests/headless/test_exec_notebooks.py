@@ -52,7 +52,7 @@ def test_a_cell_is_read_and_edited_and_the_rest_of_the_file_stays(tmp_path: Path
     assert "edit_notebook" in tools_of(server)
 
 
-def test_the_tool_is_offered_only_where_there_are_notebooks(tmp_path: Path) -> None:
+def test_the_notebook_tool_is_offered_only_with_notebooks_in_the_folder(tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / "ignored").mkdir(parents=True)
     (project / ".git").mkdir()

@@ -186,7 +186,7 @@ def test_allowed_command_runs_and_no_other(project: Path) -> None:
 
 
 @pytest.mark.req("U10")
-def test_short_name_of_a_model_is_sent_as_the_model_that_it_stands_for(project: Path) -> None:
+def test_a_short_model_name_is_sent_as_the_full_model_name(project: Path) -> None:
     done, server = play(AnthropicServer, ["Hi."], project, "--model", "opus", "go")
     assert done.code == 0 and server.requests[0].body["model"] == "claude-opus-5-5", done
 

@@ -91,7 +91,7 @@ def write_project(folder: Path, word: str) -> None:
     )
 
 
-def test_instructions_of_the_project_come_from_the_place_alone(places: Places) -> None:
+def test_project_instructions_are_read_only_at_the_place(places: Places) -> None:
     write_project(places.there, "far")
     write_project(places.here, "near")
     script = [

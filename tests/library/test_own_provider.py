@@ -90,7 +90,7 @@ async def test_without_a_provider_name_the_programs_own_provider_is_used(tmp_pat
         assert await session.ask("Who?") == "Me."
 
 
-async def test_profile_without_an_adapter_is_refused_with_what_to_do(tmp_path: Path) -> None:
+async def test_a_profile_without_an_adapter_is_refused_with_a_hint(tmp_path: Path) -> None:
     given = own(tmp_path, FakeProvider(), provider="other", profiles={"other": profile})
     with pytest.raises(agent_ls.AppError, match="no adapter") as refused:
         async with agent_ls.open_session(**given):

@@ -112,7 +112,7 @@ def coroutine(answer: Any) -> Callable[[Any], Any]:
     ],
     ids=str,
 )
-async def test_a_question_of_the_model_goes_to_the_callback(
+async def test_the_callback_answers_a_question_of_the_model(
     made: Callable[[Any], Any], answer: Any, expected: str, tmp_path: Path
 ) -> None:
     model = FakeProvider([ASK, text("Fine.")])

@@ -89,7 +89,7 @@ def test_a_missing_server_program_is_named(tmp_path: Path) -> None:
     assert done.code == 1 and "no-such-program-here" in done.err and "Traceback" not in done.err
 
 
-def test_doctor_reports_errors_in_a_server_file(tmp_path: Path) -> None:
+def test_doctor_reports_invalid_entries_of_a_server_file(tmp_path: Path) -> None:
     state = tmp_path / "state"
     environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(state))
     state.mkdir(mode=0o700)

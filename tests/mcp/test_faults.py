@@ -60,7 +60,7 @@ async def test_a_tool_with_an_invalid_definition_is_left_out_with_a_warning(tmp_
         assert all(f"the tool {name} is left out" in told for name in ("bare", "list", "bad", "task"))
 
 
-async def test_server_that_exits_at_once_is_named_with_what_it_printed(tmp_path: Path) -> None:
+async def test_a_server_that_exits_at_once_is_reported_with_its_error_output(tmp_path: Path) -> None:
     plan = raw_server(tmp_path / "plans", "raw", exit=7, stderr="no database at /var/db")
     user_file(tmp_path / "state", raw=plan, good=raw_server(tmp_path / "plans", "good"))
     async with running(tmp_path, [text("done")]) as rig:

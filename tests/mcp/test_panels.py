@@ -116,7 +116,7 @@ async def test_resources_are_mentions_that_are_read_when_a_message_is_sent(tmp_p
             await talk.live.mcp_resource("other", "demo://2")
 
 
-async def test_denied_server_that_is_switched_on_is_asked_about_again(tmp_path: Path) -> None:
+async def test_a_denied_server_needs_approval_again_when_it_is_switched_on(tmp_path: Path) -> None:
     project_file(tmp_path / "project", raw=raw_server(tmp_path / "plans", "raw"))
     async with running(tmp_path, [text("done")]) as rig:
         talk = await rig.talk(answers=deny)

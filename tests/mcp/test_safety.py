@@ -20,7 +20,7 @@ from tests.support.session_rig import deny
 pytestmark = [pytest.mark.req("T11", "H17")]
 
 
-async def test_project_server_is_asked_about_once_with_all_of_its_command(tmp_path: Path) -> None:
+async def test_a_project_server_needs_one_approval_that_displays_its_whole_command(tmp_path: Path) -> None:
     entry = raw_server(tmp_path / "plans", "raw")
     project_file(tmp_path / "project", raw={**entry, "env": {"MODE": "dev", "DB_PASSWORD": "hunter22"}})
     async with running(tmp_path, [text("done"), text("done")]) as rig:
@@ -38,7 +38,7 @@ async def test_project_server_is_asked_about_once_with_all_of_its_command(tmp_pa
         assert not second.of(ApprovalRequested)
 
 
-async def test_changed_command_is_asked_about_again(tmp_path: Path) -> None:
+async def test_a_server_with_a_changed_command_needs_approval_again(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     entry = raw_server(tmp_path / "plans", "raw")
     project_file(tmp_path / "project", raw=entry)
@@ -55,7 +55,7 @@ async def test_changed_command_is_asked_about_again(tmp_path: Path) -> None:
         assert "raw__echo" not in [it.name for it in rig.model.requests[1].tools]
 
 
-async def test_denied_server_is_not_started_and_not_asked_about_again(tmp_path: Path) -> None:
+async def test_a_denied_server_is_not_started_and_its_approval_is_not_repeated(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     project_file(tmp_path / "project", raw=raw_server(tmp_path / "plans", "raw", starts=str(starts)))
     async with running(tmp_path, [text("done"), text("done")]) as rig:

@@ -33,7 +33,9 @@ def other_plugin(nvim: Nvim, *names: str) -> None:
 
 
 @pytest.mark.req("H10")
-def test_user_events_report_what_happens(panel: Panel, server: StandIn, nvim: Nvim, project: Path) -> None:
+def test_user_events_report_changes_of_the_session(
+    panel: Panel, server: StandIn, nvim: Nvim, project: Path
+) -> None:
     nvim.lua(
         "heard = {} vim.api.nvim_create_autocmd('User', { pattern = 'AgentLs*', callback = function(event)"
         " table.insert(heard, { event.match, event.data }) end })"

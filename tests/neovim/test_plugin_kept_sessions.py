@@ -28,9 +28,7 @@ def test_fork_switches_to_the_new_session(panel: Panel, server: StandIn, nvim: N
 
 
 @pytest.mark.req("H10")
-def test_export_shows_the_transcript_in_a_window_of_its_own(
-    panel: Panel, server: StandIn, nvim: Nvim
-) -> None:
+def test_export_opens_the_transcript_in_a_separate_window(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     nvim.cmd("AgentLs export")
 
     nvim.wait_screen("# Totals")
@@ -64,7 +62,7 @@ def test_message_right_after_resume_goes_to_the_resumed_session(
 
 
 @pytest.mark.req("H2", "H10")
-def test_message_while_another_session_is_opened_goes_to_that_one(
+def test_a_message_during_the_opening_of_another_session_goes_to_that_session(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.session("s-other", title="the other")

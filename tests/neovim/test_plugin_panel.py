@@ -81,7 +81,9 @@ def test_many_deltas_are_drawn_in_few_frames(panel: Panel, server: StandIn, nvim
 
 
 @pytest.mark.req("H10", "H17")
-def test_the_view_follows_the_end_only_while_it_is_there(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_the_view_follows_new_text_only_while_it_is_at_the_end(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     panel.say("\n".join(f"line {n}" for n in range(100)))
     nvim.wait_screen("line 99")
     nvim.keys("<Esc>")

@@ -43,7 +43,7 @@ def proposed(reviewed: Nvim, server: StandIn, project: Path) -> Nvim:
         (":3AgentLs undo<CR>", {"hunkIds": ["h1"], "lines": [1, 2], "verdict": "undo"}),
     ],
 )
-def test_selected_lines_are_decided_alone(
+def test_only_the_selected_lines_are_decided(
     reviewed: Nvim, server: StandIn, keys: str, wanted: dict[str, object]
 ) -> None:
     reviewed.keys(keys)

@@ -151,7 +151,7 @@ def test_all_uris_of_a_path_are_one_document_through_its_changes_and_its_end(uri
 
 
 @pytest.mark.req("H4")
-def test_uris_of_two_files_or_of_cells_are_documents_of_their_own() -> None:
+def test_uris_of_different_files_or_cells_are_different_documents() -> None:
     uris = [
         "file:///%FF",
         "file:///%FE",

@@ -96,7 +96,7 @@ def test_the_list_of_refusals_has_every_request_error() -> None:
 
 
 @pytest.mark.parametrize("error", REFUSALS, ids=lambda error: type(error).__name__)
-def test_a_refusal_says_in_plain_words_what_to_do_next(error: RequestError) -> None:
+def test_every_refusal_has_a_hint_without_protocol_names(error: RequestError) -> None:
     answer = response_error(error)
     told: Any = answer.data
     text = f"{answer.message} {told['hint']}"

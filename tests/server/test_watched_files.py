@@ -77,7 +77,7 @@ def test_above_the_limit_the_oldest_watches_are_removed() -> None:
     assert len(taken_back) == 2 * MAX_FILES / 10
 
 
-def test_a_client_that_refuses_is_not_asked_again() -> None:
+def test_no_file_watches_are_requested_after_a_refusal() -> None:
     unable = Client(ClientAbilities())
     unable.watched.watch_files(["/p/a.py"])
     assert unable.sent == []

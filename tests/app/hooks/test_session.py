@@ -77,7 +77,7 @@ async def test_a_hook_before_a_call_gets_its_arguments_and_can_deny_it(tmp_path:
 
 
 @pytest.mark.req("T15", "X8")
-async def test_arguments_changed_by_a_hook_are_judged_from_the_beginning(tmp_path: Path) -> None:
+async def test_arguments_changed_by_a_hook_are_checked_again_by_the_policy(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
     changed = {"updatedInput": {"command": f"rm -rf {victim}"}, "permissionDecision": "allow"}
@@ -182,7 +182,7 @@ async def test_a_failing_hook_before_a_call_makes_the_call_need_approval(tmp_pat
 
 
 @pytest.mark.req("T15", "X8")
-async def test_allow_of_a_hook_does_not_skip_what_is_asked_about_in_every_mode(tmp_path: Path) -> None:
+async def test_a_hooks_allow_does_not_skip_approvals_that_every_mode_needs(tmp_path: Path) -> None:
     body = "print(json.dumps({'hookSpecificOutput': {'permissionDecision': 'allow'}}))"
     write_hooks(tmp_path / "state/hooks.json", PreToolUse=script(tmp_path / "hooks", body))
     asked: list[str] = []

@@ -30,7 +30,7 @@ def test_packs_are_listed_with_presets_tools_and_programs(capsys: pytest.Capture
     assert "  pytest  (write)  Run Python tests with pytest.  [pytest]" in out
 
 
-def test_check_names_what_is_missing_and_ends_with_1(tmp_path: Path) -> None:
+def test_tools_check_names_missing_programs_and_ends_with_1(tmp_path: Path) -> None:
     (tmp_path / "package.json").touch()
     environ = fake_installer(tmp_path / "bin", "git", "exit 0")
     done = run("tools", "--check", "git,testing", cwd=tmp_path, environ=environ)
@@ -120,7 +120,7 @@ def test_program_of_the_system_is_named_and_not_installed(tmp_path: Path) -> Non
     assert "→ install the package tree of your system" in done.out
 
 
-def test_exec_offers_the_packs_that_it_is_given(tmp_path: Path) -> None:
+def test_exec_offers_the_tools_of_the_given_packs(tmp_path: Path) -> None:
     (tmp_path / "Cargo.toml").touch()
     with AnthropicServer(["Done."]) as server:
         environ = environment(tmp_path / "home", **provider_variables(server))
@@ -132,7 +132,7 @@ def test_exec_offers_the_packs_that_it_is_given(tmp_path: Path) -> None:
     assert {"copy_file", "git_status", "reflect"} <= names and "pytest" not in names
 
 
-def test_exec_says_what_is_missing_before_the_answer(tmp_path: Path) -> None:
+def test_exec_reports_missing_programs_before_the_answer(tmp_path: Path) -> None:
     with AnthropicServer(["Done."]) as server:
         environ = environment(tmp_path / "home", **provider_variables(server)) | {
             "PATH": str(tmp_path),

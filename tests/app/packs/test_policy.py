@@ -59,7 +59,9 @@ def situation(mode: Mode, folder: Path, name: str) -> Situation:
 
 
 @pytest.mark.parametrize("name", DEFINED)
-async def test_call_is_asked_about_by_the_category_of_its_tool(name: str, tmp_path: Path) -> None:
+async def test_the_category_of_a_tool_decides_whether_a_call_needs_approval(
+    name: str, tmp_path: Path
+) -> None:
     effect = await effect_of(name, arguments_of(name), tmp_path)
     in_ask, in_full = (judge(effect, situation(mode, tmp_path, name)) for mode in ("ask", "full"))
     match DEFINED[name].category:
@@ -75,7 +77,7 @@ async def test_call_is_asked_about_by_the_category_of_its_tool(name: str, tmp_pa
 
 
 @pytest.mark.parametrize(("name", "parameter"), [it for it in TEXTS if it[1] == "path"])
-async def test_path_outside_the_workspace_is_asked_about_in_every_mode(
+async def test_a_path_outside_the_workspace_needs_approval_in_every_mode(
     name: str, parameter: str, tmp_path: Path
 ) -> None:
     end = {"page_screenshot": ".png", "page_pdf": ".pdf"}.get(name, "")
@@ -86,7 +88,7 @@ async def test_path_outside_the_workspace_is_asked_about_in_every_mode(
 
 @pytest.mark.parametrize("value", ["-x", "--help", "--output=/etc/passwd", "-"])
 @pytest.mark.parametrize(("name", "parameter"), TEXTS)
-async def test_value_with_a_leading_dash_is_not_taken_as_an_option(
+async def test_a_value_with_a_leading_dash_is_not_an_option(
     name: str, parameter: str, value: str, tmp_path: Path
 ) -> None:
     try:

@@ -41,13 +41,13 @@ def test_skills_of_the_user_and_of_a_trusted_project_are_found(home: Path, tmp_p
 
 
 @pytest.mark.req("T12")
-def test_project_without_trust_lists_nothing_of_its_own(home: Path, tmp_path: Path) -> None:
+def test_skills_of_an_untrusted_project_are_not_listed(home: Path, tmp_path: Path) -> None:
     skill(home / ".agents/skills", "mine")
     skill(tmp_path / "project/.agents/skills", "theirs")
     assert [it.name for it in load(home).found] == ["mine"]
 
 
-def test_folders_of_other_agents_are_passed_over_when_the_setting_says_so(home: Path, tmp_path: Path) -> None:
+def test_folders_of_other_agents_are_skipped_if_the_setting_is_off(home: Path, tmp_path: Path) -> None:
     skill(home / ".agents/skills", "ours")
     skill(home / ".claude/skills", "claude")
     command(home / ".codex/prompts/codex.md", "Do it.")

@@ -142,7 +142,7 @@ async def test_a_folder_of_20000_files_is_listed(tmp_path: Path) -> None:
     await env.cleanup()
 
 
-async def test_a_file_of_the_largest_size_comes_back_whole_while_other_calls_are_answered(
+async def test_a_file_of_the_largest_size_is_read_whole_while_other_calls_are_answered(
     tmp_path: Path,
 ) -> None:
     content = os.urandom(1 << 20) * 50

@@ -221,7 +221,7 @@ async def test_a_key_that_interrupts_reaches_the_command_and_not_the_relay(
     assert (await env.exec_command("echo again", options())).output == "again\n"
 
 
-async def test_a_program_in_a_terminal_that_ignores_the_polite_end_is_ended_at_the_limit(
+async def test_a_program_in_a_terminal_that_ignores_sigterm_is_killed_at_the_limit(
     env: LocalEnvironment,
 ) -> None:
     token = new_token()

@@ -112,7 +112,7 @@ async def test_an_awkward_program_gives_its_output_and_its_code(
     assert "".join(pieces) == result.output
 
 
-async def test_a_program_that_ignores_the_polite_end_is_ended_with_what_it_printed(
+async def test_a_program_that_ignores_sigterm_is_killed_and_its_output_kept(
     env: LocalEnvironment,
 ) -> None:
     token = new_token()

@@ -73,7 +73,7 @@ def test_a_new_file_gets_the_mode_that_the_umask_gives(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("target", [None, b"there"], ids=["new", "over another file"])
-def test_a_moved_file_takes_its_mode_along(folder: Path, target: bytes | None) -> None:
+def test_a_moved_file_keeps_its_mode(folder: Path, target: bytes | None) -> None:
     put(folder / "old.sh", b"text", 0o750)
     if target is not None:
         put(folder / "bin/new.sh", target, 0o644)
@@ -99,7 +99,7 @@ def test_a_link_to_nothing_is_written_through(folder: Path) -> None:
     assert (folder / "link").is_symlink()
 
 
-def test_deleting_a_link_leaves_what_it_names(folder: Path) -> None:
+def test_deleting_a_link_keeps_its_target(folder: Path) -> None:
     put(folder / "real", b"content")
     (folder / "link").symlink_to("real")
     commit_in(folder, FileWrite("link", None, b"content"))
@@ -310,7 +310,7 @@ def test_a_successful_commit_makes_all_writes_and_leaves_no_temporary_files(
 
 
 @pytest.mark.req("H6", "X10")
-async def test_a_deleted_file_that_comes_back_as_it_was_has_its_permissions_again(tmp_path: Path) -> None:
+async def test_a_deleted_file_restored_with_equal_content_gets_its_permissions_back(tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     script.write_bytes(b"#!/bin/sh\n")
     script.chmod(0o750)

@@ -371,7 +371,7 @@ async def test_a_character_cut_by_a_read_is_one_character(env: LocalEnvironment,
     assert pieces == ["a", "éb"]
 
 
-async def test_output_that_is_not_utf8_is_shown_with_marks(env: LocalEnvironment) -> None:
+async def test_undecodable_output_has_replacement_characters(env: LocalEnvironment) -> None:
     result = await run(env, r"printf 'a\377b\303\251\303'", lambda *_: None)
     assert result.stdout == "a\ufffdbé\ufffd"
 

@@ -70,7 +70,7 @@ async def test_commands_one_after_the_other_share_a_terminal_and_each_has_its_li
     assert "$ echo one" in terminal.screen and "\ntwo\n" in terminal.screen and "[exit 0" in terminal.screen
 
 
-async def test_commands_at_the_same_time_have_terminals_of_their_own(
+async def test_simultaneous_commands_have_separate_terminals(
     env: LocalEnvironment, host: FakeTerminalHost, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "f")
@@ -189,7 +189,7 @@ async def test_a_terminal_closed_by_the_end_of_its_editor_gives_no_result_before
 
 
 @pytest.mark.req("L16")
-async def test_a_relay_that_is_killed_takes_its_command_along_and_the_call_has_a_result(
+async def test_a_killed_relay_ends_its_command_and_the_call_has_a_result(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     token = new_token()
