@@ -147,7 +147,7 @@ async def test_a_call_keeps_the_review_setting_of_its_policy_check(work: Path) -
             await talk.live.configure(review="after")
             assert (work / "a.txt").read_text() == LINES
             await decide(rig, "keep", session_id=talk.session_id)
-        assert len(talk.of(ApprovalRequested)) == 1  # the second edit is judged by the new setting
+        assert len(talk.of(ApprovalRequested)) == 1  # the new setting applies to the second edit
         assert (work / "a.txt").read_text() == "ONE\nKEEP\nlast\n"
 
 

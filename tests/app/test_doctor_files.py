@@ -63,7 +63,7 @@ FILES_AND_FINDINGS = [
 
 @pytest.fixture
 def own_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A trusted project that is the current folder, with `state` in it."""
+    """Make `tmp_path` the current folder and a trusted project. It contains the folder `state`, too."""
     monkeypatch.setenv("AGENT_LS_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv(TRUST_VARIABLE, str(tmp_path))

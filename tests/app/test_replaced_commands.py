@@ -1,4 +1,6 @@
-"""A command that the user changes in its approval is a new action: it is judged again and reported to the model."""
+"""A command that the user changes in its approval is a new action: the policy checks it again and the model is
+informed.
+"""
 
 from __future__ import annotations
 

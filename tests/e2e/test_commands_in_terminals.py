@@ -24,7 +24,7 @@ ASKS = "read -rp 'Go on? ' word; echo \"[$word]\""
 
 
 class Terminals:
-    """The client's part of it: opens what it is asked to open, as an editor does."""
+    """The client's side of terminal requests: opens a terminal for each request, as an editor does."""
 
     def __init__(self, editor: Editor, refuses: bool) -> None:
         self.editor = editor

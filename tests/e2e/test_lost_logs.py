@@ -26,7 +26,7 @@ ROUNDS = 12
 
 
 def counting(body: Mapping[str, Any]) -> list[ToolCall | Text]:
-    """A model that runs the same command in each round, with a long description that fills the log."""
+    """Answer as a model that runs the same command in each round, with a long description that fills the log."""
     done = sum(message["role"] == "assistant" for message in body["messages"])
     if done >= ROUNDS:
         return [Text("Done.")]

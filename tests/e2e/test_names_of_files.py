@@ -80,7 +80,7 @@ class File:
 
 
 async def check_edited(tmp_path: Path, files: Sequence[File]) -> None:
-    """The model changes one line of each file. Approvals for files with several names are allowed."""
+    """Let the model change one line of each file, and check it. Approvals for files with several names are allowed."""
     reads, edits = zip(*(file.calls for file in files), strict=True)
     with AnthropicServer([list(reads), list(edits), "Done."]) as provider:
         async with served(tmp_path, provider=provider) as found, anyio.create_task_group() as tasks:

@@ -1,4 +1,4 @@
-"""Before a command: the file on disk decides whose unsaved changes a document has."""
+"""Before a command: the file on disk decides who made the unsaved changes of a document."""
 
 from __future__ import annotations
 

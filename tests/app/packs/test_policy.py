@@ -1,4 +1,4 @@
-"""Calls of pack tools are judged by category and command; no argument becomes an option."""
+"""The policy decides about calls of pack tools by category and command; no argument becomes an option."""
 
 from __future__ import annotations
 
