@@ -86,6 +86,25 @@ def raw_server(*answers: bytes, hold: bool = False) -> Iterator[str]:
             thread.join(30)
 
 
+@contextmanager
+def echo_server() -> Iterator[str]:
+    """Run a server that answers each request with a cookie, and with the head of the request as body."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    with closing(connection):
+                        head, _, _ = connection.recv(65536).partition(b"\r\n\r\n")
+                        connection.sendall(
+                            answer("200 OK", "set-cookie: a=1", "connection: close", body=head)
+                        )
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
 def answer(status: str, *headers: str, body: bytes = b"") -> bytes:
     lines = [f"HTTP/1.1 {status}", f"content-length: {len(body)}", *headers]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
@@ -123,6 +142,29 @@ async def test_answer_has_status_headers_in_lower_case_and_body() -> None:
         assert (head.status, head.headers["retry-after"], body) == (429, "7", b"{}")
         assert before <= head.received_at_s <= time.time()
         await transport.close()
+
+
+@by_both_clients
+async def test_cookie_of_the_server_is_sent_back_and_headers_of_the_caller_replace_the_defaults() -> None:
+    with echo_server() as authority:
+        transport = Transport(Endpoint(f"http://{authority}", SECRET))
+        _, first = await transport.post("/v1/x", {"User-Agent": "own"}, b"{}")
+        _, second = await transport.post("/v1/x", {}, b"{}")
+        await transport.close()
+    sent = [body.decode().lower().split("\r\n") for body in (first, second)]
+    assert [[line for line in lines if line.startswith("cookie:")] for lines in sent] == [[], ["cookie: a=1"]]
+    assert [line for line in sent[0] if line.startswith("user-agent:")] == ["user-agent: own"]
+    for lines in sent:
+        assert {"content-type: application/json", "content-length: 2"} <= set(lines)
+        assert any(line.startswith("accept-encoding: gzip") for line in lines)
+
+
+async def test_login_in_the_base_url_is_sent() -> None:
+    with echo_server() as authority:
+        transport = Transport(Endpoint(f"http://user:word@{authority}", SECRET))
+        _, head = await transport.post("/v1/x", {}, b"{}")
+        await transport.close()
+    assert b"Authorization: Basic dXNlcjp3b3Jk" in head
 
 
 @by_both_clients

@@ -14,7 +14,7 @@ import h11
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.http import failures
-from agent_ls.llm.http.failures import Failure, make_error
+from agent_ls.llm.http.failures import HttpFailure, make_error
 
 _MAX_HEAD_BYTES = 100 * 1024  # of the status line and all headers
 _MAX_UNREAD_BYTES = 1024 * 1024  # received but not yet parsed: beyond this the socket is not read
@@ -161,7 +161,7 @@ class Connection(asyncio.Protocol):
         if self._change is not None and not self._change.done():
             self._change.set_result(None)
 
-    async def _wait_for_change(self, late: Failure) -> None:
+    async def _wait_for_change(self, late: HttpFailure) -> None:
         """Wait for bytes, for room to write, or for the end of the connection.
 
         Raises:

@@ -10,6 +10,7 @@ import re
 import ssl
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import h11
@@ -19,6 +20,9 @@ from agent_ls.llm.http.address import Address
 from agent_ls.llm.http.connection import BodyChunks, Connection, describe_os_error
 from agent_ls.llm.http.exchange import KEEPALIVE_S, Exchange
 from agent_ls.llm.http.failures import make_error
+
+if TYPE_CHECKING:
+    from agent_ls.llm.http.cookies import Cookies
 
 _NEXT_ADDRESS_S = 0.25  # after this time the next address of the host is tried as well (RFC 8305)
 _NOT_IN_A_TARGET = re.compile(r"[^a-zA-Z0-9%/:?#\[\]@!$&'()*+,;=._~-]")
@@ -35,6 +39,9 @@ class DirectConnections:
         self._context = context if address.is_tls else None
         self._connect_timeout_s = connect_timeout_s
         self._silence_timeout_s = silence_timeout_s
+        self._origin = f"{'https' if address.is_tls else 'http'}://{address.authority}"
+        self._cookies: Cookies | None = _make_cookies() if address.is_tls else None
+        """None until a server without TLS sends a cookie, which is rare."""
         self._idle: dict[Connection, asyncio.TimerHandle] = {}
         self._busy: set[Connection] = set()
 
@@ -47,15 +54,17 @@ class DirectConnections:
         self, method: str, path: str, headers: Sequence[tuple[str, str]], body: bytes | None
     ) -> AsyncGenerator[Exchange]:
         """Send a request and yield the response; see `Connections`."""
+        target = self._make_target(path)
         connection = self._take_idle() or await self._connect()
         self._busy.add(connection)
         is_reusable = False
         try:
-            await connection.send(method, self._target(path), self._add_headers(headers, body), body)
+            await connection.send(method, target, self._add_headers(target, headers, body), body)
             head = await connection.read_event()
             if not isinstance(head, h11.Response):
                 raise make_error(failures.BROKEN_OFF, self.host)
             received = _join_headers(head)
+            self._store_cookies(target, head)
             encoding = received.get("content-encoding", "")
             yield Exchange(head.status_code, received, BodyChunks(connection, encoding, self.host))
             is_reusable = connection.finish()
@@ -108,16 +117,32 @@ class DirectConnections:
             raise make_error(failures.INVALID_URL, self.host) from None
         return connection
 
-    def _target(self, path: str) -> str:
+    def _make_target(self, path: str) -> str:
         target = self._address.path + path
         return quote(target, safe=_RESERVED) if _NOT_IN_A_TARGET.search(target) else target
 
-    def _add_headers(self, headers: Sequence[tuple[str, str]], body: bytes | None) -> list[tuple[str, str]]:
+    def _store_cookies(self, target: str, head: h11.Response) -> None:
+        values = [value.decode("utf-8", "replace") for name, value in head.headers if name == b"set-cookie"]
+        if values:
+            self._cookies = self._cookies or _make_cookies()
+            self._cookies.store(self._origin + target, values)
+
+    def _add_headers(
+        self, target: str, headers: Sequence[tuple[str, str]], body: bytes | None
+    ) -> list[tuple[str, str]]:
         given = {name.lower() for name, _ in headers}
         ours = [("host", self.host), ("accept", "*/*"), ("accept-encoding", "gzip, deflate")]
         if body is not None:
             ours.append(("content-length", str(len(body))))
+        if self._cookies and (cookies := self._cookies.format_header(self._origin + target)):
+            ours.append(("cookie", cookies))
         return [*(header for header in ours if header[0] not in given), *headers]
+
+
+def _make_cookies() -> Cookies:
+    from agent_ls.llm.http.cookies import Cookies  # imports much of the standard library
+
+    return Cookies()
 
 
 def _join_headers(head: h11.Response) -> dict[str, str]:

@@ -14,7 +14,7 @@ _Kind: TypeAlias = type[NetworkError] | type[RequestTimeoutError] | type[Configu
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class HttpFailure:
     """One way in which an HTTP call fails; `lead` contains the place `{host}`.
 
     `has_reason`: the message may add the text of the exception, because that never contains a header.
@@ -32,22 +32,22 @@ WAIT_LONGER = "Try again, or increase the setting silenceTimeoutMs."
 CHECK_PROVIDER = "Check the provider's settings: base URL, headers and key."
 
 # no connection was made
-NOT_CONNECTED = Failure(NetworkError, "no connection to {host}", CHECK_NETWORK, has_reason=True)
-NOT_CONNECTED_IN_TIME = Failure(RequestTimeoutError, "no connection to {host} in time", CHECK_NETWORK)
-PROXY_REFUSED = Failure(
+NOT_CONNECTED = HttpFailure(NetworkError, "no connection to {host}", CHECK_NETWORK, has_reason=True)
+NOT_CONNECTED_IN_TIME = HttpFailure(RequestTimeoutError, "no connection to {host} in time", CHECK_NETWORK)
+PROXY_REFUSED = HttpFailure(
     NetworkError, "the proxy refused the connection to {host}", CHECK_NETWORK, has_reason=True
 )
 # the connection was lost
-LOST = Failure(NetworkError, "the connection to {host} was lost", SEND_AGAIN, has_reason=True)
-BROKEN_OFF = Failure(NetworkError, "{host} broke off its answer", SEND_AGAIN)
-DAMAGED = Failure(NetworkError, "the answer of {host} is damaged", SEND_AGAIN)
-SILENT = Failure(RequestTimeoutError, "{host} was silent for too long", WAIT_LONGER)
-NOT_TAKEN_IN_TIME = Failure(RequestTimeoutError, "{host} did not take the request in time", WAIT_LONGER)
+LOST = HttpFailure(NetworkError, "the connection to {host} was lost", SEND_AGAIN, has_reason=True)
+BROKEN_OFF = HttpFailure(NetworkError, "{host} broke off its answer", SEND_AGAIN)
+DAMAGED = HttpFailure(NetworkError, "the answer of {host} is damaged", SEND_AGAIN)
+SILENT = HttpFailure(RequestTimeoutError, "{host} was silent for too long", WAIT_LONGER)
+NOT_TAKEN_IN_TIME = HttpFailure(RequestTimeoutError, "{host} did not take the request in time", WAIT_LONGER)
 # the request could not be made
-NO_SCHEME = Failure(ConfigurationError, "the base URL has no http:// or https://", CHECK_PROVIDER)
-INVALID_URL = Failure(ConfigurationError, "the base URL is not a valid URL", CHECK_PROVIDER)
-INVALID_HEADER = Failure(ConfigurationError, "a header or key for {host} cannot be sent", CHECK_PROVIDER)
-NOT_ASCII = Failure(ConfigurationError, "a header or key for {host} is not plain ASCII", CHECK_PROVIDER)
+NO_SCHEME = HttpFailure(ConfigurationError, "the base URL has no http:// or https://", CHECK_PROVIDER)
+INVALID_URL = HttpFailure(ConfigurationError, "the base URL is not a valid URL", CHECK_PROVIDER)
+INVALID_HEADER = HttpFailure(ConfigurationError, "a header or key for {host} cannot be sent", CHECK_PROVIDER)
+NOT_ASCII = HttpFailure(ConfigurationError, "a header or key for {host} is not plain ASCII", CHECK_PROVIDER)
 
 _CERTIFICATES = (
     (
@@ -71,7 +71,7 @@ _PROXY_REFUSALS: Mapping[str, tuple[str, str]] = {"403": _FORBIDDEN, "405": _FOR
 """HTTP statuses by which a proxy permanently refuses a tunnel, each with the message and hint to display."""
 
 
-def make_error(failure: Failure, host: str, reason: str = "") -> LlmError:
+def make_error(failure: HttpFailure, host: str, reason: str = "") -> LlmError:
     """Return the error of a failed call to `host`. `reason` is the text of the exception, from outside."""
     lead, hint = failure.lead.format(host=host), failure.hint
     reason = to_display_line(strip_escapes(reason)) if failure.has_reason else ""

@@ -13,18 +13,20 @@ from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
 from agent_ls.llm.http import failures
 from agent_ls.llm.http.exchange import KEEPALIVE_S, Exchange
-from agent_ls.llm.http.failures import Failure, make_error
+from agent_ls.llm.http.failures import HttpFailure, make_error
 
 # httpcore imports `sniffio` for each request. If `sniffio` is not installed, each import searches sys.path several
 # times. anyio has already tried the import; None in sys.modules marks the module as missing.
 sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # typeshed does not know of None
 
-ROWS: Mapping[type[Exception], Failure] = {
+ROWS: Mapping[type[Exception], HttpFailure] = {
     # from here on: no connection was made
     httpx.ConnectError: failures.NOT_CONNECTED,
     httpx.ProxyError: failures.PROXY_REFUSED,
     httpx.ConnectTimeout: failures.NOT_CONNECTED_IN_TIME,
-    httpx.PoolTimeout: Failure(RequestTimeoutError, "too many calls to {host} at once", failures.SEND_AGAIN),
+    httpx.PoolTimeout: HttpFailure(
+        RequestTimeoutError, "too many calls to {host} at once", failures.SEND_AGAIN
+    ),
     # from here on: the connection was lost
     httpx.ReadError: failures.LOST,
     httpx.WriteError: failures.LOST,
@@ -37,28 +39,38 @@ ROWS: Mapping[type[Exception], Failure] = {
     httpx.UnsupportedProtocol: failures.NO_SCHEME,
     httpx.InvalidURL: failures.INVALID_URL,
     httpx.LocalProtocolError: failures.INVALID_HEADER,
-    httpx.CookieConflict: Failure(
+    httpx.CookieConflict: HttpFailure(
         ConfigurationError, "the cookies for {host} contradict each other", failures.CHECK_PROVIDER
     ),
-    httpx.TooManyRedirects: Failure(
+    httpx.TooManyRedirects: HttpFailure(
         ConfigurationError, "{host} redirects without end", failures.CHECK_PROVIDER
     ),
     UnicodeEncodeError: failures.NOT_ASCII,
     # for completeness: base classes of the exceptions above, and misuse of the library that never happens here
-    httpx.TimeoutException: Failure(RequestTimeoutError, "{host} took too long", failures.WAIT_LONGER),
-    httpx.NetworkError: Failure(NetworkError, "the connection to {host} failed", failures.CHECK_NETWORK),
-    httpx.ProtocolError: Failure(NetworkError, "{host} does not speak HTTP", failures.CHECK_NETWORK),
-    httpx.TransportError: Failure(NetworkError, "the connection to {host} failed", failures.CHECK_NETWORK),
-    httpx.RequestError: Failure(NetworkError, "the request to {host} failed", failures.CHECK_NETWORK),
-    httpx.HTTPStatusError: Failure(NetworkError, "{host} answered with an error", failures.SEND_AGAIN),
-    httpx.HTTPError: Failure(NetworkError, "the request to {host} failed", failures.CHECK_NETWORK),
-    httpx.StreamConsumed: Failure(NetworkError, "the answer of {host} was read twice", failures.SEND_AGAIN),
-    httpx.StreamClosed: Failure(
+    httpx.TimeoutException: HttpFailure(RequestTimeoutError, "{host} took too long", failures.WAIT_LONGER),
+    httpx.NetworkError: HttpFailure(NetworkError, "the connection to {host} failed", failures.CHECK_NETWORK),
+    httpx.ProtocolError: HttpFailure(NetworkError, "{host} does not speak HTTP", failures.CHECK_NETWORK),
+    httpx.TransportError: HttpFailure(
+        NetworkError, "the connection to {host} failed", failures.CHECK_NETWORK
+    ),
+    httpx.RequestError: HttpFailure(NetworkError, "the request to {host} failed", failures.CHECK_NETWORK),
+    httpx.HTTPStatusError: HttpFailure(NetworkError, "{host} answered with an error", failures.SEND_AGAIN),
+    httpx.HTTPError: HttpFailure(NetworkError, "the request to {host} failed", failures.CHECK_NETWORK),
+    httpx.StreamConsumed: HttpFailure(
+        NetworkError, "the answer of {host} was read twice", failures.SEND_AGAIN
+    ),
+    httpx.StreamClosed: HttpFailure(
         NetworkError, "the answer of {host} was closed while it was read", failures.SEND_AGAIN
     ),
-    httpx.ResponseNotRead: Failure(NetworkError, "the answer of {host} was not read", failures.SEND_AGAIN),
-    httpx.RequestNotRead: Failure(NetworkError, "the request to {host} was not read", failures.SEND_AGAIN),
-    httpx.StreamError: Failure(NetworkError, "the answer of {host} could not be read", failures.SEND_AGAIN),
+    httpx.ResponseNotRead: HttpFailure(
+        NetworkError, "the answer of {host} was not read", failures.SEND_AGAIN
+    ),
+    httpx.RequestNotRead: HttpFailure(
+        NetworkError, "the request to {host} was not read", failures.SEND_AGAIN
+    ),
+    httpx.StreamError: HttpFailure(
+        NetworkError, "the answer of {host} could not be read", failures.SEND_AGAIN
+    ),
 }
 """The failure for each exception class of httpx (a test checks that none is missing)."""
 

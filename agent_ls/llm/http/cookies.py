@@ -1,0 +1,39 @@
+"""Send the cookies of a server back to it. Load balancers use them to choose the same machine again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from email.message import Message
+from http.client import HTTPResponse
+from http.cookiejar import CookieJar
+from typing import cast
+from urllib.request import Request
+
+
+class Cookies:
+    """The cookies that were received from one address, of which the standard library judges which are sent."""
+
+    def __init__(self) -> None:
+        self._jar = CookieJar()
+
+    def store(self, url: str, values: Sequence[str]) -> None:
+        """Store the values of the header `set-cookie` of a response from `url`."""
+        self._jar.extract_cookies(cast(HTTPResponse, _Response(values)), Request(url))
+
+    def format_header(self, url: str) -> str:
+        """Return the header `cookie` of a request to `url`; "" if there are no cookies for it."""
+        request = Request(url)
+        self._jar.add_cookie_header(request)
+        return request.get_header("Cookie") or ""
+
+
+class _Response:
+    """The part of a response that CookieJar reads."""
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self._headers = Message()
+        for value in values:
+            self._headers["set-cookie"] = value
+
+    def info(self) -> Message:
+        return self._headers
