@@ -10,8 +10,11 @@ from math import isfinite
 from pydantic_core import from_json
 
 from agent_ls.llm.messages import JsonObject, JsonValue
+from agent_ls.memo import Memo
 
 _EMPTY: JsonObject = {}
+
+MAX_MEMBERS = 1_000  # of bodies with more members, the encoding is not cached
 
 
 # Lone surrogates can only come from escapes, and few events have any, so a search for them is cheap.
@@ -87,12 +90,37 @@ def encode_json(value: JsonValue) -> bytes:
 
 
 def encode_body(body: JsonObject, name: str, items: Sequence[bytes]) -> bytes:
-    """Encode the body with the encoded `items` as its list `name`. If the body has that member, ignore `items`."""
-    encoded = encode_json(body)
+    """Encode the body with the encoded `items` as its list `name`. If the body has that member, ignore `items`.
+
+    `body` must not be changed later, because its encoding is cached: most requests differ in their items only.
+    """
+    encoded = _encode_object(body)
     if name in body:
         return encoded
     comma = b"," if body else b""
-    return b'%b%b"%b":[%b]}' % (encoded.removesuffix(b"}"), comma, name.encode(), b",".join(items))
+    pieces = [*items] or [b""]
+    pieces[0] = b'%b%b"%b":[%b' % (encoded.removesuffix(b"}"), comma, name.encode(), pieces[0])
+    pieces[-1] += b"]}"
+    return b",".join(pieces)  # the only copy of the items, which may have megabytes
+
+
+def is_same_json(one: JsonValue, other: JsonValue) -> bool:
+    """Compare two JSON values. Unlike `==`, this distinguishes 1, 1.0 and true, and the order of members.
+
+    Unchanged parts of a request are usually the same objects, so the comparison is fast.
+    """
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return [*one] == [*other] and all(map(is_same_json, one.values(), other.values()))
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(is_same_json, one, other))
+    return one == other
+
+
+_encode_object: Memo[JsonObject, bytes] = Memo(encode_json, least=1, most=MAX_MEMBERS, alike=is_same_json)
 
 
 def valid_text(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import given, strategies as st
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import (
     ImagePart,
+    JsonValue,
     Message,
     OpaquePart,
     Origin,
@@ -27,8 +30,10 @@ from agent_ls.llm.providers.anthropic import AnthropicCodec
 from agent_ls.llm.providers.base import Codec, ModelCapabilities
 from agent_ls.llm.providers.history_cache import MAX_CACHED_HISTORIES
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
-from agent_ls.llm.requests import Request
-from tests.support.codec_runs import body_of
+from agent_ls.llm.requests import Request, ToolDefinition
+from tests.support.codec_runs import ANTHROPIC, CHAT, GEMINI, OPENAI, body_of
+
+ALL_CODECS = (ANTHROPIC, OPENAI, CHAT, GEMINI)
 
 CODECS: dict[str, Any] = {
     "anthropic": lambda: AnthropicCodec(lambda _: ModelCapabilities(64_000, "budget")),
@@ -108,6 +113,31 @@ def test_requests_are_right_with_more_sessions_than_the_cache_keeps(make: Any) -
             ]
             request = request_of([*said, user("and?")])
             assert codec.encode(request, stream=True) == make().encode(request, stream=True)
+
+
+@pytest.mark.parametrize("codec", ALL_CODECS, ids=lambda codec: codec.name)
+@pytest.mark.req("L5")
+def test_a_request_with_the_tools_of_the_one_before_encodes_only_its_new_messages(codec: Codec) -> None:
+    tools = (ToolDefinition("f", "Does it.", {"type": "object", "properties": {"a": {"type": "string"}}}),)
+    encoded: list[JsonValue] = []
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_name == "encode_json":
+            encoded.append(frame.f_locals["value"])
+
+    history = [system("You are an agent."), user("a")]
+    for number in range(3):
+        history += [assistant(f"answer {number}"), user(f"question {number}")]
+        encoded.clear()
+        sys.setprofile(note)
+        try:
+            sent = codec.encode(Request("m", tuple(history), tools=tools), stream=True)
+        finally:
+            sys.setprofile(None)
+        assert body_of(sent)["tools"]
+        of_tools = [value for value in encoded if isinstance(value, dict) and "tools" in value]
+        assert len(of_tools) == (number == 0)
+    assert 0 < len(encoded) <= 5, "the last two messages, and what may still change"
 
 
 def test_a_history_with_a_refused_message_is_not_cached_in_part() -> None:

@@ -9,8 +9,10 @@ from agent_ls.llm.messages import JsonValue
 from agent_ls.llm.providers.wire_json import (
     PieceJoiner,
     arguments_object,
+    encode_body,
     encode_json,
     int_at,
+    is_same_json,
     object_at,
     objects_at,
     parse_object,
@@ -50,6 +52,28 @@ def test_arguments_that_are_not_an_object_are_sent_back_as_an_empty_one(broken: 
 )
 def test_encode_json_replaces_lone_surrogates(text: str, shown: str) -> None:
     assert json.loads(encode_json({"t": text})) == {"t": shown}
+
+
+VALUES = st.recursive(
+    st.sampled_from([None, True, False, 0, 1, 0.0, 1.0, "", "1"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=5,
+)
+
+
+@given(VALUES, VALUES)
+def test_json_is_the_same_if_its_encoding_is(one: JsonValue, other: JsonValue) -> None:
+    assert is_same_json(one, other) == (encode_json(one) == encode_json(other))
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abx"), VALUES, max_size=3), max_size=6), st.integers(0, 3))
+def test_a_body_is_encoded_by_its_own_members_after_similar_bodies(
+    bodies: list[dict[str, JsonValue]], count: int
+) -> None:
+    items: list[JsonValue] = [{"n": number} for number in range(count)]
+    for body in bodies:
+        encoded = encode_body(body, "x", [*map(encode_json, items)])
+        assert encoded == encode_json(body if "x" in body else {**body, "x": items})
 
 
 @given(st.text(st.characters()), st.lists(st.integers(0, 8)))
