@@ -43,6 +43,7 @@ from agent_ls.environments.errors import (
     StaleFileError,
     UnsupportedError,
 )
+from agent_ls.environments.opened import demand_path
 from agent_ls.environments.timed_search import grep_texts, run_timed
 from agent_ls.environments.wrappers.fronting import FrontingEnvironment
 from agent_ls.patch.line_diff import line_hunks
@@ -114,6 +115,8 @@ class EditorEnvironment(FrontingEnvironment):
                 raise CommitError(path, "it is named twice in one commit")
         for write in rest.values():
             await self._demand_writable(write, is_checked_later=not edits)
+        if edits or closing:  # otherwise `inner` checks the paths before it writes
+            await anyio.to_thread.run_sync(demand_path, abandon_on_cancel=True)
         return _Plan(edits, rest, closing)
 
     async def _edit(self, document: OpenDocument, write: FileWrite) -> FileWrite:

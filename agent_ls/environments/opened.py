@@ -26,9 +26,9 @@ _path_check: ContextVar[PathCheck | None] = ContextVar("agent_ls_path_check", de
 
 
 class PathCheck:
-    """A check of a path. After it has succeeded once, `run` does not repeat it.
+    """A check of one or more paths. After it has succeeded once, `run` does not repeat it.
 
-    `run` is called in the thread that opens the file. It blocks, and raises EnvError to refuse.
+    `run` is called in the thread that opens or writes the files. It blocks, and raises EnvError to refuse.
     """
 
     def __init__(self, check: Callable[[], object]) -> None:
@@ -53,7 +53,7 @@ def checking_path(check: Callable[[], object]) -> Iterator[PathCheck]:
 
 
 def demand_path() -> None:
-    """Run the pending check of the path that is about to be opened. Blocks.
+    """Run the pending check of the paths that are about to be opened or changed. Blocks.
 
     Raises:
         EnvError: the path is not allowed.

@@ -19,7 +19,9 @@ from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.effects import PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.environments.errors import AccessDeniedError, OutsideBoundsError, PathNotFoundError
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.notebooks import NotebookEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+from tests.environments.test_notebooks import TEXT as NOTEBOOK, FakeNotebookHost
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.sandboxes import needs_bubblewrap
 
@@ -173,6 +175,41 @@ async def test_a_write_without_a_policy_decision_is_refused(guarded: Guarded) ->
     with pytest.raises(AccessDeniedError, match="was not approved"):
         await guarded.write("a.txt", "new\n", "mine\n")
     assert (guarded.root / "a.txt").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("content", [b"new\n", None], ids=["changed", "deleted"])
+async def test_an_open_document_is_not_changed_without_approval(
+    guarded: Guarded, content: bytes | None
+) -> None:
+    """A document is changed in the editor, so that no environment opens its file before the change."""
+    path = guarded.root / "a.txt"
+    (guarded.root / "b.txt").write_text("mine\n")
+    host = FakeEditorHost({str(path): "mine\n"}, on_disk=True)
+    guarded.environment = guarded.bounded(EditorEnvironment(LocalEnvironment(str(guarded.root)), host))
+    writes = [FileWrite(name, content, b"mine\n") for name in ("a.txt", "b.txt")]
+    guarded.allow_write("b.txt")
+    for writes_of_call in (writes, writes[:1]):
+        with pytest.raises(AccessDeniedError, match="was not approved"):
+            await guarded.environment.commit(writes_of_call, CALL)
+    assert host.text(str(path)) == path.read_text() == (guarded.root / "b.txt").read_text() == "mine\n"
+    guarded.allow_write("a.txt", "b.txt")
+    await guarded.environment.commit(writes, CALL)
+    assert path.exists() == (content is not None)
+
+
+async def test_an_open_notebook_is_not_changed_without_approval(guarded: Guarded) -> None:
+    path = guarded.root / "a.ipynb"
+    path.write_text(NOTEBOOK)
+    host = FakeNotebookHost(path=str(path))
+    local = LocalEnvironment(str(guarded.root))
+    guarded.environment = guarded.bounded(NotebookEnvironment(local, host))
+    new = NOTEBOOK.replace("print(1)", "print(2)")
+    with pytest.raises(AccessDeniedError, match="was not approved"):
+        await guarded.write("a.ipynb", new, NOTEBOOK)
+    assert host.asked == []
+    guarded.allow_write("a.ipynb")
+    await guarded.write("a.ipynb", new, NOTEBOOK)
+    assert len(host.asked) == 1
 
 
 async def test_a_write_that_changes_nothing_needs_no_approval(guarded: Guarded) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import statistics
 import time
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,7 @@ LOOKS = {
     ("app/permissions/paths.py", "look"): "",
     ("environments/local/files.py", "read_file"): "",
     ("anyio/to_thread.py", "run_sync"): "",
+    ("app/sessions/ownership/session_ownership.py", "_wanted"): "",
     ("loop/calls/arguments.py", "parse_arguments"): "",
     ("tools/registry.py", "_definition"): "",
 }
@@ -28,6 +32,13 @@ LOOKS = {
 def _read(number: int) -> Piece:
     arguments = {"file_path": "a.txt", "offset": 1 + number}
     return tool_call("read_file", json.dumps(arguments), f"c{number}")
+
+
+def _thread_calls(rounds: Sequence[Counter[str]]) -> int:
+    """Return the number of most rounds, without the check whether another process wants the session. This check runs
+    four times a second, and may begin in one round and be counted in the next.
+    """
+    return statistics.mode(counted["run_sync"] - counted["_wanted"] for counted in rounds)
 
 
 @pytest.mark.req("L5")
@@ -48,8 +59,7 @@ async def test_a_read_only_call_is_parsed_and_judged_once_and_the_file_read_once
     assert [(counted["parse_arguments"], counted["_definition"]) for counted in later] == [(1, 0)] * (
         ROUNDS - 1
     )
-    # The session also checks every second whether another process requests it; that check may fall into a round.
-    assert min(counted["run_sync"] for counted in later) == 3
+    assert _thread_calls(later) == 3
 
 
 @pytest.mark.req("L5", "H4")
@@ -68,12 +78,12 @@ async def test_a_file_that_the_model_reads_for_the_first_time_is_read_once(tmp_p
     assert not any(part.is_error for part in rig.results())
     _, _, *later = model.rounds
     assert [counted["read_file"] for counted in later] == [1] * (ROUNDS - 1)
-    assert min(counted["run_sync"] for counted in later) == 3
+    assert _thread_calls(later) == 3
 
 
 @pytest.mark.req("L5")
-async def test_an_edit_makes_seven_thread_calls(tmp_path: Path) -> None:
-    """The seven thread calls read the file, judge the call, record the write in the log, check the path, write, look
+async def test_an_edit_makes_six_thread_calls(tmp_path: Path) -> None:
+    """The six thread calls read the file, judge the call, record the write in the log, check the path and write, look
     for changed files, and read the written file.
     """
     changes = [
@@ -88,5 +98,5 @@ async def test_an_edit_makes_seven_thread_calls(tmp_path: Path) -> None:
             await talk.say("go")
     assert not any(part.is_error for part in rig.results())
     _, _, *later = model.rounds
-    assert min(counted["run_sync"] for counted in later) == 7
+    assert _thread_calls(later) == 6
     assert [counted["parse_arguments"] for counted in later] == [2] * ROUNDS

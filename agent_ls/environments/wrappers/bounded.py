@@ -120,9 +120,9 @@ class DiskRead:
 class BoundedEnvironment(ForwardingEnvironment):
     """Environment wrapper that enforces `bounds`.
 
-    `opens_here`: a LocalEnvironment opens the files that `inner` does not have in memory, and checks the path
-    in the same thread. Otherwise the path is checked before the call of `inner`. `on_read` is called for each
-    read of a file that an environment opened on disk. It must not raise or block.
+    `opens_here`: a LocalEnvironment opens the files that `inner` does not have in memory, and checks the paths
+    in the same thread, before it reads or writes. Otherwise the path is checked before the call of `inner`.
+    `on_read` is called for each read of a file that an environment opened on disk. It must not raise or block.
     """
 
     def __init__(
@@ -158,9 +158,14 @@ class BoundedEnvironment(ForwardingEnvironment):
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         paths = [self._absolute(write.path) for write in writes if write.content != write.base]
-        await run_sync(self._demand_writable, paths, attribution.call_id, abandon_on_cancel=True)
+        check = partial(self._demand_writable, paths, attribution.call_id)
         with checking(partial(self._demand_landing, attribution.call_id)):
-            return await self.inner.commit(writes, attribution)
+            if not self._opens_here:
+                await run_sync(check, abandon_on_cancel=True)
+                return await self.inner.commit(writes, attribution)
+            # Each environment that changes something runs the check before its first change.
+            with checking_path(check):
+                return await self.inner.commit(writes, attribution)
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
