@@ -20,7 +20,7 @@ from agent_ls.llm.errors import ContextLengthError, LlmError
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
 from agent_ls.loop.budget import GO_ON, STOP
-from agent_ls.loop.calls.dispatch import Call, Dispatcher
+from agent_ls.loop.calls.dispatch import Call, Dispatcher, Parsed
 from agent_ls.loop.calls.early_calls import EarlyCalls
 from agent_ls.loop.calls.loop_detection import calls_since_warning, detect_loop, signature, warning
 from agent_ls.loop.calls.terminals import SessionTerminals
@@ -78,7 +78,8 @@ class InputProgress:
     """The progress of a turn.
 
     `known` contains the calls of a round that an earlier process left suspended. `early` contains the calls
-    that started while the model was still streaming, by index. `has_overflowed` is True after the provider
+    that started while the model was still streaming, by index; `parsed` contains the parsed arguments of all
+    calls, by index. `has_overflowed` is True after the provider
     refused the conversation as too long and the loop compacted it once.
     """
 
@@ -90,6 +91,7 @@ class InputProgress:
     had_effect: bool = False
     known: tuple[SuspendedCall, ...] = ()
     early: Mapping[int, Call] = field(default_factory=dict)
+    parsed: Mapping[int, Parsed] = field(default_factory=dict)
     has_overflowed: bool = False
 
 
@@ -430,6 +432,7 @@ class TurnLoop:
             answer=reply.turn,
             call_ids=reply.answer.event_ids,
             early=early.started,
+            parsed=early.parsed,
             has_overflowed=False,
         )
 
@@ -464,6 +467,7 @@ class TurnLoop:
             had_effect=progress.had_effect or any(outcome.had_effect for outcome in done),
             known=(),
             early={},
+            parsed={},
         )
 
     def _answer_calls(
@@ -482,7 +486,7 @@ class TurnLoop:
             else:
                 self._dispatcher.answer(call, profile, config, f"Not run. {reason}", "not_run")
         self._record_results(calls)
-        return replace(progress, rounds=progress.rounds + 1, early={})
+        return replace(progress, rounds=progress.rounds + 1, early={}, parsed={})
 
     def _record_results(self, calls: Sequence[Call]) -> None:
         results = tuple(outcome.result for outcome in outcomes(calls))
@@ -549,6 +553,7 @@ def _is_told(finish: FinishReason, inbox: Inbox) -> bool:
 def _calls(parts: Sequence[ToolCallPart], progress: InputProgress) -> list[Call]:
     known = progress.known or (None,) * len(parts)
     return [
-        progress.early.get(index) or Call(part, id_, index, len(parts) == 1, known[index])
+        progress.early.get(index)
+        or Call(part, id_, index, len(parts) == 1, known[index], parsed=progress.parsed.get(index))
         for index, (part, id_) in enumerate(zip(parts, progress.call_ids, strict=True))
     ]

@@ -99,4 +99,4 @@ async def test_an_edit_makes_six_thread_calls(tmp_path: Path) -> None:
     assert not any(part.is_error for part in rig.results())
     _, _, *later = model.rounds
     assert _thread_calls(later) == 6
-    assert [counted["parse_arguments"] for counted in later] == [2] * ROUNDS
+    assert [counted["parse_arguments"] for counted in later] == [1] * ROUNDS
