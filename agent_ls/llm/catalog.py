@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -18,6 +18,9 @@ from agent_ls.llm.providers.base import CapabilitiesLookup, ModelCapabilities, T
 from agent_ls.llm.requests import Usage
 
 _MILLION = 1_000_000
+
+MAX_NAMES = 256
+"""Names of models whose rows are cached. Settings may contain any name, so the number is limited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,7 @@ def default_model(provider: str) -> str:
     return _catalog().defaults.get(provider, "")
 
 
+@lru_cache(MAX_NAMES)
 def resolve_alias(provider: str, model: str) -> str:
     """Return the model for a short name (`opus`); any other name is returned unchanged."""
     named = (
@@ -140,6 +144,7 @@ def cost_usd(provider: str, model: str, usage: Usage, today: str = "") -> float 
 def capabilities_lookup(provider: str) -> CapabilitiesLookup:
     """Return a function that maps a model of `provider` to its capabilities. The provider's codec uses it."""
 
+    @lru_cache(MAX_NAMES)
     def facts(model: str) -> ModelCapabilities:
         info, told = find_entry(provider, model), _merge_facts(provider, model, _row(provider, model))
         return ModelCapabilities(
@@ -155,6 +160,7 @@ def capabilities_lookup(provider: str) -> CapabilitiesLookup:
     return facts
 
 
+@lru_cache(MAX_NAMES)
 def _row(provider: str, model: str) -> dict[str, Any] | None:
     """Return the row of a known model, by its name, an alias or a dated name."""
     rows = (row for row in _catalog().models if row["provider"] == provider)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -142,13 +142,16 @@ class HttpAdapter:
         limit = self._endpoint.total_timeout_s
         return math.inf if limit is None else anyio.current_time() + limit
 
-    @contextmanager
-    def _limit_time(self, deadline: float) -> Iterator[None]:
-        """Limit the block to `deadline`.
+    def _limit_time(self, deadline: float) -> AbstractContextManager[None]:
+        """Limit the block to `deadline`; math.inf sets no limit.
 
         Raises:
             RequestTimeoutError: the block did not end in time.
         """
+        return nullcontext() if deadline == math.inf else self._end_at(deadline)
+
+    @contextmanager
+    def _end_at(self, deadline: float) -> Iterator[None]:
         with anyio.move_on_at(deadline) as scope:
             yield
         if scope.cancelled_caught:
