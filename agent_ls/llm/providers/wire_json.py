@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.memo import Memo
@@ -86,7 +86,10 @@ def encode_json(value: JsonValue) -> bytes:
     """Encode `value` as UTF-8. Lone surrogates, which file contents may contain, are replaced by U+FFFD, because
     providers refuse them.
     """
-    return valid_text(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
+    try:
+        return to_json(value)  # several times faster than json.dumps, and refuses lone surrogates
+    except ValueError:
+        return valid_text(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def encode_body(body: JsonObject, name: str, items: Sequence[bytes]) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.alias_generators import to_camel
+from pydantic_core import to_json
 
 from agent_ls.loop.events.types import Delta, Envelope, RecordedEvent
 
@@ -41,7 +42,10 @@ def encode(envelope: Envelope) -> bytes:
         head["data"] = {"text": event.text, **({"name": event.name} if event.name else {})}
     else:
         head["data"] = payload(event)
-    return json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    try:
+        return to_json(head)  # several times faster than json.dumps, and refuses lone surrogates
+    except ValueError:
+        return json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def payload(event: RecordedEvent) -> dict[str, Any]:
