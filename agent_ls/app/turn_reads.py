@@ -7,9 +7,10 @@ reads share one thread call.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Any, Generic, TypeVar
+from contextvars import ContextVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import anyio.to_thread
 
@@ -17,6 +18,11 @@ MAX_AGE_NS = 1_000_000_000
 """An older result is not used, because files may have changed. The user can be asked between two uses of a turn."""
 
 T = TypeVar("T")
+
+Outcomes: TypeAlias = "dict[TurnRead[Any], Future[Any]]"
+
+_outcomes: ContextVar[Outcomes | None] = ContextVar("agent_ls_turn_reads", default=None)
+"""The results so far of the thread call that runs the reads of a turn. Only set in that thread."""
 
 
 class TurnRead(Generic[T]):
@@ -39,6 +45,14 @@ class TurnRead(Generic[T]):
             return await anyio.to_thread.run_sync(self.prepare(), abandon_on_cancel=True)
         return outcome.result()
 
+    def get_from_this_call(self) -> T | None:
+        """Return the result for another read that runs later in the same thread call; None elsewhere.
+
+        Raises the exceptions of the read.
+        """
+        outcome = (_outcomes.get() or {}).get(self)
+        return outcome.result() if outcome else None
+
 
 class TurnReads:
     """The reads of one session. `now_ns` is a monotonic clock."""
@@ -55,10 +69,10 @@ class TurnReads:
 
     async def begin(self) -> None:
         """Run all reads in one thread. A read that fails does not affect the others."""
-        began_ns, reads = self._now_ns(), tuple(self._reads)
-        blocking = [read.prepare() for read in reads]
+        began_ns = self._now_ns()
+        blocking = {read: read.prepare() for read in self._reads}
         outcomes = await anyio.to_thread.run_sync(_run_each, blocking, abandon_on_cancel=True)
-        for read, outcome in zip(reads, outcomes, strict=True):
+        for read, outcome in outcomes.items():
             read.outcome, read.began_ns = outcome, began_ns
 
     def discard(self) -> None:
@@ -67,13 +81,14 @@ class TurnReads:
             read.outcome = None
 
 
-def _run_each(reads: Sequence[Callable[[], Any]]) -> Sequence[Future[Any]]:
-    outcomes: list[Future[Any]] = []
-    for read in reads:
+def _run_each(reads: Mapping[TurnRead[Any], Callable[[], Any]]) -> Outcomes:
+    outcomes: Outcomes = {}
+    _outcomes.set(outcomes)  # a worker thread has its own copy of the context
+    for read, run in reads.items():
         outcome: Future[Any] = Future()
         try:
-            outcome.set_result(read())
+            outcome.set_result(run())
         except Exception as error:  # raised again in `get`
             outcome.set_exception(error)
-        outcomes.append(outcome)
+        outcomes[read] = outcome
     return outcomes

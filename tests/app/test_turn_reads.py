@@ -52,6 +52,16 @@ async def test_a_result_is_used_once() -> None:
     assert [await read.get(), await read.get()] == [1, 2]
 
 
+async def test_a_read_can_use_the_result_of_an_earlier_read_of_the_same_thread_call() -> None:
+    reads, counter = TurnReads(), Counter()
+    read = reads.add(counter.prepare)
+    later = reads.add(lambda: read.get_from_this_call)
+    await reads.begin()
+    assert [await later.get(), await read.get()] == [1, 1]
+    assert read.get_from_this_call() is None, "the thread call has ended"
+    assert await later.get() is None, "it is the only read of its thread call"
+
+
 async def test_a_result_of_an_earlier_turn_is_replaced() -> None:
     reads, counter = TurnReads(), Counter()
     read = reads.add(counter.prepare)
@@ -93,7 +103,8 @@ async def test_a_turn_without_tools_makes_one_thread_call_before_and_one_after_t
     tmp_path: Path,
 ) -> None:
     """The first thread call reads hooks, trust, project documents and the server files. The second flushes the log."""
-    model = CountingProvider([text("Hello.")] * TURNS, {("anyio/to_thread.py", "run_sync"): ""})
+    watched = {("anyio/to_thread.py", "run_sync"): "", ("app/permissions/trust.py", "get_trust"): ""}
+    model = CountingProvider([text("Hello.")] * TURNS, watched)
     with model.counting():
         async with running(tmp_path, model=model, trusting="trusted") as rig:
             talk = await rig.talk("full")
@@ -101,6 +112,7 @@ async def test_a_turn_without_tools_makes_one_thread_call_before_and_one_after_t
                 await talk.say("go")
     # The first turns also gather facts, and every second the session checks whether another process requests it.
     assert min(counted["run_sync"] for counted in model.rounds[1:]) == 2
+    assert [counted["get_trust"] for counted in model.rounds[1:]] == [1] * (TURNS - 1)
 
 
 @pytest.mark.req("T15")

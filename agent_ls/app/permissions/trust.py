@@ -155,7 +155,8 @@ class TrustGate:
 
     def is_trusted(self) -> bool:
         """Return whether the folder is trusted, without asking. Blocks: run in a thread."""
-        return self.trust.get_trust(self.folder) == "trusted"
+        trust_state = self._read.get_from_this_call() or self.trust.get_trust(self.folder)
+        return trust_state == "trusted"
 
     async def settled(self) -> bool:
         """Return whether the folder is trusted.

@@ -72,9 +72,9 @@ class ServersOfSession:
         """Return whether any server may be configured. Blocks: checks whether some files exist."""
         if self.made or self.client() or self.settings().mcp.servers:
             return True
-        paths = [self.state / name for name in FILES]
+        paths = [os.path.join(self.state, name) for name in FILES]
         if self.settings().mcp.project_files:
-            paths += [Path(self.folder, name) for name in PROJECT_FILES]
+            paths += [os.path.join(self.folder, name) for name in PROJECT_FILES]
         return any(map(os.path.exists, paths))
 
     async def get(self) -> SessionServers:

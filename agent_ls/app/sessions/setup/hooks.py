@@ -55,7 +55,7 @@ def create_hooks(
             folder,
             str(stored.path),
             mode=lambda: approver.mode,
-            is_trusted=lambda: builder.trust.get_trust(folder) == "trusted",
+            is_trusted=permissions.gate.is_trusted,
         ),
         HookActions(run, deny, builder.start, link.emit, notices.post),
         state=builder.state,
