@@ -7,6 +7,9 @@ import { commandInput, linesOf, problemWords, symbolAt } from "./asking";
 const FIX = vscode.CodeActionKind.Refactor.append("agentLs.fix");
 const EXPLAIN = vscode.CodeActionKind.Empty.append("agentLs.explain");
 
+/** The source of the findings of reviews. For these the server offers actions itself. */
+const OWN_SOURCE = "agent-ls";
+
 function action(title: string, kind: vscode.CodeActionKind, command: string, args: readonly unknown[]): vscode.CodeAction {
   const made = new vscode.CodeAction(title, kind);
   made.command = { title, command, arguments: [...args] };
@@ -68,9 +71,10 @@ export class AgentActions implements vscode.CodeActionProvider, vscode.Disposabl
   provideCodeActions(document: vscode.TextDocument, range: vscode.Range, context: vscode.CodeActionContext): vscode.CodeAction[] {
     const at = [document.uri, range];
     const actions: vscode.CodeAction[] = [];
-    if (context.diagnostics.length > 0) {
+    const problems = context.diagnostics.filter(({ source }) => source !== OWN_SOURCE);
+    if (problems.length > 0) {
       const fix = action("Fix with agent", vscode.CodeActionKind.QuickFix, "agentLs.fixHere", at);
-      fix.diagnostics = [...context.diagnostics];
+      fix.diagnostics = problems;
       actions.push(fix, action("Explain with agent", vscode.CodeActionKind.QuickFix, "agentLs.explainHere", at));
     }
     // Offered only when the user asks for actions: a light bulb on every selection and word would be noise.
