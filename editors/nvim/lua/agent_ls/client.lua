@@ -32,6 +32,8 @@ M.SERVER_ENDED = "server_ended"
 
 ---@type fun(event: agent_ls.wire.Event)
 M.on_event = function() end
+---@type fun(file: agent_ls.wire.FileHunks)
+M.on_hunks_moved = function() end
 ---@type fun(exit: agent_ls.Exit)
 M.on_exit = function() end
 
@@ -121,6 +123,10 @@ local function handlers()
     [protocol.EVENT] = log.guarded(
       "an event",
       function(_, params) M.on_event(protocol.without_null(params)) end
+    ),
+    [protocol.HUNKS_MOVED] = log.guarded(
+      "positions of changes",
+      function(_, params) M.on_hunks_moved(protocol.without_null(params)) end
     ),
     ["workspace/applyEdit"] = function(_, params, ctx)
       local client = assert(vim.lsp.get_client_by_id(ctx.client_id))

@@ -4,6 +4,7 @@ local M = {}
 
 M.VERSION = 1
 M.EVENT = "agent/event"
+M.HUNKS_MOVED = "agent/hunksMoved"
 
 M.method = {
   new_session = "agent/newSession",

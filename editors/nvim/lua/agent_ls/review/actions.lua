@@ -1,6 +1,7 @@
 -- Review in the editor: stores the hunks and their marks, maps keys in files with hunks, and sends decisions by hunk
 -- id.
 local changes = require("agent_ls.review.changes")
+local client = require("agent_ls.client")
 local compare = require("agent_ls.review.compare")
 local config = require("agent_ls.config")
 local files = require("agent_ls.files")
@@ -344,8 +345,20 @@ local function on_change(change)
   end
 end
 
+---Draws the hunks of a file at the positions in the server's ledger. Ignores positions in another version of the text,
+---because the server sends new ones after each change.
+---@param file agent_ls.wire.FileHunks
+local function on_hunks_moved(file)
+  local bufnr = files.loaded(file.uri)
+  if bufnr and (not file.version or file.version == vim.lsp.util.buf_versions[bufnr]) then
+    model.place(hunks, file)
+    refresh(file.uri)
+  end
+end
+
 function M.setup()
   session.listen(on_change)
+  client.on_hunks_moved = on_hunks_moved
   local group = api.nvim_create_augroup("agent_ls_review", {})
   api.nvim_create_autocmd({ "BufReadPost", "BufWinEnter" }, {
     group = group,

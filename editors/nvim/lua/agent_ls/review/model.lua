@@ -50,6 +50,19 @@ function M.replace(hunks, files)
   return changed
 end
 
+---Sets the known hunks of a file to the positions of the server.
+---@param hunks agent_ls.Hunks
+---@param file agent_ls.wire.FileHunks
+function M.place(hunks, file)
+  local known = hunks[file.uri] or {}
+  for _, raw in ipairs(file.hunks) do
+    local hunk = known[raw.id]
+    if hunk then
+      hunk.first, hunk.last = raw.newRange[1], raw.newRange[2]
+    end
+  end
+end
+
 ---The open hunks of a file, from top to bottom.
 ---@param hunks agent_ls.Hunks
 ---@param uri string
