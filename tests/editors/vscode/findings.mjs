@@ -1,4 +1,4 @@
-// In one window: the findings of a review are explained, dismissed and fixed; notes of the memory are kept and undone; the key
+// In one window: findings of a review are explained, dismissed and fixed; notes of the memory are kept and undone; the key
 // for a suggestion displays one in grey, and Tab accepts it.
 // req: H21, H26, H27, H9
 import assert from "node:assert/strict";
@@ -13,11 +13,11 @@ const EDITOR = ".editor-group-container.active .monaco-editor";
 await play(async (actor) => {
   await actor.workbench.openFile("stock.py");
   await actor.newSession();
-  for (const part of [reviewed, explained, dismissed, fixed, noteKept, noteUndone, suggested]) await part(actor);
+  for (const part of [review, explain, dismiss, fix, keepNote, undoNote, suggest]) await part(actor);
 }, { width: 1100, height: 800 });
 
-/** The diagnostics of agent-ls in stock.py: lines from 1, and messages. */
-function findings({ workbench }) {
+/** Reads the diagnostics of agent-ls in stock.py: lines from 1, and messages. */
+function readFindings({ workbench }) {
   return workbench.eval((vscode) => {
     const { uri } = vscode.workspace.textDocuments.find((document) => document.uri.path.endsWith("/stock.py"));
     return vscode.languages.getDiagnostics(uri).filter(({ source }) => source === "agent-ls").map(({ range, message }) => `${range.start.line + 1} ${message}`).sort();
@@ -25,7 +25,7 @@ function findings({ workbench }) {
 }
 
 /** Waits until the Problems view lists exactly these messages. */
-async function problemsAre({ page, until }, messages) {
+async function waitForProblems({ page, until }, messages) {
   const rows = page.locator(".markers-panel .monaco-list-row", { has: page.locator(".marker-message-line, .details-container") });
   let seen;
   await until(async () => {
@@ -34,8 +34,8 @@ async function problemsAre({ page, until }, messages) {
   }, `the Problems view to list ${messages.join(" and ")}`).catch((error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
 }
 
-/** Puts the cursor on a line, from 1, and lists the quick fixes there. Chooses the one with that title. */
-async function quickFix(actor, line, title) {
+/** Chooses the quick fix with that title at a line, from 1. Returns the titles of all actions of agent-ls there. */
+async function chooseQuickFix(actor, line, title) {
   const { workbench, page } = actor;
   await workbench.clickIntoEditor();
   await actor.until(async () => {
@@ -56,56 +56,56 @@ async function quickFix(actor, line, title) {
   return titles.map((text) => text.trim()).filter((text) => text.includes("agent") || text.startsWith("Dismiss"));
 }
 
-/** A review lists its findings in the Problems view, and underlines their lines. */
-async function reviewed(actor) {
+/** The findings are in the Problems view, and their lines are underlined. */
+async function review(actor) {
   const { page } = actor;
   await actor.say("/review stock.py");
   await (await actor.chat()).getByText("Three findings.").first().waitFor();
   await actor.isIdle();
-  await actor.until(async () => (await findings(actor)).length === 3, "three diagnostics");
-  assert.deepEqual(await findings(actor), ["13 The unit is missing.\nSuggested fix:\nAdd the unit.", "5 The list is not needed.", "9 The name is [vague](command:evil)."]);
+  await actor.until(async () => (await readFindings(actor)).length === 3, "three diagnostics");
+  assert.deepEqual(await readFindings(actor), ["13 The unit is missing.\nSuggested fix:\nAdd the unit.", "5 The list is not needed.", "9 The name is [vague](command:evil)."]);
   await page.locator(`${EDITOR} .squiggly-error`).first().waitFor();
   await page.locator(`${EDITOR} .squiggly-warning`).first().waitFor();
   await page.keyboard.press("Control+Shift+m");
-  await problemsAre(actor, ["The unit is missing.", "The list is not needed.", "The name is [vague](command:evil)."]);
+  await waitForProblems(actor, ["The unit is missing.", "The list is not needed.", "The name is [vague](command:evil)."]);
   await actor.step("findings in the Problems view");
 }
 
-async function explained(actor) {
+async function explain(actor) {
   const chat = await actor.chat();
-  const titles = await quickFix(actor, 5, "Let the agent explain");
+  const titles = await chooseQuickFix(actor, 5, "Let the agent explain");
   assert.deepEqual(titles.map((title) => title.split(":")[0]), ["Fix with the agent", "Let the agent explain", "Dismiss"]);
   await chat.getByText("A sum needs no list.").first().waitFor();
   await actor.isIdle();
-  assert.equal((await findings(actor)).length, 3, "an explained finding stays");
+  assert.equal((await readFindings(actor)).length, 3, "an explained finding stays");
 }
 
-async function dismissed(actor) {
-  await quickFix(actor, 9, "Dismiss");
-  await problemsAre(actor, ["The unit is missing.", "The list is not needed."]);
-  assert.equal((await findings(actor)).length, 2);
+async function dismiss(actor) {
+  await chooseQuickFix(actor, 9, "Dismiss");
+  await waitForProblems(actor, ["The unit is missing.", "The list is not needed."]);
+  assert.equal((await readFindings(actor)).length, 2);
   await actor.step("dismissed");
 }
 
 /** The fix is a change of the agent, and the finding disappears with the lines that it was about. */
-async function fixed(actor) {
+async function fix(actor) {
   const { workbench } = actor;
-  await quickFix(actor, 13, "Fix with the agent");
+  await chooseQuickFix(actor, 13, "Fix with the agent");
   await (await actor.chat()).getByText("It has its unit now.").first().waitFor();
   await actor.isIdle();
   await actor.until(async () => (await workbench.text("stock.py")).includes('f"{len(stock)} pieces"'), "the fix in the file");
-  await problemsAre(actor, ["The list is not needed."]);
+  await waitForProblems(actor, ["The list is not needed."]);
   await actor.step("fixed");
   await actor.decide("agent 1/1", "Keep");
   await actor.isDecided();
 }
 
-function onDisk({ project }) {
+function readMemory({ project }) {
   return fs.readFileSync(path.join(project, MEMORY), "utf8");
 }
 
 /** A note needs approval also in mode edits. It is a change in a file that the user opens and decides about. */
-async function noteKept(actor) {
+async function keepNote(actor) {
   const { workbench } = actor;
   await actor.say("/remember Count in parts.");
   const asked = await actor.asked("Make this change?");
@@ -118,10 +118,10 @@ async function noteKept(actor) {
   await actor.step("a note in the memory");
   await actor.decide("agent 1/1", "Keep");
   await actor.isDecided();
-  await actor.until(() => onDisk(actor).endsWith("\n\n- Count in parts.\n"), "the note on disk");
+  await actor.until(() => readMemory(actor).endsWith("\n\n- Count in parts.\n"), "the note on disk");
 }
 
-async function noteUndone(actor) {
+async function undoNote(actor) {
   const { workbench } = actor;
   await actor.say("/remember Never count screws.");
   await (await actor.asked("Make this change?")).getByRole("button", { name: "Allow Once" }).click();
@@ -131,7 +131,7 @@ async function noteUndone(actor) {
   await actor.decide("agent 1/1", "Undo");
   await actor.isDecided();
   await actor.until(async () => (await workbench.text("memory.md")).endsWith("\n\n- Count in parts.\n"), "the second note to be removed, and the first to stay");
-  await actor.until(() => onDisk(actor).endsWith("\n\n- Count in parts.\n"), "the same on disk");
+  await actor.until(() => readMemory(actor).endsWith("\n\n- Count in parts.\n"), "the same on disk");
   await actor.step("a note undone");
 }
 
@@ -147,7 +147,7 @@ async function beginFunction(actor) {
 }
 
 /** The setting is off at first: then its key sends nothing to a model. */
-async function suggested(actor) {
+async function suggest(actor) {
   const { workbench, page } = actor;
   await beginFunction(actor);
   await page.keyboard.press("Alt+\\");

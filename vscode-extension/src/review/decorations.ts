@@ -99,6 +99,14 @@ function isApart(editor: vscode.TextEditor): boolean {
   return editor.viewColumn === undefined;
 }
 
+/**
+ * Whether a change is in or next to a hunk. There VS Code may move a decoration with the text although the hunk stays, for
+ * example if the line below a removal is moved down.
+ */
+function isAtHunk(changes: readonly vscode.TextDocumentContentChangeEvent[], hunks: readonly Hunk[]): boolean {
+  return changes.some(({ range }) => hunks.some(({ first, last }) => range.start.line <= last + 1 && range.end.line >= first - 1));
+}
+
 export class Decorations implements vscode.Disposable {
   private readonly types = decorationTypes();
   private readonly behind = vscode.window.createTextEditorDecorationType({ rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed });
@@ -106,13 +114,15 @@ export class Decorations implements vscode.Disposable {
 
   constructor(private readonly store: ReviewStore) {
     const all = () => { this.drawAll(); };
-    // VS Code has reloaded a file that the session's owner, another editor, has saved.
-    const reloaded = (document: vscode.TextDocument) => {
-      if (store.areOthers(ofFile(store.hunks, store.uriOf(document) ?? ""))) all();
+    const onText = ({ document, contentChanges }: vscode.TextDocumentChangeEvent) => {
+      const hunks = ofFile(store.hunks, store.uriOf(document) ?? "");
+      // VS Code reloads a file that the session's owner, another editor, has saved.
+      if (store.areOthers(hunks)) all();
+      else if (isAtHunk(contentChanges, hunks)) this.drawDocument(document);
     };
     this.subscriptions = [
       store.onDidChange(all), vscode.window.onDidChangeVisibleTextEditors(all), vscode.window.onDidChangeTextEditorViewColumn(all),
-      vscode.workspace.onDidChangeTextDocument(({ document }) => { reloaded(document); }),
+      vscode.workspace.onDidChangeTextDocument(onText),
     ];
     this.drawAll();
   }
@@ -124,6 +134,10 @@ export class Decorations implements vscode.Disposable {
 
   private drawAll(): void {
     for (const editor of vscode.window.visibleTextEditors) this.draw(editor);
+  }
+
+  private drawDocument(document: vscode.TextDocument): void {
+    for (const editor of vscode.window.visibleTextEditors) if (editor.document === document) this.draw(editor);
   }
 
   private draw(editor: vscode.TextEditor): void {
