@@ -171,7 +171,7 @@ ALLOWED: dict[str, set[str]] = {
         "background", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
         "server.transport", "llm.messages", "app.context", "app.errors", "app.mentions", "app.permissions",
         "app.review", "app.servers", "app.sessions", "app.skills", "app.slash_commands", "app.suggestions",
-        "environments", "loop", "system", "text",
+        "environments", "loop", "notebook", "system", "text",
     },
     "server.channel.paths": {"server.channel.paths", "app.settings", "store.locks", "system"},
     "server.channel": {
@@ -190,7 +190,7 @@ ALLOWED: dict[str, set[str]] = {
     "server.assembly": {
         "background",
         "server.assembly", "server.channel", "server.chat", "server.editor", "server.features", "server.lsp",
-        "server.rpc", "server.server", "server.transport", "app.sessions", "app.settings", "loop",
+        "server.rpc", "server.server", "server.transport", "app.sessions", "app.settings", "loop", "notebook",
     },
     "server.backend": {
         "background", "server.assembly", "server.backend", "server.features.routes", "server.rpc", "server.server",

@@ -14,6 +14,7 @@ from agent_ls.app.settings.untrusted import of_client
 from agent_ls.background import TaskStarter
 from agent_ls.loop.calls.redaction import without
 from agent_ls.loop.ids import new_id
+from agent_ls.notebook.cells import is_notebook
 from agent_ls.server.channel.switch import ChannelSwitch
 from agent_ls.server.editor.client_requests import ClientRequests
 from agent_ls.server.editor.host import LspEditorHost
@@ -136,8 +137,14 @@ def assemble(
     standard |= face.answers
     listeners = [face.text_changed]
     if protocol.client.review:
-        find = partial(review.settled_hunks, context)
-        listeners.append(MovedHunks(find, send=protocol.send_notification, start=start).changed)
+        moved_hunks = MovedHunks(
+            partial(review.settled_hunks, context),
+            send=protocol.send_notification,
+            start=start,
+            read=manager.review.look_at_disk,
+        )
+        listeners.append(moved_hunks.changed)
+        _follow_notebooks(manager, host, moved_hunks)
 
     def moved(path: str) -> None:
         for changed in listeners:
@@ -164,6 +171,21 @@ def _face(context: Context, protocol: AgentProtocol, start: TaskStarter) -> Rich
     from agent_ls.server.chat.ui import StockFace
 
     return StockFace(context, protocol, start)
+
+
+def _follow_notebooks(manager: SessionManager, host: LspEditorHost, moved_hunks: MovedHunks) -> None:
+    """Send the positions of hunks in cells after each change of a notebook in the editor, and of its proposals."""
+
+    def changed(path: str) -> None:
+        if manager.review.knows(path):
+            moved_hunks.notebook_changed(path)
+
+    def texts_changed(path: str) -> None:
+        if is_notebook(path):
+            moved_hunks.changed(path)
+
+    host.notebooks.on_change = changed
+    manager.review.watch_texts(texts_changed)
 
 
 def _folders(server: AgentServer) -> Sequence[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
-from tests.support.notebook_editor import READ, TEXT, edit, opened, results
+from tests.support.notebook_editor import READ, TEXT, NotebookEditor, edit, opened, results
 
 pytestmark = pytest.mark.req("H15", "H4")
 
@@ -134,3 +135,105 @@ async def test_a_notebook_that_is_dirty_and_not_synced_is_refused(tmp_path: Path
         await notebook.editor.client.event("processing_end", reason="completed")
 
         assert "does not share with agent-ls" in results(provider)[1] and path.read_text() == TEXT
+
+
+Part = tuple[int, list[int], list[str], list[str]]
+
+
+def parts(hunks: list[dict[str, Any]]) -> list[Part]:
+    return [
+        (cell["cell"], cell["range"], cell["oldLines"], cell["newLines"])
+        for hunk in hunks
+        for cell in hunk.get("cells", ())
+    ]
+
+
+async def sent_hunks(notebook: NotebookEditor, count: int = 1) -> list[dict[str, Any]]:
+    """Wait for the notification about this many hunks that names the cell documents as they are now."""
+    now = [(cell["uri"], cell["version"]) for cell in notebook.cells]
+
+    def is_current(message: dict[str, Any]) -> bool:
+        if message.get("method") != "agent/hunksMoved" or message["params"]["uri"] != notebook.uri:
+            return False
+        hunks = message["params"]["hunks"]
+        found = [cell for hunk in hunks for cell in hunk.get("cells", ())]
+        named = [(cell.get("uri"), cell.get("version")) for cell in found]
+        return len(hunks) == count and named == [now[cell["cell"]] for cell in found]
+
+    message = await notebook.editor.client.wait_for(is_current)
+    hunks: list[dict[str, Any]] = message["params"]["hunks"]
+    return hunks
+
+
+@pytest.mark.req("H9")
+async def test_hunks_of_an_open_notebook_are_sent_with_lines_of_its_cells(tmp_path: Path) -> None:
+    script = (
+        READ,
+        edit(action="replace", cell="2", source="x = 1\ny = 2"),
+        edit(action="insert", cell="2", source="import os"),
+        edit(action="delete", cell="intro"),
+    )
+    async with opened(tmp_path, *script) as (notebook, session_id, _, _):
+        await notebook.editor.submit(session_id, "go")
+        await notebook.editor.client.event("processing_end", reason="completed")
+        texts = [cell["text"] for cell in notebook.cells]
+        assert sorted(parts(await sent_hunks(notebook, count=3))) == [
+            (0, [0, 0], ["# Title"], []),
+            (texts.index("x = 1\ny = 2"), [1, 2], [], ["y = 2"]),
+            (texts.index("import os"), [0, 1], [], ["import os"]),
+        ]
+
+
+@pytest.mark.req("H9")
+async def test_typing_in_a_cell_moves_its_hunk_and_changes_its_lines(tmp_path: Path) -> None:
+    async with opened(tmp_path, READ, edit(action="replace", cell="2", source="y = 2")) as (
+        notebook, session_id, _, _,
+    ):  # fmt: skip
+        client = notebook.editor.client
+        await notebook.editor.submit(session_id, "go")
+        await client.event("processing_end", reason="completed")
+        (before,) = await sent_hunks(notebook)
+        assert parts([before]) == [(1, [0, 1], ["x = 1"], ["y = 2"])]
+
+        await notebook.type(0, "# Title\n\nMore.")
+        await notebook.type(1, "z = 0\ny = 2")
+        (moved,) = await sent_hunks(notebook)
+        assert moved["id"] == before["id"] and moved["newRange"][0] > before["newRange"][0]
+        assert parts([moved]) == [(1, [1, 2], ["x = 1"], ["y = 2"])]
+
+        await notebook.type(1, "z = 0\ny = 20")
+        (edited,) = await sent_hunks(notebook)
+        assert edited["state"] == "edited" and parts([edited]) == [(1, [1, 2], ["x = 1"], ["y = 20"])]
+
+
+@pytest.mark.req("H9")
+async def test_a_hunk_gets_cell_documents_when_the_notebook_is_opened(tmp_path: Path) -> None:
+    async with opened(tmp_path, READ, edit(action="replace", cell="2", source="y = 2")) as (
+        notebook, session_id, _, _,
+    ):  # fmt: skip
+        client = notebook.editor.client
+        await notebook.close()
+        await notebook.editor.submit(session_id, "go")
+        await client.event("processing_end", reason="completed")
+        (file,) = (await client.request("agent/hunks", {"uri": notebook.uri}))["files"]
+        assert parts(file["hunks"]) == [(1, [0, 1], ["x = 1"], ["y = 2"])]
+        assert "uri" not in file["hunks"][0]["cells"][0]
+
+        notebook.cells[1]["text"] = "y = 2"
+        await notebook.open()
+        assert parts(await sent_hunks(notebook)) == [(1, [0, 1], ["x = 1"], ["y = 2"])]
+
+
+@pytest.mark.req("H9")
+async def test_proposed_hunks_are_sent_with_the_cell_lines_that_they_would_replace(tmp_path: Path) -> None:
+    change = edit(action="replace", cell="2", source="y = 2\nz = 3")
+    async with opened(tmp_path, READ, change, review="before") as (notebook, session_id, path, _):
+        client = notebook.editor.client
+        await notebook.editor.submit(session_id, "go")
+        (hunk,) = await sent_hunks(notebook)
+        assert hunk["state"] == "proposed"
+        assert parts([hunk]) == [(1, [0, 1], ["x = 1"], ["y = 2\n", "z = 3"])]
+
+        await client.request("agent/review", {"clientKey": "k", "hunkIds": [hunk["id"]], "verdict": "keep"})
+        await client.event("processing_end", reason="completed")
+        assert notebook.cells[1]["text"] == "y = 2\nz = 3" and path.read_text() == TEXT

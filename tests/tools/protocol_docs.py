@@ -54,6 +54,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.Pending,
         protocol.FileHunks,
         protocol.HunkInfo,
+        protocol.HunkCell,
         protocol.RuleInfo,
         protocol.TrustedFolder,
         protocol.RevertFile,

@@ -97,6 +97,8 @@ class OpenNotebooks:
         self._tracked: dict[str, _Tracked] = {}
         self._editor: CellEditor | None = None
         self._on_saved: Callable[[str, Sequence[EditorCell]], None] = lambda path, cells: None
+        self.on_change: Callable[[str], object] = lambda path: None
+        """Called with the path of each notebook that was opened, changed or saved."""
         self._expected: _Expected | None = None
         self._editing = anyio.Lock()
 
@@ -111,12 +113,14 @@ class OpenNotebooks:
             cells = self._cells(uri)
             saving = Savable(path, comparison_key(cells), text_in=_text_in)
             self._tracked[path] = _Tracked(uri, cells, self._runs(uri), saving)
+            self.on_change(path)
 
     def changed(self, uri: str) -> None:
         """Compare the notebook with the expected edit now, because the next change may arrive before a waiting task
         continues.
         """
         expected, path = self._expected, maybe_path(uri) or ""
+        self.on_change(path)
         if expected is None or expected.path != path or expected.seen:
             self._note_typing(path)
             return
@@ -142,6 +146,7 @@ class OpenNotebooks:
             tracked.told, tracked.runs = self._cells(uri), self._runs(uri)
             tracked.saving = Savable(path, comparison_key(tracked.told), text_in=_text_in)
             self._on_saved(path, tracked.told)
+            self.on_change(path)
 
     def closed(self, uri: str) -> None:
         self._tracked.pop(maybe_path(uri) or "", None)
@@ -160,6 +165,15 @@ class OpenNotebooks:
             for path, tracked in self._tracked.items()
             if (notebook := self.open_notebook(path)) and not notebook.problem
         ]
+
+    def cell_documents(self, path: str, cells: Sequence[EditorCell]) -> Sequence[tuple[str, int]]:
+        """Return the URI and version of each cell's document. Empty if the notebook is not open with exactly these
+        cells.
+        """
+        tracked, notebook = self._maybe_tracked(path), self.open_notebook(path)
+        if tracked is None or notebook is None or notebook.problem:
+            return ()
+        return self._versions(tracked.uri) if comparison_key(notebook.cells) == comparison_key(cells) else ()
 
     # -- NotebookHost
 

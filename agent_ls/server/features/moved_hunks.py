@@ -21,7 +21,7 @@ SETTLE_S = 0.2
 
 class MovedHunks:
     """Sends hunk positions. `find` returns the open hunks of a file; None if the file has no open hunks, or
-    if the ledger does not have the document's text yet.
+    if the ledger does not have the document's text yet. `read` makes the ledger read a file.
 
     At most one message per file and `SETTLE_S` is sent. After each change, a message with the new positions
     follows.
@@ -33,13 +33,16 @@ class MovedHunks:
         *,
         send: Callable[[str, bytes], None],
         start: TaskStarter,
+        read: Callable[[str], Awaitable[None]],
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._find = find
         self._send = send
         self._start = start
+        self._read = read
         self._sleep = sleep
         self._waiting: set[str] = set()
+        self._unread: set[str] = set()
 
     def changed(self, path: str) -> None:
         """Handle a change of this file's text, which may have moved hunks."""
@@ -47,8 +50,18 @@ class MovedHunks:
             self._waiting.add(path)
             self._start(partial(self._send_later, path))
 
+    def notebook_changed(self, path: str) -> None:
+        """Handle a change of this notebook in the editor: read it, then send the positions in its cells."""
+        self._unread.add(path)
+        self.changed(path)
+
     async def _send_later(self, path: str) -> None:
         await self._sleep(SETTLE_S)
-        self._waiting.discard(path)
+        try:
+            while path in self._unread:
+                self._unread.discard(path)
+                await self._read(path)
+        finally:
+            self._waiting.discard(path)
         if found := self._find(path):
             self._send(wire.MOVED_METHOD, to_wire.encoded(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -11,6 +12,7 @@ from agent_ls.app.review.decision_request import Selection
 from agent_ls.environments.base import sha256
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.server import protocol as wire
+from agent_ls.server.features.hunk_cells import cells_of_hunks
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.context import Context
@@ -85,7 +87,8 @@ def pending_hunks(
         return document.version if document else None
 
     found = context.manager.review.open_hunks(session_id=session_id, path=path, turn_id=turn_id)
-    return to_wire.file_hunks(found, base_hash, version)
+    cells = partial(cells_of_hunks, context.manager.review, context.host.notebooks)
+    return to_wire.file_hunks(found, base_hash, version, cells)
 
 
 def settled_hunks(context: Context, path: str) -> wire.FileHunks | None:

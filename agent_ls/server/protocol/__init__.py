@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     )
     from agent_ls.server.protocol.review import (
         FileHunks as FileHunks,
+        HunkCell as HunkCell,
         HunkInfo as HunkInfo,
         Hunks as Hunks,
         HunksResult as HunksResult,

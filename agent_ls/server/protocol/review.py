@@ -7,12 +7,28 @@ from typing import ClassVar, Literal
 from agent_ls.server.protocol.base import Params, Wire
 
 
+class HunkCell(Wire):
+    """The part of a hunk in one cell of a notebook. `cell` is the index of the cell in the current text, from 0.
+
+    `range` are lines [start, end) of that cell; `oldLines` and `newLines` are as in the hunk. `uri` and `version` name
+    the cell's document if the open notebook has exactly the cells of the current text.
+    """
+
+    cell: int
+    uri: str | None = None
+    version: int | None = None
+    range: tuple[int, int]
+    old_lines: tuple[str, ...]
+    new_lines: tuple[str, ...]
+
+
 class HunkInfo(Wire):
     """A hunk. Ranges are lines [start, end) from 0. `newRange` is in the current text, `oldRange` in the accepted
     one.
 
     The `newLines` of a `proposed` hunk would replace the lines in `newRange`. Hunks with the same `link` are decided
-    together. `laterTurnIds`: turns that have changed lines which the turn `turnId` had written.
+    together. `laterTurnIds`: turns that have changed lines which the turn `turnId` had written. `cells`: the same
+    change in the cells of a notebook.
     """
 
     id: str
@@ -27,6 +43,7 @@ class HunkInfo(Wire):
     new_lines: tuple[str, ...]
     link: str | None = None
     later_turn_ids: tuple[str, ...] | None = None
+    cells: tuple[HunkCell, ...] | None = None
 
 
 class FileHunks(Wire):

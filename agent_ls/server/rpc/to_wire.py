@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agent_ls.loop.events import items as items_codec
 from agent_ls.loop.events.items import Item
@@ -27,6 +27,10 @@ _NAMES_FILES = re.compile(
 
 # The bytes `"path":"` are always a member name: inside a JSON string each quote has a backslash before it.
 _PATH = re.compile(rb'"path":("(?:[^"\\]|\\.)*")')
+
+
+HunkCells: TypeAlias = Mapping[str, tuple[wire.HunkCell, ...]]
+"""The parts of hunks in the cells of a notebook, by hunk id."""
 
 
 def event(encoded: bytes) -> bytes:
@@ -105,7 +109,7 @@ def open_part(part: Delta, agent_id: str = "") -> wire.OpenPart:
     )
 
 
-def hunk(hunk: Hunk) -> wire.HunkInfo:
+def hunk(hunk: Hunk, cells: tuple[wire.HunkCell, ...] | None = None) -> wire.HunkInfo:
     return wire.HunkInfo(
         id=hunk.id,
         session_id=hunk.session_id,
@@ -119,6 +123,7 @@ def hunk(hunk: Hunk) -> wire.HunkInfo:
         new_lines=hunk.lines,
         link=hunk.link or None,
         later_turn_ids=hunk.later_turns or None,
+        cells=cells or None,
     )
 
 
@@ -138,13 +143,16 @@ def file_hunks(
     by_path: Mapping[str, Sequence[Hunk]],
     base_hash: Callable[[str], str],
     version: Callable[[str], int | None],
+    cells: Callable[[str, Sequence[Hunk]], HunkCells] = lambda path, hunks: {},
 ) -> tuple[wire.FileHunks, ...]:
+    """Return the hunks of files for clients. `cells` returns the parts of a notebook's hunks by hunk id."""
+    in_cells = {path: cells(path, hunks) for path, hunks in by_path.items()}
     return tuple(
         wire.FileHunks(
             uri=to_lsp.uri(path),
             base_hash=base_hash(path),
             version=version(path),
-            hunks=tuple(hunk(item) for item in hunks),
+            hunks=tuple(hunk(item, in_cells[path].get(item.id)) for item in hunks),
         )
         for path, hunks in by_path.items()
     )

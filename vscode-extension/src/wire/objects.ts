@@ -438,6 +438,15 @@ export interface Hunk {
   readonly uri: string;
 }
 
+export interface HunkCell {
+  readonly cell: number;
+  readonly uri?: string;
+  readonly version?: number;
+  readonly range: readonly [number, number];
+  readonly oldLines: readonly string[];
+  readonly newLines: readonly string[];
+}
+
 export interface HunkInfo {
   readonly id: string;
   readonly sessionId: string;
@@ -451,6 +460,7 @@ export interface HunkInfo {
   readonly newLines: readonly string[];
   readonly link?: string;
   readonly laterTurnIds?: readonly string[];
+  readonly cells?: readonly HunkCell[];
 }
 
 export interface HunkStateChanged {

@@ -191,6 +191,14 @@
 ---@field laterTurns string[]
 ---@field uri string
 
+---@class agent_ls.wire.HunkCell
+---@field cell integer
+---@field uri? string
+---@field version? integer
+---@field range [integer, integer]
+---@field oldLines string[]
+---@field newLines string[]
+
 ---@class agent_ls.wire.HunkInfo
 ---@field id string
 ---@field sessionId string
@@ -204,6 +212,7 @@
 ---@field newLines string[]
 ---@field link? string
 ---@field laterTurnIds? string[]
+---@field cells? agent_ls.wire.HunkCell[]
 
 ---@class agent_ls.wire.ImageInput
 ---@field type "image"

@@ -1,0 +1,59 @@
+"""Find the cells of a notebook that its hunks changed, with the cell documents of the editor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_ls.app.review.service import ReviewService
+from agent_ls.loop.events.types import Hunk
+from agent_ls.notebook.cell_alignment import editor_cells
+from agent_ls.notebook.cells import NotebookError, is_notebook, parse_notebook
+from agent_ls.notebook.hunk_cells import CellHunk, HunkMapper
+from agent_ls.server import protocol as wire
+from agent_ls.server.editor.notebooks import OpenNotebooks
+from agent_ls.server.rpc.to_wire import HunkCells
+
+MAX_CHARS = 16_000_000
+"""Limit for the texts of all hunks together, which are parsed on the event loop. Beyond it no cells are sent."""
+
+
+def cells_of_hunks(
+    review: ReviewService, notebooks: OpenNotebooks, path: str, hunks: Sequence[Hunk]
+) -> HunkCells:
+    """Return the parts of the hunks in cells, by hunk id; empty if the file is not a readable notebook."""
+    text = review.current_text(path) if is_notebook(path) else None
+    if text is None or len(text) * (len(hunks) + 1) > MAX_CHARS:
+        return {}
+    try:
+        notebook = parse_notebook(text)
+    except NotebookError:
+        return {}
+    mapper = HunkMapper(notebook, review.base_text(path))
+    documents = notebooks.cell_documents(path, editor_cells(notebook))
+    return {
+        hunk.id: tuple(_to_wire(found, hunk, documents) for found in _map(mapper, hunk)) for hunk in hunks
+    }
+
+
+def _map(mapper: HunkMapper, hunk: Hunk) -> tuple[CellHunk, ...]:
+    if hunk.state == "stale" or hunk.what == "delete":
+        return ()
+    if hunk.what == "create":
+        return mapper.map_new_file()
+    other_lines = hunk.lines if hunk.state == "proposed" else hunk.base_lines
+    return mapper.map_hunk(hunk.start, hunk.end, other_lines)
+
+
+def _to_wire(found: CellHunk, hunk: Hunk, documents: Sequence[tuple[str, int]]) -> wire.HunkCell:
+    uri, version = documents[found.cell] if documents else (None, None)
+    old, new = found.other_lines, found.lines
+    if hunk.state == "proposed":
+        old, new = new, old
+    return wire.HunkCell(
+        cell=found.cell,
+        uri=uri,
+        version=version,
+        range=(found.start, found.end),
+        old_lines=old,
+        new_lines=new,
+    )

@@ -1,0 +1,167 @@
+"""Lines of cells for hunks of a notebook's file, in each layout of its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from agent_ls.notebook.cell_alignment import EditorCell
+from agent_ls.notebook.cells import parse_notebook
+from agent_ls.notebook.hunk_cells import CellHunk, HunkMapper, compare_cells
+from agent_ls.notebook.notebook_text import TargetCell, build_notebook_text, target_cells
+from agent_ls.patch.splice import line_splice, text_hunks
+from agent_ls.text import split_lines
+from tests.notebook.test_notebook_text import CELLS, LAYOUTS, document
+
+pytestmark = pytest.mark.req("H9", "H15")
+
+TITLE = ("# Título\n", "\n", "text")
+
+
+def targets(text: str) -> list[TargetCell]:
+    return target_cells(parse_notebook(text))
+
+
+def changed(text: str, wanted: list[TargetCell]) -> str:
+    return build_notebook_text(parse_notebook(text), wanted)
+
+
+def mapped(old: str, new: str) -> tuple[CellHunk, ...]:
+    """Map the one hunk between two texts of a file."""
+    back = line_splice(new, old)
+    return HunkMapper(parse_notebook(new), old).map_hunk(back.start, back.end, back.lines)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_changed_line_is_found_in_its_cell(layout: Any) -> None:
+    old = layout(document())
+    wanted = targets(old)
+    wanted[1] = replace(wanted[1], source="x = 1\nprint(x, 2)")
+
+    assert mapped(old, changed(old, wanted)) == (CellHunk(1, 1, 2, ("print(x, 2)",), ("print(x)",)),)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_an_appended_line_does_not_mark_the_line_before_it(layout: Any) -> None:
+    old = layout(document())
+    wanted = targets(old)
+    wanted[1] = replace(wanted[1], source="x = 1\nprint(x)\ny = 2\n")
+
+    assert mapped(old, changed(old, wanted)) == (CellHunk(1, 2, 4, ("y = 2\n", ""), ()),)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_an_added_cell_is_marked_as_a_whole(layout: Any) -> None:
+    old = layout(document())
+    wanted = targets(old)
+    wanted.insert(1, TargetCell("code", "import os\nos.getcwd()"))
+
+    assert mapped(old, changed(old, wanted)) == (CellHunk(1, 0, 2, ("import os\n", "os.getcwd()"), ()),)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_removed_cell_is_at_the_start_of_the_next_one(layout: Any) -> None:
+    old = layout(document())
+
+    assert mapped(old, changed(old, targets(old)[1:])) == (CellHunk(0, 0, 0, (), TITLE),)
+
+
+def test_removed_cells_at_the_end_are_at_the_end_of_the_last_cell() -> None:
+    old = LAYOUTS["jupyter"](document([CELLS[1], CELLS[0], CELLS[0] | {"id": "again"}]))
+
+    found = mapped(old, changed(old, targets(old)[:1]))
+
+    assert found == (CellHunk(0, 2, 2, (), (*TITLE, *TITLE)),)
+
+
+def test_a_notebook_without_cells_has_no_place_for_a_removed_cell() -> None:
+    old = LAYOUTS["jupyter"](document())
+
+    assert mapped(old, changed(old, [])) == ()
+
+
+def test_a_hunk_in_outputs_changes_no_cell() -> None:
+    old = LAYOUTS["jupyter"](document())
+
+    assert mapped(old, old.replace("two", "three")) == ()
+
+
+def test_a_created_file_has_only_new_cells() -> None:
+    notebook = parse_notebook(LAYOUTS["jupyter"](document()))
+
+    found = HunkMapper(notebook, None).map_new_file()
+
+    assert found == (CellHunk(0, 0, 3, TITLE, ()), CellHunk(1, 0, 2, ("x = 1\n", "print(x)"), ()))
+
+
+def test_a_hunk_that_a_later_hunk_needs_is_compared_with_the_file_without_both() -> None:
+    """Without the first added cell, the comma of the second one is missing, so that the file is not JSON."""
+    old = LAYOUTS["jupyter"](document())
+    one = changed(old, [*targets(old), TargetCell("code", "a = 1", id="first")])
+    two = changed(one, [*targets(one), TargetCell("code", "b = 2", id="second")])
+    lines = split_lines(two)
+    start, end = (
+        next(at for at, line in enumerate(lines) if f'"{name}"' in line) for name in ("first", "second")
+    )
+    found = HunkMapper(parse_notebook(two), old).map_hunk(start, end - 4, ())
+
+    assert found == (CellHunk(3, 0, 1, ("a = 1",), ()),)
+
+
+def test_a_hunk_is_mapped_to_nothing_if_the_file_was_never_a_notebook_before() -> None:
+    new = LAYOUTS["jupyter"](document())
+
+    assert (
+        HunkMapper(parse_notebook(new), "no notebook").map_hunk(0, len(split_lines(new)), ("no notebook",))
+        == ()
+    )
+
+
+def test_each_of_several_hunks_has_only_its_own_lines() -> None:
+    source = [f"line {number}\n" for number in range(9)]
+    old = LAYOUTS["jupyter"](document([CELLS[1] | {"source": source}]))
+    new = old.replace("line 2\\n", "line two\\n").replace("line 7\\n", "line seven\\n")
+    mapper = HunkMapper(parse_notebook(new), old)
+
+    found = [mapper.map_hunk(it.base_start, it.base_end, it.added) for it in text_hunks(new, old)]
+
+    assert found == [
+        (CellHunk(0, 2, 3, ("line two\n",), ("line 2\n",)),),
+        (CellHunk(0, 7, 8, ("line seven\n",), ("line 7\n",)),),
+    ]
+
+
+sources = st.lists(st.sampled_from(["a", "b", "", "c\r"]), max_size=5).map("\n".join)
+cells = st.lists(st.builds(EditorCell, st.just("code"), sources, st.just("")), max_size=5)
+
+
+@given(cells, cells)
+def test_the_parts_of_a_hunk_lead_back_to_the_other_cells(
+    old: list[EditorCell], new: list[EditorCell]
+) -> None:
+    """Replacing each range by its other lines gives the lines of all cells before, unless no cell is left."""
+    found = compare_cells(old, new)
+
+    texts = [editor_lines(cell) for cell in new]
+    for part in found:
+        assert tuple(texts[part.cell][part.start : part.end]) == part.lines
+        assert part.lines or part.other_lines
+    if new:
+        for part in reversed(found):
+            texts[part.cell][part.start : part.end] = part.other_lines
+        assert stripped(line for lines in texts for line in lines) == stripped(
+            line for cell in old for line in editor_lines(cell)
+        )
+
+
+def stripped(lines: Iterable[str]) -> list[str]:
+    return [line.strip() for line in lines if line.strip()]
+
+
+def editor_lines(cell: EditorCell) -> list[str]:
+    lines = split_lines(cell.source)
+    return [*lines, ""] if cell.source.endswith(("\n", "\r")) else lines
