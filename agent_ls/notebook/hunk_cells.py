@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from agent_ls.notebook.cell_alignment import EditorCell, align_cells, editor_cells
 from agent_ls.notebook.cells import Notebook, NotebookError, parse_notebook
@@ -11,10 +12,13 @@ from agent_ls.text import split_lines
 
 Lines = Sequence[str]
 
+MAX_LINES = 2_000
+"""Longer sources that differ are not compared by lines, which takes quadratic time."""
+
 
 @dataclass(frozen=True, slots=True)
 class CellHunk:
-    """The part of a hunk in one cell. `cell` is the index of the cell in the notebook, from 0.
+    """A part of a hunk: a range of lines of one cell. `cell` is the index of the cell in the notebook, from 0.
 
     Lines [start, end) of the cell's source are `lines`; `other_lines` are in the same place of the other text. A
     cell that only the other text has is an empty range at the cell that follows, or at the end of the last cell.
@@ -65,15 +69,14 @@ class HunkMapper:
 
 
 def compare_cells(other: Sequence[EditorCell], current: Sequence[EditorCell]) -> tuple[CellHunk, ...]:
-    """Return the differences of sources, at most two for each current cell: cells removed there, and its own lines."""
+    """Return the ranges of lines that differ, sorted by cell and line. Removed cells are before the lines of a cell."""
     origins = [cell.origin for cell in align_cells(other, current)]
     removed = _removed_lines(other, origins)
     found: list[CellHunk] = []
     for at, (cell, origin) in enumerate(zip(current, origins, strict=True)):
         if gone := removed.get(at):
             found.append(CellHunk(at, 0, 0, (), gone))
-        if change := _compare_sources(at, other[origin].source if origin is not None else "", cell.source):
-            found.append(change)
+        found += _compare_sources(at, other[origin].source if origin is not None else "", cell.source)
     if current and (gone := removed.get(len(current))):
         last = len(current) - 1
         end = len(_lines(current[last].source))
@@ -103,18 +106,18 @@ def _removed_lines(
     return found
 
 
-def _compare_sources(cell: int, other: str, current: str) -> CellHunk | None:
-    """Return the range in which the sources differ, None if they are equal."""
+def _compare_sources(cell: int, other: str, current: str) -> list[CellHunk]:
+    """Return the ranges in which the sources differ."""
     old, new = _lines(other), _lines(current)
-    pairs = list(zip(_texts(old), _texts(new), strict=False))
-    head = next((at for at, (a, b) in enumerate(pairs) if a != b), len(pairs))
-    most = len(pairs) - head
-    ends = zip(reversed(_texts(old)), reversed(_texts(new)), strict=False)
-    tail = next((at for at, (a, b) in enumerate(ends) if at == most or a != b), most)
-    lines, others = new[head : len(new) - tail], old[head : len(old) - tail]
-    if not lines and not others:
-        return None
-    return CellHunk(cell, head, head + len(lines), tuple(lines), tuple(others))
+    if other == current or not old or not new or max(len(old), len(new)) > MAX_LINES:
+        ranges = [] if old == new else [(0, len(old), 0, len(new))]
+    else:
+        matcher = SequenceMatcher(None, _texts(old), _texts(new), autojunk=False)
+        ranges = [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
+    return [
+        CellHunk(cell, start, end, tuple(new[start:end]), tuple(old[first:last]))
+        for first, last, start, end in ranges
+    ]
 
 
 def _lines(source: str) -> list[str]:

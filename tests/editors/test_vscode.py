@@ -277,6 +277,7 @@ def test_an_open_notebook_is_read_and_changed_by_cell_in_the_window(tmp_path: Pa
     cells = [dict(sorted(cell.items(), reverse=True)) for cell in CELLS]
     laid_out = {"nbformat_minor": 5, "nbformat": 4, "metadata": {}, "cells": cells}
     (project / "a.ipynb").write_text(json.dumps(laid_out, indent=3))
+    (project / "notes.txt").write_text("notes\n")
     named = {"file_path": "a.ipynb"}
     calls: Script = [
         [ToolCall("read_file", named)],
@@ -301,6 +302,14 @@ def test_an_open_notebook_is_read_and_changed_by_cell_in_the_window(tmp_path: Pa
         ],
         [ToolCall("shell", {"command": "cat a.ipynb"})],
         "Saved and read.",
+        [ToolCall("read_file", named)],
+        [
+            ToolCall(
+                "edit_notebook", {**named, "action": "replace", "cell": "2", "source": "x = 2\ny = 6\nz = 7"}
+            )
+        ],
+        [ToolCall("edit_notebook", {**named, "action": "replace", "cell": "3", "source": "as it was"})],
+        "Marked.",
     ]
     with AnthropicServer(calls, key=vscode.KEY) as server:
         vscode.play(
@@ -310,7 +319,7 @@ def test_an_open_notebook_is_read_and_changed_by_cell_in_the_window(tmp_path: Pa
             env=vscode.variables(tmp_path / "state"),
         )
         result = str(server.requests[1].body["messages"][-1])
-        read = str(server.requests[-1].body["messages"][-1])
+        read = str(server.requests[8].body["messages"][-1])
 
     assert "x = 2" in result and "cell_type" not in result, "as it was in the window, and no JSON"
     assert "x = 4" in read and "Not saved" not in read, "what a command reads"

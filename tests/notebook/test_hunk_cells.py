@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from agent_ls.notebook.cell_alignment import EditorCell
 from agent_ls.notebook.cells import parse_notebook
-from agent_ls.notebook.hunk_cells import CellHunk, HunkMapper, compare_cells
+from agent_ls.notebook.hunk_cells import MAX_LINES, CellHunk, HunkMapper, compare_cells
 from agent_ls.notebook.notebook_text import TargetCell, build_notebook_text, target_cells
 from agent_ls.patch.splice import line_splice, text_hunks
 from agent_ls.text import split_lines
@@ -133,6 +133,25 @@ def test_each_of_several_hunks_has_only_its_own_lines() -> None:
         (CellHunk(0, 2, 3, ("line two\n",), ("line 2\n",)),),
         (CellHunk(0, 7, 8, ("line seven\n",), ("line 7\n",)),),
     ]
+
+
+def test_unchanged_lines_within_a_hunk_are_not_marked() -> None:
+    old = LAYOUTS["jupyter"](document([CELLS[1]]))
+    wanted = [replace(targets(old)[0], source="# first\nx = 1\nprint(x)\nlast")]
+
+    assert mapped(old, changed(old, wanted)) == (
+        CellHunk(0, 0, 1, ("# first\n",), ()),
+        CellHunk(0, 3, 4, ("last",), ()),
+    )
+
+
+def test_very_long_sources_are_one_range() -> None:
+    lines = [f"{number}\n" for number in range(MAX_LINES + 1)]
+    new = ["new\n", *lines[1:]]
+
+    (found,) = compare_cells([EditorCell("code", "".join(lines))], [EditorCell("code", "".join(new))])
+
+    assert (found.start, found.end) == (0, MAX_LINES + 2)
 
 
 sources = st.lists(st.sampled_from(["a", "b", "", "c\r"]), max_size=5).map("\n".join)

@@ -8,10 +8,10 @@ from agent_ls.server.protocol.base import Params, Wire
 
 
 class HunkCell(Wire):
-    """The part of a hunk in one cell of a notebook. `cell` is the index of the cell in the current text, from 0.
+    """A part of a hunk of a notebook: `range` are lines [start, end) of one cell. A hunk can have several in a cell.
 
-    `range` are lines [start, end) of that cell; `oldLines` and `newLines` are as in the hunk. `uri` and `version` name
-    the cell's document if the open notebook has exactly the cells of the current text.
+    `cell` is the index of the cell in the current text, from 0. `oldLines` and `newLines` are as in the hunk. `uri` and
+    `version` name the cell's document if the open notebook has exactly the cells of the current text.
     """
 
     cell: int

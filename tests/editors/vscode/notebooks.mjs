@@ -51,4 +51,74 @@ await play(async (actor) => {
   await are([["markdown", "# Title", 0], ["python", "x = 2", 1], ["raw", "as it is", 0]], "the cell as it was");
   await actor.until(isSaved, "the undo to be saved, because agent-ls had saved the change");
   await actor.step("undone after it was saved");
+
+  await marked(actor, are);
 });
+
+/** Buttons and marks of changes in the cells: they move with their lines, and decide. */
+async function marked(actor, are) {
+  const { workbench, page } = actor;
+  await actor.say("mark");
+  await (await actor.chat()).getByText("Marked.").first().waitFor();
+  await are([["markdown", "# Title", 0], ["python", "x = 2\ny = 6\nz = 7", 1], ["raw", "as it was", 0]], "two cells with changes");
+  await actor.isIdle();
+  await lensesAre(actor, [[1, 1, "agent 1/2 · +2"], [2, 0, "agent 2/2 · +1 −1"]], "each change to have buttons in its cell");
+  await actor.until(async () => (await actor.behindLines()).includes("− as it is"), "what was removed to be in sight");
+  await actor.lens("agent 2/2", "Keep").waitFor();
+  await actor.step("changes in cells have marks and buttons");
+
+  await workbench.openFile("notes.txt");
+  await workbench.runCommand("agent-ls: Go to Next Change");
+  await cursorIs(actor, 1, 1);
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.type("# mine");
+  await lensesAre(actor, [[1, 2, "agent 1/2 · +2"], [2, 0, "agent 2/2 · +1 −1"]], "the mark to move with its lines");
+  await actor.step("typed above a change in a cell");
+
+  await workbench.runCommand("agent-ls: Go to Next Change");
+  await cursorIs(actor, 1, 2);
+  await workbench.runCommand("agent-ls: Go to Next Change");
+  await cursorIs(actor, 2, 0);
+  await page.keyboard.press("Control+Alt+k");
+  await lensesAre(actor, [[1, 2, "agent 1/1 · +2"]], "the change at the cursor to be kept");
+  await actor.decide("agent 1/1", "Undo");
+  await are([["markdown", "# Title", 0], ["python", "# mine\nx = 2", 1], ["raw", "as it was", 0]], "the change to be undone in its cell");
+  await actor.isDecided();
+  await actor.step("one kept, one undone");
+}
+
+/** The lines of cells that have buttons of changes, with the label of each: [cell, line, label]. */
+function lensLines({ workbench }) {
+  return workbench.eval(async (vscode) => {
+    const found = [];
+    const withEditor = vscode.workspace.notebookDocuments[0].getCells().filter(({ kind }) => kind === vscode.NotebookCellKind.Code);
+    for (const { index, document } of withEditor) {
+      const lenses = await vscode.commands.executeCommand("vscode.executeCodeLensProvider", document.uri, 100);
+      for (const { range, command } of lenses) if (command?.title.startsWith("agent ")) found.push([index, range.start.line, command.title]);
+    }
+    return found;
+  });
+}
+
+async function lensesAre(actor, expected, what) {
+  let seen;
+  await actor.until(async () => {
+    seen = await lensLines(actor);
+    return JSON.stringify(seen) === JSON.stringify(expected);
+  }, what).catch((error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
+}
+
+/** The cursor is in this cell at this line, and the keyboard writes there. */
+async function cursorIs({ workbench, page, until }, cell, line) {
+  const at = () => workbench.eval((vscode) => {
+    const editor = vscode.window.activeTextEditor;
+    const index = vscode.window.activeNotebookEditor?.notebook.getCells().findIndex(({ document }) => document === editor?.document);
+    return [index ?? null, editor?.selection.active.line ?? null];
+  });
+  const hasKeyboard = () => page.evaluate(() => document.activeElement?.closest(".notebookOverlay .monaco-editor") != null);
+  let seen;
+  await until(async () => JSON.stringify(seen = await at()) === JSON.stringify([cell, line]) && hasKeyboard(), `the cursor to be at line ${line} of cell ${cell}`)
+    .catch((error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
+}

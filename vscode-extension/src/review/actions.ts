@@ -4,8 +4,10 @@ import type { Hunk } from "../snapshot/items";
 import { ownerWords } from "../sessions/owners";
 import type { ReviewSelector, Verdict } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
+import { CELL_SCHEME, fileLine } from "./cells";
 import { all, at, next, ofFile, selected } from "./model";
-import type { ReviewStore } from "./store";
+import { showInCell } from "./show_in_cell";
+import { type ReviewStore, notebookOf } from "./store";
 import { fileOfSide, inProposed } from "./texts";
 import { type Node, hunksOf } from "./tree_model";
 
@@ -74,7 +76,13 @@ export class ReviewActions {
     const { whole, parts } = selected(placed, start.line, last);
     if (whole.length + parts.length === 0) tell("no change of the agent is among these lines");
     if (whole.length > 0) await this.judge(whole.map(({ id }) => id), verdict);
+    const isCell = editor.document.uri.scheme === CELL_SCHEME;
     for (const { hunk, lines } of parts) {
+      // The lines of a cell are not the lines of the file, by which the server would choose.
+      if (isCell) {
+        tell("a change in a cell is decided as a whole: select all of its lines");
+        continue;
+      }
       // The file does not contain the proposed lines, so lines of them cannot be selected here.
       if (hunk.state === "proposed" && side === undefined) tell("compare it to choose lines of what is proposed");
       else await this.judge([hunk.id], verdict, { lines });
@@ -107,15 +115,21 @@ export class ReviewActions {
   /** Goes to the next change, through this file and on to the others, starting from the given hunk or the cursor. */
   async go(by: 1 | -1, argument?: unknown): Promise<void> {
     const from = typeof argument === "string" ? this.store.byIds([argument])[0] : undefined;
-    const place = next(this.store.hunks, from ? { uri: from.uri, line: from.first } : this.cursor, by);
+    const place = next(this.store.hunks, from ? { uri: from.uri, line: from.first } : this.cursor(by), by);
     if (place) await this.show(place.hunk);
     else tell("no change of the agent waits");
   }
 
-  private get cursor(): { readonly uri: string; readonly line: number } | undefined {
+  /** The position from which the next (1) or previous (-1) change is looked for. */
+  private cursor(by: 1 | -1): { readonly uri: string; readonly line: number } | undefined {
     const editor = vscode.window.activeTextEditor;
-    const uri = editor && (this.store.uriOf(editor.document) ?? editor.document.uri.toString());
-    return editor && uri !== undefined ? { uri, line: editor.selection.active.line } : undefined;
+    const inNotebook = vscode.window.activeNotebookEditor;
+    const cell = editor ? notebookOf(editor.document)?.getCells().find(({ document }) => document === editor.document) : inNotebook?.notebook.cellAt(inNotebook.selection.start);
+    const document = editor?.document ?? cell?.document;
+    if (!document) return undefined;
+    const uri = this.store.uriOf(document) ?? document.uri.toString();
+    const line = editor?.selection.active.line ?? 0;
+    return { uri, line: cell ? fileLine(ofFile(this.store.hunks, uri), { cell: cell.index, line }, by) : line };
   }
 
   /** Puts the cursor on a hunk. Unless called from the tree, also opens the hover with the other text. */
@@ -126,7 +140,9 @@ export class ReviewActions {
     if (!isNode(argument)) await vscode.commands.executeCommand("editor.action.showHover");
   }
 
+  /** Puts the cursor on a hunk: in its cell if the file is a notebook. */
   async show(hunk: Hunk): Promise<void> {
+    if (await showInCell(hunk)) return;
     const uri = vscode.Uri.parse(hunk.uri);
     const position = new vscode.Position(hunk.first, 0);
     try {
@@ -151,7 +167,10 @@ export class ReviewActions {
     if (!editor) return undefined;
     const { line } = editor.selection.active;
     const file = fileOfSide(editor.document.uri);
-    if (file === undefined) return at(this.store.of(editor.document), line);
+    if (file === undefined) {
+      const found = at(this.store.of(editor.document), line);
+      return found && this.store.byIds([found.id])[0]; // in a cell, `found` has the lines of the cell
+    }
     return inProposed(ofFile(this.store.hunks, file)).find(({ first, last }) => line >= first && line < Math.max(last, first + 1))?.hunk;
   }
 }

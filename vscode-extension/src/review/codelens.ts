@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import { SECTION, showsCodeLens } from "../settings/settings";
+import { CELL_SCHEME } from "./cells";
 import { all, ofFile } from "./model";
 import type { ReviewStore } from "./store";
 import { fileOfSide, inProposed, sideOf } from "./texts";
@@ -56,7 +57,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
       vscode.workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration(SECTION)) this.changed.fire();
       }),
-      vscode.languages.registerCodeLensProvider([{ scheme: "file" }, { scheme: "agent-ls-proposed" }], this),
+      vscode.languages.registerCodeLensProvider([{ scheme: "file" }, { scheme: "agent-ls-proposed" }, { scheme: CELL_SCHEME }], this),
     ];
   }
 
@@ -71,11 +72,14 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
     this.changed.dispose();
   }
 
-  /** The hunks of a document, each with its line and its label (number and kind). */
+  /** The hunks of a document, each with its line and its label (number in the file, and kind). */
   private numberHunks(document: vscode.TextDocument): Numbered[] {
     const file = fileOfSide(document.uri);
-    const inOrder = file === undefined ? this.store.of(document) : ofFile(this.store.hunks, file);
-    const placed = file === undefined ? inOrder.map((hunk) => ({ hunk, first: hunk.first })) : inProposed(inOrder);
+    const isCell = document.uri.scheme === CELL_SCHEME;
+    const own = file === undefined ? this.store.of(document) : ofFile(this.store.hunks, file);
+    const inOrder = isCell ? ofFile(this.store.hunks, this.store.uriOf(document) ?? "") : own;
+    const parts = own.filter(({ id }, index) => own.findIndex((other) => other.id === id) === index);
+    const placed = file === undefined ? parts.map((hunk) => ({ hunk, first: hunk.first })) : inProposed(own);
     const number = (hunk: Hunk) => inOrder.findIndex(({ id }) => id === hunk.id) + 1;
     return placed.map(({ hunk, first }) => ({ hunk, line: first, label: `agent ${number(hunk)}/${inOrder.length} · ${nature(hunk)}` }));
   }

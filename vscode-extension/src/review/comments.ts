@@ -38,8 +38,17 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
     return this.store.of(document).map((hunk) => rangeOf(hunk, document.lineCount));
   }
 
-  /** Opens a thread at a hunk of the active editor, with the cursor in it. */
+  /**
+   * Opens a thread at a hunk of the active editor, with the cursor in it. In a notebook editor, which has no threads
+   * for cells, an input box.
+   */
   async open(hunk: Hunk): Promise<void> {
+    if (hunk.cells && vscode.window.activeNotebookEditor) {
+      const { prompt, placeHolder } = this.controller.options ?? {};
+      const text = await vscode.window.showInputBox({ ...(prompt !== undefined && { prompt }), ...(placeHolder !== undefined && { placeHolder }) });
+      if (text !== undefined && text.trim() !== "") await this.send(hunk, text);
+      return;
+    }
     const lineCount = vscode.window.activeTextEditor?.document.lineCount ?? 1;
     const { start, end } = rangeOf(hunk, lineCount);
     // VS Code's command counts from 1.
@@ -56,15 +65,18 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
   /** Leaves the hunk as it is, and asks the model for another version. */
   async ask({ thread, text }: vscode.CommentReply): Promise<void> {
     const hunk = this.findHunk(thread);
-    if (!hunk) return;
-    const { uri, first, last } = hunk;
-    const selection = { type: "selection", uri, startLine: first, endLine: last, text: hunk.newLines.map((line) => `${line}\n`).join("") } as const;
-    if (await this.sessions.submit([selection, { type: "text", text: text.trim() }])) thread.dispose();
+    if (hunk && (await this.send(hunk, text))) thread.dispose();
   }
 
   dispose(): void {
     this.subscription.dispose();
     this.controller.dispose();
+  }
+
+  /** Sends a comment as a message of its own, with the lines of the hunk. Returns whether it was sent. */
+  private send({ uri, first, last, newLines }: Hunk, text: string): Promise<boolean> {
+    const selection = { type: "selection", uri, startLine: first, endLine: last, text: newLines.map((line) => `${line}\n`).join("") } as const;
+    return this.sessions.submit([selection, { type: "text", text: text.trim() }]);
   }
 
   private findHunk({ uri, range }: vscode.CommentThread): Hunk | undefined {

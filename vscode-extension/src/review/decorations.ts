@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import type { HunkState } from "../connection/protocol";
+import { CELL_SCHEME } from "./cells";
 import { ofFile } from "./model";
 import { asides } from "./other_text";
 import type { ReviewStore } from "./store";
@@ -93,10 +94,10 @@ function behind(hunk: Hunk, document: vscode.TextDocument): vscode.DecorationOpt
 
 /**
  * Whether the editor belongs to a comparison, which has its own colours, or to a peek view: only editors in a tab
- * have a column.
+ * have a column. Editors of notebook cells have no column either.
  */
 function isApart(editor: vscode.TextEditor): boolean {
-  return editor.viewColumn === undefined;
+  return editor.viewColumn === undefined && editor.document.uri.scheme !== CELL_SCHEME;
 }
 
 /**

@@ -1,6 +1,7 @@
 // The hunks of all sessions by file, as last reported by the server. Pure; computes no positions and no diffs.
 import type { AgentEvent, EventData, EventHunk, FileHunks, HunkInfo, HunkState } from "../connection/protocol";
 import type { Hunk } from "../snapshot/items";
+import { cellsOf, withoutEnds } from "./cells";
 
 /** By URI, then by id; only hunks that need a decision. */
 export type Hunks = Map<string, Map<string, Hunk>>;
@@ -9,10 +10,6 @@ const OPEN: ReadonlySet<HunkState> = new Set<HunkState>(["proposed", "pending", 
 
 export function isOpen(state: HunkState): boolean {
   return OPEN.has(state);
-}
-
-function withoutEnds(lines: readonly string[]): string[] {
-  return lines.map((line) => line.replace(/\r?\n$/, ""));
 }
 
 /** Converts a hunk of an event. */
@@ -29,7 +26,7 @@ export function hunkOfInfo(raw: HunkInfo, uri: string): Hunk {
   const { id, sessionId, turnId, callId, what, state, newRange, link } = raw;
   return {
     ...(link && { link }), id, uri, sessionId, turnId, callId, what, state,
-    first: newRange[0], last: newRange[1], oldLines: withoutEnds(raw.oldLines), newLines: withoutEnds(raw.newLines),
+    first: newRange[0], last: newRange[1], oldLines: withoutEnds(raw.oldLines), newLines: withoutEnds(raw.newLines), ...cellsOf(raw),
   };
 }
 
@@ -48,7 +45,9 @@ export function applyEvent(hunks: Hunks, event: AgentEvent): string[] {
   const changed = new Set<string>();
   for (const raw of data.hunks) {
     const hunk = hunkOf(raw);
-    setHunk(hunks, hunk);
+    // Events have no cells. Keep the known ones until the server sends new positions (agent/hunksMoved).
+    const cells = hunks.get(hunk.uri)?.get(hunk.id)?.cells;
+    setHunk(hunks, { ...hunk, ...(cells && { cells }) });
     changed.add(hunk.uri);
   }
   return [...changed];

@@ -1,6 +1,7 @@
 // Moves hunks with the text while the user types, until the server sends their positions (agent/hunksMoved). Pure.
 import type { Hunk } from "../snapshot/items";
 import type { FileHunks } from "../connection/protocol";
+import { cellsOf } from "./cells";
 import { type Hunks, setHunk } from "./model";
 
 /** A change of a document as VS Code reports it: `text` replaces the text in a range. */
@@ -65,24 +66,44 @@ export function moveHunks(hunks: Hunks, uri: string, changes: readonly TextChang
   const inFile = [...(hunks.get(uri)?.values() ?? [])].filter(({ what }) => what === "content");
   let hasMoved = false;
   for (const hunk of inFile) {
-    const range = changes.reduce<Range>((at, change) => movedRange(at, lineChange(change, lengthOf)), [hunk.first, hunk.last]);
-    hasMoved = place(hunks, hunk, range) || hasMoved;
+    const [first, last] = rangeAfter([hunk.first, hunk.last], changes, lengthOf);
+    hasMoved = place(hunks, { ...hunk, first, last }) || hasMoved;
   }
   return hasMoved;
+}
+
+/** Moves the parts of a notebook's hunks in one cell, like `moveHunks`. */
+export function moveInCell(hunks: Hunks, uri: string, cellUri: string, changes: readonly TextChange[], lengthOf: (line: number) => number): boolean {
+  const inNotebook = [...(hunks.get(uri)?.values() ?? [])];
+  return inNotebook.reduce((hasMoved, hunk) => {
+    if (!hunk.cells) return hasMoved;
+    const cells = hunk.cells.map((part) => {
+      if (part.uri !== cellUri) return part;
+      const [first, last] = rangeAfter([part.first, part.last], changes, lengthOf);
+      return { ...part, first, last };
+    });
+    return place(hunks, { ...hunk, cells }) || hasMoved;
+  }, false);
+}
+
+function rangeAfter(range: Range, changes: readonly TextChange[], lengthOf: (line: number) => number): Range {
+  return changes.reduce<Range>((at, change) => movedRange(at, lineChange(change, lengthOf)), range);
 }
 
 /** Sets the known hunks to the server's positions. Returns whether any has moved. */
 export function placeHunks(hunks: Hunks, { uri, hunks: placed }: Pick<FileHunks, "uri" | "hunks">): boolean {
   const known = hunks.get(uri);
-  return placed.reduce((hasMoved, { id, newRange }) => {
-    const hunk = known?.get(id);
-    return (hunk !== undefined && place(hunks, hunk, newRange)) || hasMoved;
+  return placed.reduce((hasMoved, raw) => {
+    const hunk = known?.get(raw.id);
+    if (!hunk) return hasMoved;
+    return place(hunks, { ...hunk, first: raw.newRange[0], last: raw.newRange[1], cells: cellsOf(raw).cells }) || hasMoved;
   }, false);
 }
 
-/** Sets the position of a hunk. Returns whether it has moved. */
-function place(hunks: Hunks, hunk: Hunk, [first, last]: Range): boolean {
-  if (hunk.first === first && hunk.last === last) return false;
-  setHunk(hunks, { ...hunk, first, last });
+/** Replaces a known hunk by the same hunk at its new position. Returns whether it has moved. */
+function place(hunks: Hunks, hunk: Hunk): boolean {
+  const known = hunks.get(hunk.uri)?.get(hunk.id);
+  if (known?.first === hunk.first && known.last === hunk.last && JSON.stringify(known.cells) === JSON.stringify(hunk.cells)) return false;
+  setHunk(hunks, hunk);
   return true;
 }

@@ -5,12 +5,19 @@ import { isReadOnly } from "../sessions/owners";
 import type { FileHunks } from "../connection/protocol";
 import type { Change } from "../sessions/seams";
 import type { Sessions } from "../sessions/session";
+import { CELL_SCHEME, areCurrent, inCell } from "./cells";
 import { type Hunks, all, applyEvent, files, ofFile, replaceSession } from "./model";
-import { moveHunks, placeHunks } from "./moving";
+import { moveHunks, moveInCell, placeHunks } from "./moving";
 import { fileOfSide } from "./texts";
 
 function isIn({ first, last, newLines }: Hunk, document: vscode.TextDocument): boolean {
   return last <= document.lineCount && newLines.every((text, i) => document.lineAt(first + i).text === text);
+}
+
+/** The open notebook of a cell's document. */
+export function notebookOf(document: vscode.TextDocument): vscode.NotebookDocument | undefined {
+  if (document.uri.scheme !== CELL_SCHEME) return undefined;
+  return vscode.workspace.notebookDocuments.find((notebook) => notebook.getCells().some((cell) => cell.document === document));
 }
 
 export class ReviewStore implements vscode.Disposable {
@@ -30,9 +37,12 @@ export class ReviewStore implements vscode.Disposable {
     return this.current;
   }
 
-  /** The URI under which the server knows this document, because one URI can be encoded in different ways. */
+  /**
+   * The URI under which the server knows this document, because one URI can be encoded in different ways. For a cell,
+   * that of its notebook.
+   */
   uriOf(document: vscode.TextDocument): string | undefined {
-    const own = document.uri.toString();
+    const own = (notebookOf(document) ?? document).uri.toString();
     return files(this.current).find((uri) => uri === own || vscode.Uri.parse(uri).toString() === own);
   }
 
@@ -42,9 +52,11 @@ export class ReviewStore implements vscode.Disposable {
     return side === undefined ? this.uriOf(document) : files(this.current).find((uri) => uri === side);
   }
 
+  /** The open hunks in a document; in a cell of a notebook, their parts with lines of the cell. */
   of(document: vscode.TextDocument): Hunk[] {
     const uri = this.uriOf(document);
     const hunks = uri === undefined ? [] : ofFile(this.current, uri);
+    if (document.uri.scheme === CELL_SCHEME) return inCell(hunks, document.uri.toString());
     // Another editor may not have saved its changes, so omit hunks whose lines are not in this text.
     return this.areOthers(hunks) ? hunks.filter((hunk) => isIn(hunk, document)) : hunks;
   }
@@ -72,6 +84,8 @@ export class ReviewStore implements vscode.Disposable {
     const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri);
     // These positions are for another version of the text: ignore them, the server sends new ones after each change.
     if (open && file.version !== undefined && open.version !== file.version) return;
+    const notebook = vscode.workspace.notebookDocuments.find((each) => each.uri.toString() === uri);
+    if (notebook && !areCurrent(file, new Map(notebook.getCells().map(({ document }) => [document.uri.toString(), document.version])))) return;
     if (placeHunks(this.current, file)) this.changed.fire([file.uri]);
   }
 
@@ -79,7 +93,10 @@ export class ReviewStore implements vscode.Disposable {
     const uri = this.uriOf(document);
     if (uri === undefined || contentChanges.length === 0) return;
     const lengthOf = (line: number) => (line < document.lineCount ? document.lineAt(line).text.length : 0);
-    if (moveHunks(this.current, uri, contentChanges, lengthOf)) this.changed.fire([uri]);
+    const hasMoved = document.uri.scheme === CELL_SCHEME
+      ? moveInCell(this.current, uri, document.uri.toString(), contentChanges, lengthOf)
+      : moveHunks(this.current, uri, contentChanges, lengthOf);
+    if (hasMoved) this.changed.fire([uri]);
   }
 
   private take(change: Change): void {

@@ -5,7 +5,7 @@ import type { Sessions } from "../sessions/session";
 import type { ReviewStore } from "./store";
 import { type Grouping, type Node, children, contextOf, hunksOf, isUnchangedMove, nodeId, roots, summary } from "./tree_model";
 import { all } from "./model";
-import { count, gist, nature, size } from "./words";
+import { count, gist, nature, size, whereabouts } from "./words";
 
 export const VIEW_ID = "agentLs.changes";
 
@@ -89,10 +89,10 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     }
     const { hunk } = node;
     const item = new vscode.TreeItem(gist(hunk), None);
-    item.description = `${nature(hunk)} · line ${hunk.first + 1}`;
+    item.description = `${nature(hunk)} · ${whereabouts(hunk)}`;
     item.iconPath = new vscode.ThemeIcon(HUNK_ICONS[hunk.state] ?? (hunk.newLines.length === 0 ? "diff-removed" : hunk.oldLines.length === 0 ? "diff-added" : "diff-modified"));
     item.command = { title: "Show", command: "agentLs.showHunk", arguments: [node] };
-    item.accessibilityInformation = { label: `${gist(hunk)}, ${nature(hunk)}, line ${hunk.first + 1}` };
+    item.accessibilityInformation = { label: `${gist(hunk)}, ${nature(hunk)}, ${whereabouts(hunk)}` };
     return item;
   }
 }

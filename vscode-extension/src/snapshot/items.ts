@@ -157,6 +157,20 @@ export interface Hunk {
   readonly newLines: readonly string[];
   /** Names the hunks that are decided together, such as both ends of a move; absent: none. */
   readonly link?: string;
+  /** The parts in the cells of a notebook; absent: it is no notebook, or the parts are not known. */
+  readonly cells?: readonly HunkCell[] | undefined;
+}
+
+/** A part of a notebook's hunk: lines [first, last) of a cell. A hunk can have several parts in one cell. */
+export interface HunkCell {
+  /** Index of the cell in the notebook. */
+  readonly cell: number;
+  /** The cell's document, if the notebook is open. */
+  readonly uri?: string;
+  readonly first: number;
+  readonly last: number;
+  readonly oldLines: readonly string[];
+  readonly newLines: readonly string[];
 }
 
 export interface Terminal {
