@@ -13,7 +13,7 @@ from agent_ls.server import protocol as wire
 from agent_ls.server.editor.notebooks import OpenNotebooks
 from agent_ls.server.rpc.to_wire import HunkCells
 
-MAX_CHARS = 16_000_000
+MAX_CHARS = 4_000_000
 """Limit for the texts of all hunks together, which are parsed on the event loop. Beyond it no cells are sent."""
 
 
