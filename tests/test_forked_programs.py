@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.forking import forked_programs
+from tests.forking.process_facts import ENDINGS
 from tests.support import REPOSITORY
 from tests.support.processes import zombies_of_ours
 
@@ -60,6 +61,22 @@ def test_forked_program_keeps_the_descriptors_that_are_passed(tmp_path: Path) ->
         os.close(reader)
         os.close(writer)
     assert all(writer in descriptors and reader not in descriptors for descriptors in found), found
+
+
+@pytest.mark.parametrize("ending", sorted(ENDINGS))
+def test_forked_program_ends_as_a_started_one_ends(tmp_path: Path, ending: str) -> None:
+    with forked_programs.real_starts():
+        code, _, log = play(tmp_path, ending)
+    found = [play(tmp_path, ending) for _ in range(2)]
+    assert forked_programs.forks_of(PROGRAM) >= 1
+    for forked_code, _, forked_log in found:
+        assert (forked_code, last_line(forked_log)) == (code, last_line(log))
+        assert b"Traceback" in log or forked_log == log
+
+
+def last_line(log: bytes) -> bytes:
+    """Return the last line, because a traceback of a fork begins in its parent's modules."""
+    return log.splitlines()[-1]
 
 
 def test_killed_fork_is_reported_by_its_signal_and_leaves_nothing(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ process, and a pickled `Request`; the answer is the new process's pid.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import gc
 import importlib
@@ -16,6 +17,7 @@ import runpy
 import socket
 import struct
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -112,7 +114,31 @@ def main() -> None:
     connection.detach()
     take_descriptors(sent, request.kept)
     become(module, request)
-    runpy._run_module_as_main(module)  # type: ignore[attr-defined]  # it is what `python -m` calls
+    run(module)
+
+
+def run(module: str) -> None:
+    """Run the module as `python -m` does, then end this process without freeing the modules.
+
+    Freeing the modules that the parent has imported would first copy their memory, which takes 55 ms of CPU time.
+    """
+    code = 0
+    try:
+        runpy._run_module_as_main(module)  # type: ignore[attr-defined]  # it is what `python -m` calls
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise  # the interpreter prints the text
+        code = end.code or 0
+    # From here on the steps of the interpreter's end, in its order, up to the freeing of modules.
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for the threads that are no daemons
+    atexit._run_exitfuncs()
+    gc.collect()  # prints the warnings of objects that were never closed
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):
+        sys.exit(code)  # the interpreter reports it
+    os._exit(code & 0xFF)
 
 
 def preload(module: str, is_server: bool) -> None:

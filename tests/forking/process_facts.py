@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -34,6 +37,40 @@ def facts() -> dict[str, object]:
     }
 
 
+def fail() -> None:
+    raise ValueError("failed")
+
+
+def write_later() -> None:
+    """Write in a thread that outlives the main one, at the exit, and when an object is freed."""
+
+    class Freed:
+        def __del__(self) -> None:
+            os.write(2, b"freed\n")
+
+    def write() -> None:
+        threading.main_thread().join()
+        os.write(2, b"thread\n")
+
+    freed = Freed()
+    vars(freed)["cycle"] = freed
+    atexit.register(os.write, 2, b"exit\n")
+    threading.Thread(target=write).start()
+
+
+ENDINGS: dict[str, Callable[[], object]] = {
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "return nothing": sys.exit,
+    "return -1": lambda: sys.exit(-1),
+    "return text": lambda: sys.exit("a reason"),
+    "fail": fail,
+    "write later": write_later,
+    "interrupt": lambda: os.kill(os.getpid(), signal.SIGINT),
+    "close output": lambda: os.close(1),
+    "fill output": lambda: (os.dup2(os.open("/dev/full", os.O_WRONLY), 1), print("lost")),  # noqa: T201
+}
+
+
 def shown(name: str) -> list[str]:
     """Return what the system shows of this process, without what pads it."""
     return Path("/proc/self", name).read_text("utf-8").rstrip("\0").split("\0")
@@ -42,6 +79,6 @@ def shown(name: str) -> list[str]:
 if __name__ == "__main__":
     print(json.dumps(facts()))  # noqa: T201  # its output is what is tested
     sys.stderr.write("an error\n")
-    if sys.argv[1:2] == ["kill"]:
-        os.kill(os.getpid(), signal.SIGKILL)
+    if ending := ENDINGS.get(" ".join(sys.argv[1:2])):
+        ending()
     raise SystemExit(7)
