@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_ls.llm.schema_check import find_schema_error
-from tests.support.wire_schema import event_schema, schema, strict_schema
+from tests.support.wire_schema import misfit, schema, schemas_of_events, strict_schema
 
 
 def completed(value: Any, part: Any) -> Any:
@@ -13,7 +12,7 @@ def completed(value: Any, part: Any) -> Any:
     if isinstance(choices := part.get("anyOf"), list):
         made = (completed(value, choice) for choice in choices)
         return next(
-            (one for one, choice in zip(made, choices, strict=True) if not find_schema_error(one, choice)),
+            (one for one, choice in zip(made, choices, strict=True) if not misfit(one, choice)),
             value,
         )
     if isinstance(value, dict) and "properties" in part:
@@ -46,14 +45,9 @@ def _neutral(part: Any) -> Any:
 
 def completed_event(event: dict[str, Any]) -> dict[str, Any]:
     """Return the event with the required fields that it lacks. An event of an unknown kind is not changed."""
-    for one in event_schema()["anyOf"]:
-        if event["kind"] in (
-            one["properties"]["kind"].get("const"),
-            *one["properties"]["kind"].get("enum", ()),
-        ):
-            whole_one: dict[str, Any] = completed(event, one)
-            return whole_one
-    return event
+    known = schemas_of_events().get(event["kind"])
+    whole: dict[str, Any] = completed(event, known) if known else event
+    return whole
 
 
 def completed_side(group: str, name: str, side: str, value: Any) -> Any:

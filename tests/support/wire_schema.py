@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from jsonschema import Draft202012Validator
+from referencing.jsonschema import EMPTY_REGISTRY
+
 from agent_ls.llm.schema_check import find_schema_error
 from agent_ls.server.schema.messages import protocol_schema
 
@@ -34,21 +37,43 @@ def strict_schema(group: str, name: str, side: str) -> Any:
     return whole(schema()[group][name][side])
 
 
+_validators: dict[int, Draft202012Validator] = {}
+"""By the id of the schema, which the validator keeps alive."""
+
+
+def misfit(value: Any, part: Any) -> str:
+    """Return the error of a value as `find_schema_error` does. `part` is a part of a cached schema of this module.
+
+    Its validator is kept: to make one for each message takes longer than the check.
+    """
+    validator = _validators.get(id(part))
+    if not validator:
+        validator = _validators[id(part)] = Draft202012Validator(part, registry=EMPTY_REGISTRY)
+    return "" if validator.is_valid(value) else find_schema_error(value, part)
+
+
 def misfit_of(group: str, name: str, side: str, value: Any) -> str:
     """Return the error of a value; "" if it is valid. `group` is methods or clientRequests, `side` params or result."""
     if name not in schema()[group]:
         return f"{name} is not known"
-    return find_schema_error(value, strict_schema(group, name, side))
+    return misfit(value, strict_schema(group, name, side))
 
 
 def misfit_of_event(event: dict[str, Any]) -> str:
     """Return the error of an event; "" if it is valid or of an unknown kind."""
-    kinds = [
-        one
-        for one in event_schema()["anyOf"]
-        if not find_schema_error(event["kind"], one["properties"]["kind"])
-    ]
-    return find_schema_error(event, kinds[0]) if kinds else ""
+    known = schemas_of_events().get(event["kind"])
+    return misfit(event, known) if known else ""
+
+
+@cache
+def schemas_of_events() -> dict[str, Any]:
+    """Return the schema of each kind of event."""
+    found: dict[str, Any] = {}
+    for one in event_schema()["anyOf"]:
+        kind = one["properties"]["kind"]
+        for name in kind["enum"] if "enum" in kind else [kind["const"]]:
+            found.setdefault(name, one)
+    return found
 
 
 @cache
