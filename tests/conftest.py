@@ -129,7 +129,7 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def _house(
     monkeypatch: pytest.MonkeyPatch, _homes: Iterator[str], request: pytest.FixtureRequest
 ) -> Iterator[None]:
-    for name in REMOVED_VARIABLES & os.environ.keys():
+    for name in REMOVED_VARIABLES.intersection(os.environ):
         monkeypatch.delenv(name)
     home = next(_homes)
     os.mkdir(home)
