@@ -161,9 +161,26 @@ def preload(module: str, is_server: bool) -> None:
     for build in codec.builders():
         build()
     make_profile("anthropic", "claude-sonnet-4-5").registry.definitions()
+    read_tables()
     finish_classes()
     if is_server:
         make_converters()
+
+
+def read_tables() -> None:
+    """Read the tables that a session needs: models, slash commands, names of tools, and what commands do."""
+    from agent_ls.app.slash_commands import slash_commands
+    from agent_ls.app.tools.yaml_tools import own_kinds_by_native_name, own_names
+    from agent_ls.llm.catalog import known_models
+    from agent_ls.policy.rules import general_id
+    from agent_ls.policy.shell.grammar import parse
+
+    known_models()
+    slash_commands()
+    own_names()
+    own_kinds_by_native_name()
+    general_id([("git", "status")])
+    parse("true")
 
 
 def modules_below(*packages: str) -> Iterator[str]:
