@@ -29,7 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "notebook": {"notebook", "text"},
     "review": {"review", "patch", "memo", "text"},
     "llm": {"llm", "text", "_version"},
-    "llm.providers": LLM_TYPES | {"llm.providers", "llm.sse", "text"},
+    "llm.providers": LLM_TYPES | {"llm.providers", "llm.sse", "memo", "text"},
     "environments": set(),
     "environments.base": {"confinement", "memo"},
     "environments.errors": set(),
@@ -53,10 +53,10 @@ ALLOWED: dict[str, set[str]] = {
     "environments.memory": ENV_TYPES | {"environments.search", "environments.timed_search", "text"},
     "environments.wrappers": ENV_TYPES
     | {"environments.opened", "environments.sandbox", "environments.wrappers", "text"},
-    "environments.notebooks": ENV_TYPES
+    "environments.notebooks": ENV_TYPES | {"environments.opened"}
     | {"environments.editor_host", "environments.wrappers", "notebook", "text"},
     "environments.editor_host": ENV_TYPES | {"notebook"},
-    "environments.editor": ENV_TYPES
+    "environments.editor": ENV_TYPES | {"environments.opened"}
     | {"environments.editor_host", "environments.search", "environments.timed_search", "environments.wrappers", "patch",
        "text"},
     "tools": ENV_TYPES
