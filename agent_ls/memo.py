@@ -47,6 +47,8 @@ class Memo(Generic[V, R]):
                 return result
         for other, result in known:
             if self._alike(other, value):
+                # Store this object instead of its equal, because callers usually ask for it again.
+                self._known = tuple((value if kept is other else kept, found) for kept, found in known)
                 return result
         result = self._compute(value)
         self._remember(value, result)

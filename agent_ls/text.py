@@ -19,6 +19,7 @@ _NO_LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _COUNTED_CHARS = (
     16 * 1024
 )  # characters counted at a time, in C; only the last such block is searched line by line
+_NEAR_LINES = 200  # the end of at most this many lines is searched from their start
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 WHITE_SPACE = (
@@ -75,7 +76,13 @@ class TextLines(Sequence[str]):
         return found[0]
 
     def _between(self, start: int, stop: int) -> list[str]:
-        return split_lines(self._text[self._find_line_start(start) : self._find_line_start(stop)])
+        at = end = self._find_line_start(start)
+        if stop - start > _NEAR_LINES:
+            end = self._find_line_start(stop)
+        else:
+            for _ in range(stop - start):
+                end = self._text.find("\n", end) + 1 or len(self._text)
+        return split_lines(self._text[at:end])
 
     def _last(self) -> str:
         if not self._text:

@@ -33,6 +33,22 @@ def test_a_copy_of_a_value_is_found() -> None:
     assert counted.times == 1
 
 
+@pytest.mark.req("L5")
+def test_a_copy_that_was_found_is_not_compared_again() -> None:
+    compared: list[bytes] = []
+
+    def is_alike(one: bytes, other: bytes) -> bool:
+        compared.append(other)
+        return one == other
+
+    counted = Counted()
+    of = Memo(counted, least=3, most=100, alike=is_alike)
+    copy = bytes(bytearray(b"abc"))
+    assert [of(b"abc"), of(copy), of(copy), of(copy)] == ["abc"] * 4
+    assert compared == [copy]
+    assert counted.times == 1
+
+
 def test_a_value_that_differs_in_one_place_is_computed() -> None:
     counted, of = recent()
     assert [of(b"abc"), of(b"abd"), of(b"abcd")] == ["abc", "abd", "abcd"]
