@@ -10,12 +10,12 @@ export type Choice = { readonly label: string; readonly detail: string } & (
 const LINE_CHARS = 120; // characters that a notification shows completely
 
 function ruleChoice(rule: RuleOffer): Choice {
-  const detail = [`Holds for ${HOLDS[rule.scope]}`, ...examples(rule)].join(". ");
+  const detail = [`Holds for ${HOLDS[rule.scope]}`, ...formatExamples(rule)].join(". ");
   return { kind: "send", label: rule.label, detail, answer: { decision: "allow", scope: rule.scope, ruleId: rule.id } };
 }
 
 /** Examples of what a rule would also allow, and of what would still be asked: one sentence each. */
-export function examples({ allows, stillAsked }: Pick<RuleOffer, "allows" | "stillAsked">): string[] {
+export function formatExamples({ allows, stillAsked }: Pick<RuleOffer, "allows" | "stillAsked">): string[] {
   return [
     ...(allows.length > 0 ? [`Also allows: ${allows.join(" · ")}`] : []),
     ...(stillAsked.length > 0 ? [`Still asked: ${stillAsked.join(" · ")}`] : []),
@@ -36,7 +36,7 @@ const TRUST: Choice[] = [
  * Returns the possible answers: allow once, allow by each rule that the server offers, run another command, deny, deny
  * with a reason, show in the chat. For a request to trust a folder: the answers of TRUST.
  */
-export function choicesFor(request: ApprovalRequested): Choice[] {
+export function listChoices(request: ApprovalRequested): Choice[] {
   const effect = effectOf(request);
   const isCommand = effect.command !== undefined && effect.inputOf === undefined;
   if (effect.folder !== undefined) return TRUST;
@@ -51,7 +51,7 @@ export function choicesFor(request: ApprovalRequested): Choice[] {
 }
 
 /** The request in one line. `isWhole`: the line shows everything that would be allowed. */
-export function question(request: ApprovalRequested): { readonly text: string; readonly isWhole: boolean } {
+export function formatQuestion(request: ApprovalRequested): { readonly text: string; readonly isWhole: boolean } {
   const { tool, summary } = request;
   const effect = effectOf(request);
   if (effect.folder !== undefined) return { text: `agent-ls asks whether you trust ${effect.folder}`, isWhole: false };

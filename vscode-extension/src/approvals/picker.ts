@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { ApprovalItem } from "../snapshot/items";
 import { type ApproveAnswer, effectOf } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
-import { type Choice, choicesFor, question } from "./choices";
+import { type Choice, listChoices, formatQuestion } from "./choices";
 
 export class ApprovalPicker {
   constructor(private readonly sessions: Sessions) {}
@@ -11,8 +11,8 @@ export class ApprovalPicker {
   /** Offers all answers to a request. */
   async ask(item: ApprovalItem): Promise<void> {
     const { request } = item;
-    const picks = choicesFor(request).map((choice) => ({ label: choice.label, description: choice.detail, choice }));
-    const title = question(request).text;
+    const picks = listChoices(request).map((choice) => ({ label: choice.label, description: choice.detail, choice }));
+    const title = formatQuestion(request).text;
     const chosen = await vscode.window.showQuickPick(picks, { title, placeHolder: effectOf(request).command ?? request.summary, ignoreFocusOut: true });
     if (chosen) await this.choose(item, chosen.choice);
   }

@@ -9,7 +9,7 @@ import type { InputPart } from "../connection/protocol";
 import type { Change } from "../sessions/seams";
 import type { Sessions } from "../sessions/session";
 import { AskCompletion } from "./completion";
-import { askInput, placeName } from "./words";
+import { askInput, formatLocation } from "./words";
 
 const CONTROLLER = "agentLs.ask";
 const AGENT: vscode.CommentAuthorInformation = { name: "agent-ls" };
@@ -22,7 +22,7 @@ interface AskableRange {
 }
 
 /** A question that was sent. `from`: index of its first item in the transcript. */
-interface Sent {
+interface SentQuestion {
   readonly thread: vscode.CommentThread;
   readonly sessionId: string;
   readonly from: number;
@@ -43,8 +43,8 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   private place: AskableRange | undefined;
   /** The lines of the input, counted from 1 as VS Code's command expects. */
   private target: object | undefined;
-  private offered: () => void = () => undefined;
-  private sent: Sent | undefined;
+  private onRangesProvided: () => void = () => undefined;
+  private sentQuestion: SentQuestion | undefined;
 
   /** `hold(true)` prevents new review comments on the same lines until `hold(false)`. */
   constructor(
@@ -60,7 +60,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   provideCommentingRanges(document: vscode.TextDocument): vscode.Range[] {
     const { place } = this;
     if (place?.uri.toString() !== document.uri.toString()) return [];
-    this.offered();
+    this.onRangesProvided();
     return [place.range];
   }
 
@@ -77,7 +77,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     const { startLine, endLine } = linesOf(selection);
     const last = Math.min(endLine, document.lineCount) - 1;
     const range = new vscode.Range(startLine, 0, last, document.lineAt(last).text.length);
-    const name = placeName(vscode.workspace.asRelativePath(document.uri), startLine, last + 1);
+    const name = formatLocation(vscode.workspace.asRelativePath(document.uri), startLine, last + 1);
     // The heading of a thread without comments is VS Code's own, so the lines are named here.
     this.controller.options = { prompt: `Ask agent-ls · ${name}`, placeHolder: `Ask agent-ls about ${name}  (@ file, / command, Enter sends)` };
     this.completion.clear();
@@ -94,7 +94,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
 
   /** Makes lines commentable. Resolves when VS Code knows about them. */
   private async offer(place: AskableRange): Promise<void> {
-    const offered = new Promise<void>((resolve) => { this.offered = resolve; });
+    const offered = new Promise<void>((resolve) => { this.onRangesProvided = resolve; });
     this.place = place;
     this.hold(true);
     this.controller.commentingRangeProvider = this;
@@ -113,7 +113,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   private async send({ thread, text }: vscode.CommentReply): Promise<void> {
     if (text.trim() === "") return;
     const selection = await selectionOf(thread);
-    const input = askInput(text, selection, await this.completion.mentions(), await this.catalog.commands());
+    const input = askInput(text, selection, await this.completion.resolveMentions(), await this.catalog.commands());
     const from = this.sessions.snapshot.first + this.sessions.snapshot.items.length;
     thread.canReply = false;
     thread.contextValue = "working";
@@ -127,7 +127,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
       showAnswer(thread, "The message was not sent. The chat says why.");
       return;
     }
-    this.sent = { thread, sessionId, from };
+    this.sentQuestion = { thread, sessionId, from };
   }
 
   /**
@@ -135,28 +135,28 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
    * changes are displayed there; also if the server has ended or another session is displayed.
    */
   private follow({ sessionId, event, switched, forgotten }: Change): void {
-    const { sent, sessions } = this;
+    const { sentQuestion: sent, sessions } = this;
     if (!sent) return;
     if (forgotten === true || (switched === true && sessions.currentId !== sent.sessionId)) this.close(sent.thread);
     else if (sessionId === sent.sessionId && event?.kind === "processing_end") this.end(sent);
   }
 
-  private end({ thread, from }: Sent): void {
+  private end({ thread, from }: SentQuestion): void {
     const items = this.sessions.snapshot.items.filter(({ index }) => index >= from);
     if (!items.some(({ kind }) => kind === "user")) return; // the end of an earlier turn: the question is still queued
-    this.sent = undefined;
+    this.sentQuestion = undefined;
     if (items.some(({ kind }) => kind === "file")) thread.dispose();
-    else showAnswer(thread, outcome(items));
+    else showAnswer(thread, findAnswer(items));
   }
 
   private close(thread: vscode.CommentThread): void {
-    if (this.sent?.thread === thread) this.sent = undefined;
+    if (this.sentQuestion?.thread === thread) this.sentQuestion = undefined;
     thread.dispose();
   }
 }
 
 /** The text to show for a turn without changes: its error, else its answer. */
-function outcome(items: readonly Item[]): string {
+function findAnswer(items: readonly Item[]): string {
   const problem = items.findLast((item) => item.kind === "notice" && item.level === "error");
   if (problem?.kind === "notice") return problem.text;
   const answer = items.findLast((item) => item.kind === "text");
@@ -176,7 +176,7 @@ function comment(author: vscode.CommentAuthorInformation, text: string): vscode.
 /** The file and lines of a thread, for its heading. */
 function nameOf({ uri, range }: vscode.CommentThread): string {
   const file = vscode.workspace.asRelativePath(uri);
-  return range ? placeName(file, range.start.line, range.end.line + 1) : file;
+  return range ? formatLocation(file, range.start.line, range.end.line + 1) : file;
 }
 
 async function selectionOf({ uri, range }: vscode.CommentThread): Promise<InputPart> {

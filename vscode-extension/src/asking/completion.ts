@@ -7,23 +7,23 @@ const INPUT = { scheme: "comment" };
 const CHOSEN = "agentLs.askMention";
 
 export class AskCompletion implements vscode.CompletionItemProvider, vscode.Disposable {
-  private chosen: Promise<Mention | undefined>[] = [];
+  private chosenMentions: Promise<Mention | undefined>[] = [];
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly offers: Offers) {
     this.subscriptions = [
       vscode.languages.registerCompletionItemProvider(INPUT, this, "@", "/"),
-      vscode.commands.registerCommand(CHOSEN, (token: string, written: string) => { this.chosen.push(this.mention(token, written)); }),
+      vscode.commands.registerCommand(CHOSEN, (token: string, written: string) => { this.chosenMentions.push(this.resolveMention(token, written)); }),
     ];
   }
 
   /** The mentions that were chosen since the last `clear`. */
-  async mentions(): Promise<readonly Mention[]> {
-    return (await Promise.all(this.chosen)).flatMap((mention) => mention ?? []);
+  async resolveMentions(): Promise<readonly Mention[]> {
+    return (await Promise.all(this.chosenMentions)).flatMap((mention) => mention ?? []);
   }
 
   clear(): void {
-    this.chosen = [];
+    this.chosenMentions = [];
   }
 
   async provideCompletionItems(document: vscode.TextDocument, position: vscode.Position): Promise<vscode.CompletionList | undefined> {
@@ -42,7 +42,7 @@ export class AskCompletion implements vscode.CompletionItemProvider, vscode.Disp
     return new vscode.CompletionList(items, true);
   }
 
-  private async mention(token: string, written: string): Promise<Mention | undefined> {
+  private async resolveMention(token: string, written: string): Promise<Mention | undefined> {
     const attachment = await this.offers.choose(token);
     return attachment && { written, part: attachment.part };
   }

@@ -25,6 +25,6 @@ export function askInput(text: string, selection: InputPart, mentions: readonly 
 }
 
 /** Formats lines for a title: `a.ts:3`, `a.ts:3-5`. `startLine` counts from 0; `endLine` is exclusive. */
-export function placeName(file: string, startLine: number, endLine: number): string {
+export function formatLocation(file: string, startLine: number, endLine: number): string {
   return endLine - startLine <= 1 ? `${file}:${startLine + 1}` : `${file}:${startLine + 1}-${endLine}`;
 }

@@ -7,7 +7,7 @@ export interface Choice {
 }
 
 /** Asks, and returns the index of the chosen answer; undefined if the dialog was closed. */
-export function ask(title: string, body: readonly (HTMLElement | string)[], choices: readonly Choice[]): Promise<number | undefined> {
+export function askUser(title: string, body: readonly (HTMLElement | string)[], choices: readonly Choice[]): Promise<number | undefined> {
   return new Promise((resolve) => {
     const buttons = choices.map(({ label, isPrimary = false }, index) =>
       textButton(label, () => { dialog.close(String(index)); }, { class: isPrimary ? "primary" : "secondary" }));
@@ -26,7 +26,7 @@ export function ask(title: string, body: readonly (HTMLElement | string)[], choi
 const SHOWN_MS = 4_000;
 
 /** Shows a message for a moment, and to screen readers. */
-export function tell(text: string): void {
+export function showToast(text: string): void {
   const place = document.getElementById("told");
   if (!place) return;
   place.textContent = text;

@@ -13,7 +13,7 @@ import { pathOf } from "../connection/uris";
 import { h } from "../webview/dom";
 import type { HostCommand, Offer } from "../webview/messages";
 import type { PanelConnection } from "./connection";
-import { ask, tell } from "./dialogs";
+import { askUser, showToast } from "./dialogs";
 import { Mentions } from "./mentions";
 import { type ReviewDialog, judge, openHunks } from "./review";
 import { rollBack } from "./rollback";
@@ -47,7 +47,7 @@ export async function takeOver(sessions: Sessions, connection: PanelConnection, 
       return;
     }
     const detail = "The other program does not answer. What is done there with this session meanwhile is lost.";
-    if ((await ask("Take the session by force?", [detail], [{ label: "Take It by Force" }])) === undefined) return;
+    if ((await askUser("Take the session by force?", [detail], [{ label: "Take It by Force" }])) === undefined) return;
     await library.takeOver(id, true);
   }
   await sessions.open(id);
@@ -58,7 +58,7 @@ async function acceptPlan(sessions: Sessions): Promise<void> {
   if (plan === undefined) return;
   const field = h("textarea", { class: "plan", "aria-label": "The plan", rows: 16 });
   field.value = plan;
-  const chosen = await ask("Edit and accept the plan", [field], [
+  const chosen = await askUser("Edit and accept the plan", [field], [
     { label: "Carry Out, Ask before Edits", isPrimary: true },
     { label: "Carry Out, Ask before Commands Only" },
   ]);
@@ -67,7 +67,7 @@ async function acceptPlan(sessions: Sessions): Promise<void> {
 
 async function openLink(url: string): Promise<void> {
   if (!/^https?:\/\//i.test(url)) return;
-  const chosen = await ask("Open this address in a new tab?", [h("p", {}, h("code", {}, url))], [{ label: "Open" }]);
+  const chosen = await askUser("Open this address in a new tab?", [h("p", {}, h("code", {}, url))], [{ label: "Open" }]);
   if (chosen !== undefined) window.open(url, "_blank", "noopener,noreferrer");
 }
 
@@ -77,9 +77,9 @@ async function copyPath(target: string, relative: (path: string) => string): Pro
   const place = lines ? `${path}:${lines[0] + 1}` : path;
   try {
     await navigator.clipboard.writeText(place);
-    tell(`Copied ${place}. Open it in your editor.`);
+    showToast(`Copied ${place}. Open it in your editor.`);
   } catch {
-    tell(place);
+    showToast(place);
   }
 }
 
@@ -90,7 +90,7 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
     newSession: () => sessions.create(),
     sessions: () => { list.toggle(true); list.focus(); return undefined; },
     demo: () => sessions.create({ provider: "walkthrough" }),
-    configure: () => { tell("These settings are in your editor."); return undefined; },
+    configure: () => { showToast("These settings are in your editor."); return undefined; },
     nextHunk: () => { review.show(); return undefined; },
     previousHunk: () => { review.show(openHunks(sessions).at(-1)?.id); return undefined; },
     reviewAll: () => { review.show(); return undefined; },
@@ -101,11 +101,11 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
     plan: () => acceptPlan(sessions),
   };
   return {
-    command: async (name) => { await commands[name](); },
-    act: async (action) => { await ask(ELSEWHERE[action], [], []); },
-    offers: (trigger, query) => (trigger === "@" ? mentions.offers(query) : slashCommands(catalog, query)),
+    runCommand: async (name) => { await commands[name](); },
+    act: async (action) => { await askUser(ELSEWHERE[action], [], []); },
+    findOffers: (trigger, query) => (trigger === "@" ? mentions.offers(query) : slashCommands(catalog, query)),
     choose: (token) => Promise.resolve(mentions.choose(token)),
-    home: async () => {
+    collectHome: async () => {
       const models = await catalog.models(false);
       const { provider } = sessions.snapshot.session;
       const theirs = models?.providers.find(({ id }) => id === (provider ?? models.defaultProvider));
@@ -113,19 +113,19 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
       return { examples, recents: [], key: theirs ? (theirs.hasKey ? "set" : "missing") : "unknown", provider: theirs?.name ?? "" };
     },
     openSession: async (id) => { await sessions.open(id); },
-    share: () => undefined,
-    insert: async (text) => { await navigator.clipboard.writeText(text); tell("Copied. Paste it in your editor."); },
+    shareActiveFile: () => undefined,
+    insert: async (text) => { await navigator.clipboard.writeText(text); showToast("Copied. Paste it in your editor."); },
     judge: (hunkIds, verdict) => judge(sessions, hunkIds, verdict),
     compare: (hunkId) => { review.show(hunkId); return Promise.resolve(); },
     openFile: (target) => copyPath(target, relative),
     openLink,
     showTerminal: (callId) => {
       const output = sessions.snapshot.calls.get(callId)?.part.text ?? "";
-      void ask("Output of the command", [h("pre", { class: "output", tabindex: 0 }, output === "" ? "It has printed nothing yet." : output)], []);
+      void askUser("Output of the command", [h("pre", { class: "output", tabindex: 0 }, output === "" ? "It has printed nothing yet." : output)], []);
     },
     kill: async (terminalId) => { await sessions.ofCurrent("agent/terminalKill", (change) => ({ ...change, terminalId })); },
-    showServers: async () => { await ask("MCP servers are switched on and off in your editor.", [], []); },
-    openMemory: async () => { await ask("The notes are in .agent-ls/memory.md of the project.", [], []); },
+    showServers: async () => { await askUser("MCP servers are switched on and off in your editor.", [], []); },
+    openMemory: async () => { await askUser("The notes are in .agent-ls/memory.md of the project.", [], []); },
     rollBack: (turnId) => rollBack(sessions, turnId, relative),
   };
 }

@@ -54,7 +54,7 @@ function inBackground(work: Promise<unknown>): void {
 
 const list = new SessionList((info) => { inBackground(open(info)); }, () => {
   list.toggle(false);
-  inBackground(sessions.create().then(() => { page.later({ type: "focus" }); }));
+  inBackground(sessions.create().then(() => { page.postWhenReady({ type: "focus" }); }));
 });
 const review = new ReviewDialog(sessions, relative);
 const catalog = new Catalog(sessions);
@@ -71,7 +71,7 @@ async function open(info: Listed): Promise<void> {
   list.toggle(false);
   if (isRunning(info)) await sessions.open(info.id);
   else await takeOver(sessions, connection, info.id);
-  page.later({ type: "focus" });
+  page.postWhenReady({ type: "focus" });
   await refresh();
 }
 

@@ -6,7 +6,7 @@ import type { Attachment, Offer } from "../webview/messages";
 const LIMIT = 30;
 
 export class Mentions {
-  private chosen = new Map<string, Attachment>();
+  private chosenAttachments = new Map<string, Attachment>();
 
   constructor(private readonly sessions: Sessions) {}
 
@@ -14,13 +14,13 @@ export class Mentions {
     const { currentId: sessionId } = this.sessions;
     const answer = sessionId === undefined ? undefined : await this.sessions.offered("agent/complete", { trigger: "@", query, limit: LIMIT, sessionId });
     const found = mentionsOf(answer?.items ?? []);
-    this.chosen = new Map(found.map(({ label, part }, i) => [String(i), { label, part }]));
+    this.chosenAttachments = new Map(found.map(({ label, part }, i) => [String(i), { label, part }]));
     return found.map(({ kind, label, detail }, i) =>
       ({ icon: mentionIcon(kind), label, detail: detail ?? "", insert: `@${label} `, token: String(i), runs: false }));
   }
 
   /** The attachment of a completion. Undefined if it is from an older list. */
   choose(token: string): Attachment | undefined {
-    return this.chosen.get(token);
+    return this.chosenAttachments.get(token);
   }
 }

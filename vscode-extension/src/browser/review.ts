@@ -7,7 +7,7 @@ import { nature, verdictWords } from "../review/words";
 import type { Sessions } from "../sessions/session";
 import { pathOf } from "../connection/uris";
 import { exact, h, plural, textButton } from "../webview/dom";
-import { ask } from "./dialogs";
+import { askUser } from "./dialogs";
 
 export function openHunks(sessions: Sessions): Hunk[] {
   const open = [...sessions.snapshot.hunks.values()].filter(({ state }) => isOpen(state));
@@ -19,7 +19,7 @@ export async function judge(sessions: Sessions, hunkIds: readonly string[], verd
   if (hunkIds.length === 0) return;
   const edited = verdict === "undo" ? openHunks(sessions).filter(({ id, state }) => state === "edited" && hunkIds.includes(id)) : [];
   if (edited.length > 0) {
-    const chosen = await ask("You have typed in this change of the agent.", edited.map(lines), [{ label: "Undo and Lose My Typing" }]);
+    const chosen = await askUser("You have typed in this change of the agent.", edited.map(lines), [{ label: "Undo and Lose My Typing" }]);
     if (chosen === undefined) return;
   }
   await sessions.review({ hunkIds, verdict, ...(edited.length > 0 && { confirm: true }) });

@@ -2,7 +2,7 @@
 import type { Sessions } from "../sessions/session";
 import { ANSWERS, TYPED, questionOf, revertOf } from "../sessions/rollback_plan";
 import { h } from "../webview/dom";
-import { ask } from "./dialogs";
+import { askUser } from "./dialogs";
 
 /** Returns the text of the message if it was removed from the conversation. */
 export async function rollBack(sessions: Sessions, atTurnId: string, name: (path: string) => string): Promise<string | undefined> {
@@ -12,7 +12,7 @@ export async function rollBack(sessions: Sessions, atTurnId: string, name: (path
   const changed = files.length === 0
     ? [h("p", {}, "No file is to be changed.")]
     : [h("ul", {}, ...files.map((line) => h("li", {}, line))), h("p", {}, TYPED)];
-  const chosen = await ask(title, [conversation, ...changed], answers.map((each, i) => ({ label: ANSWERS[each], isPrimary: i === 0 })));
+  const chosen = await askUser(title, [conversation, ...changed], answers.map((each, i) => ({ label: ANSWERS[each], isPrimary: i === 0 })));
   const answer = chosen === undefined ? undefined : answers[chosen];
   if (answer === undefined) return undefined;
   const done = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, ...revertOf(answer) }));

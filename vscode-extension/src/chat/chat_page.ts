@@ -29,7 +29,7 @@ export class ChatPage {
   /** The page has not drawn the last message yet. Changes until then are joined into one message. */
   private isDrawing = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private waiting: ToView[] = [];
+  private queue: ToView[] = [];
   private readonly feed: Feed;
   private readonly drafts = new Drafts((draft, of) => { this.keepDraft(draft, of === "" ? undefined : of); });
   private readonly subscription: { dispose(): void };
@@ -52,25 +52,25 @@ export class ChatPage {
   /** Handles a message of the page. */
   receive(message: Posted): void {
     const { sessions } = this;
-    if (message.type === "ready") this.ready();
+    if (message.type === "ready") this.startPage();
     else if (message.type === "drawn") this.onDrawn();
     else if (message.type === "keyboard") this.hasKeyboard = message.isHere;
     else if (message.type === "draft") this.drafts.take(message);
     else if (isLate(message, sessions.currentId)) this.rejectLate(message);
-    else if (message.type === "later") this.seams.post(this.feed.later(sessions.snapshot, message.after));
+    else if (message.type === "later") this.seams.post(this.feed.takeLaterPage(sessions.snapshot, message.after));
     else if (message.type === "end") this.reset();
-    else this.seams.inBackground(message.type === "earlier" ? this.earlier(message.before) : this.handOn(message));
+    else this.seams.inBackground(message.type === "earlier" ? this.postEarlier(message.before) : this.handOn(message));
   }
 
   /** Sends a message if the page is ready. */
-  now(message: ToView): void {
+  postIfReady(message: ToView): void {
     if (this.isReady) this.seams.post(message);
   }
 
   /** Sends a message now, or when the page is ready. */
-  later(message: ToView): void {
+  postWhenReady(message: ToView): void {
     if (this.isReady) this.seams.post(message);
-    else this.waiting.push(message);
+    else this.queue.push(message);
   }
 
   /** Saves the unsent prompt at once. */
@@ -94,7 +94,7 @@ export class ChatPage {
     if (!this.isReady || this.isDrawing) return;
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
-      const update = this.isReady ? this.feed.update(this.sessions.snapshot) : undefined;
+      const update = this.isReady ? this.feed.takeChanges(this.sessions.snapshot) : undefined;
       if (update) this.draw(update);
     }, FRAME_MS);
   }
@@ -106,11 +106,11 @@ export class ChatPage {
     this.sessions.say("warn", "The message was not sent: it was written in another session.", "It is in the prompt. Send it again to say it here.");
   }
 
-  private ready(): void {
+  private startPage(): void {
     this.isReady = true;
     this.reset();
     this.seams.onReady();
-    for (const message of this.waiting.splice(0)) this.seams.post(message);
+    for (const message of this.queue.splice(0)) this.seams.post(message);
   }
 
   private onDrawn(): void {
@@ -121,15 +121,15 @@ export class ChatPage {
   private reset(): void {
     const { snapshot, currentId } = this.sessions;
     this.flush(); // into the session displayed now
-    const message = this.feed.reset(snapshot);
+    const message = this.feed.takeNewestPage(snapshot);
     if (message.type === "reset") this.drafts.replace(message.draft ?? { text: "", attachments: [] }, currentId ?? "");
     this.draw(message);
   }
 
-  private async earlier(before: number): Promise<void> {
+  private async postEarlier(before: number): Promise<void> {
     const { sessions } = this;
     if (before <= sessions.snapshot.first) await sessions.earlier();
-    this.seams.post(this.feed.earlier(sessions.snapshot, before));
+    this.seams.post(this.feed.takeEarlierPage(sessions.snapshot, before));
   }
 
   private async handOn(message: Message): Promise<void> {

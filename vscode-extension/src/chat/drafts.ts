@@ -9,9 +9,9 @@ const WITH_PICTURES_MS = 2_000; // images are megabytes, so they are saved less 
 const EMPTY: DraftView = { text: "", attachments: [] };
 
 export class Drafts {
-  private now = EMPTY;
+  private current = EMPTY;
   /** The session of the prompt; "" if there is none yet. */
-  private of = "";
+  private sessionId = "";
   private before = { of: "", draft: EMPTY };
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -19,7 +19,7 @@ export class Drafts {
 
   /** Takes a changed prompt of the page. */
   take(draft: ReportedDraft): void {
-    if (draft.of === this.of) this.store(draft);
+    if (draft.of === this.sessionId) this.store(draft);
     else this.saveForEarlier(draft);
   }
 
@@ -30,9 +30,9 @@ export class Drafts {
   }
 
   private store({ text, attachments, isLast }: ReportedDraft): void {
-    const emptied = text === "" && this.now.text !== "";
-    this.now = { text, attachments: attachments ?? this.now.attachments };
-    const hasPictures = this.now.attachments.some(({ part }) => part.type === "image");
+    const emptied = text === "" && this.current.text !== "";
+    this.current = { text, attachments: attachments ?? this.current.attachments };
+    const hasPictures = this.current.attachments.some(({ part }) => part.type === "image");
     clearTimeout(this.timer);
     this.timer = setTimeout(() => { this.flush(); }, hasPictures ? WITH_PICTURES_MS : QUIET_MS);
     // An emptied prompt was sent, so a reload must not restore it.
@@ -42,9 +42,9 @@ export class Drafts {
   /** Switches to the prompt of another session, which is already saved. */
   replace(draft: DraftView, of: string): void {
     this.flush();
-    if (of !== this.of) this.before = { of: this.of, draft: this.now };
-    this.of = of;
-    this.now = draft;
+    if (of !== this.sessionId) this.before = { of: this.sessionId, draft: this.current };
+    this.sessionId = of;
+    this.current = draft;
   }
 
   /** Saves pending changes at once. */
@@ -52,6 +52,6 @@ export class Drafts {
     if (this.timer === undefined) return;
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.keep(this.now, this.of);
+    this.keep(this.current, this.sessionId);
   }
 }

@@ -45,12 +45,12 @@ interface Parts {
 
 export function editorHost({ sessions, review, terminals, offers, home, share }: Parts): PageHost {
   return {
-    share,
-    command: async (name) => { await vscode.commands.executeCommand(COMMANDS[name]); },
+    shareActiveFile: share,
+    runCommand: async (name) => { await vscode.commands.executeCommand(COMMANDS[name]); },
     act: async (action) => { await vscode.commands.executeCommand(...ACTS[action]); },
-    offers: (trigger, query) => offers.offers(trigger, query),
+    findOffers: (trigger, query) => offers.offers(trigger, query),
     choose: (token) => offers.choose(token),
-    home: () => home.look(),
+    collectHome: () => home.collectHome(),
     openSession: (id) => home.open(id),
     insert: insertAtCursor,
     judge: (hunkIds, verdict) => review.judge(hunkIds, verdict),

@@ -36,7 +36,7 @@ export class HomePage implements vscode.Disposable {
   }
 
   /** Collects the data. Does not start the server. */
-  async look(): Promise<Home> {
+  async collectHome(): Promise<Home> {
     const { client, sessions } = this.ctx;
     const recents = this.recents.filter(({ id }) => id !== sessions.currentId).slice(0, SHOWN);
     const models = client.isRunning ? await this.catalog.models(false) : null;

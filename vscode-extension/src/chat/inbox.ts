@@ -4,7 +4,7 @@ import type { Sessions } from "../sessions/session";
 import type { Attachment, FromView, Home, HostCommand, Offer, ToView } from "../webview/messages";
 import type { Catalog } from "./catalog";
 import type { Action } from "../commands/failure_actions";
-import { otherWords } from "./queue_changes";
+import { makeTextChange } from "./queue_changes";
 import { type SaidContext, promptOf } from "./said";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";
 
@@ -17,14 +17,14 @@ export type HostAction = Exclude<Action, "retry" | "continue" | "chooseModel" | 
 
 /** The program around the page. */
 export interface PageHost {
-  command(name: HostCommand): Promise<void>;
+  runCommand(name: HostCommand): Promise<void>;
   act(action: HostAction): Promise<void>;
-  offers(trigger: "@" | "/", query: string): Promise<Offer[]>;
+  findOffers(trigger: "@" | "/", query: string): Promise<Offer[]>;
   /** The attachment of a chosen offer. */
   choose(token: string): Promise<Attachment | undefined>;
-  home(): Promise<Home>;
+  collectHome(): Promise<Home>;
   openSession(id: string): Promise<void>;
-  share(isShared: boolean): void;
+  shareActiveFile(isShared: boolean): void;
   insert(text: string): Promise<void>;
   judge(hunkIds: readonly string[], verdict: Verdict): Promise<unknown>;
   compare(hunkId: string): Promise<void>;
@@ -53,7 +53,7 @@ export class Inbox {
       case "submit":
         return this.submit(message);
       case "offer":
-        return { type: "offers", request: message.request, offers: await host.offers(message.trigger, message.query) };
+        return { type: "offers", request: message.request, offers: await host.findOffers(message.trigger, message.query) };
       case "choose": {
         const attachment = await host.choose(message.token);
         return attachment && { type: "attach", attachment };
@@ -61,12 +61,12 @@ export class Inbox {
       case "models":
         return { type: "models", models: await this.catalog.models(message.look) };
       case "home":
-        return { type: "home", home: await host.home() };
+        return { type: "home", home: await host.collectHome() };
       case "openSession":
         await host.openSession(message.id);
         break;
       case "share":
-        host.share(message.isShared);
+        host.shareActiveFile(message.isShared);
         break;
       case "insert":
         await host.insert(message.text);
@@ -80,7 +80,7 @@ export class Inbox {
         await sessions.unsteer(message.steerId);
         break;
       case "editQueued":
-        await this.queue(otherWords(message.queuedId, message.text));
+        await this.queue(makeTextChange(message.queuedId, message.text));
         break;
       case "moveQueued":
         await this.queue({ move: { queuedId: message.queuedId, ...(message.before !== null && { before: message.before }) } });
@@ -124,7 +124,7 @@ export class Inbox {
         await sessions.configure(message.configuration);
         break;
       case "command":
-        await host.command(message.command);
+        await host.runCommand(message.command);
         break;
     }
     return undefined;
@@ -154,10 +154,10 @@ export class Inbox {
     const { sessions, host } = this;
     switch (name) {
       case "new":
-        await host.command("newSession");
+        await host.runCommand("newSession");
         break;
       case "sessions":
-        await host.command("sessions");
+        await host.runCommand("sessions");
         break;
       case "stop":
         await sessions.interrupt();
@@ -166,10 +166,10 @@ export class Inbox {
         await host.showServers();
         break;
       case "keep":
-        await host.command("keepAll");
+        await host.runCommand("keepAll");
         break;
       case "undo":
-        await host.command("undoAll");
+        await host.runCommand("undoAll");
         break;
       case "memory":
         await host.openMemory();

@@ -54,14 +54,14 @@ function editorOffers(): Found[] {
   return found;
 }
 
-function openFiles(): Found[] {
+function listOpenFiles(): Found[] {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
   const uris = tabs.flatMap(({ input }) => (input instanceof vscode.TabInputText && input.uri.scheme === "file" ? [input.uri] : []));
   const unique = [...new Map(uris.map((uri) => [uri.toString(), uri])).values()];
   return unique.map((uri) => offerPart({ icon: "file", label: vscode.workspace.asRelativePath(uri), detail: "open" }, { type: "file", uri: uri.toString() }));
 }
 
-async function symbols(query: string): Promise<Found[]> {
+async function findSymbols(query: string): Promise<Found[]> {
   if (query.length < 2) return [];
   const all = await vscode.commands.executeCommand<vscode.SymbolInformation[] | undefined>("vscode.executeWorkspaceSymbolProvider", query);
   const ours = (all ?? []).filter(({ location }) => location.uri.scheme === "file" && vscode.workspace.getWorkspaceFolder(location.uri));
@@ -76,7 +76,7 @@ async function symbols(query: string): Promise<Found[]> {
 }
 
 /** Fallback for a server without completion. */
-async function filesByName(query: string): Promise<Found[]> {
+async function findFiles(query: string): Promise<Found[]> {
   const name = query.replace(/[^\w./-]/g, "");
   if (name === "") return [];
   const uris = await vscode.workspace.findFiles(`**/*${name}*`, undefined, LIMIT);
@@ -95,7 +95,7 @@ export class Offers {
 
   async offers(trigger: "@" | "/", query: string): Promise<Offer[]> {
     this.brings.clear();
-    return trigger === "/" ? this.commands(query) : this.mentions(query);
+    return trigger === "/" ? this.commands(query) : this.findMentions(query);
   }
 
   /** The attachment of a completion. Undefined if it is from an older list. */
@@ -103,14 +103,14 @@ export class Offers {
     return this.brings.get(token)?.();
   }
 
-  private async mentions(query: string): Promise<Offer[]> {
+  private async findMentions(query: string): Promise<Offer[]> {
     const wanted = query.toLowerCase();
     const fits = ({ offer }: Found) => offer.label.toLowerCase().includes(wanted);
-    const [fromServer, named] = await Promise.all([this.fromServer(query), symbols(query.replace(/^symbol:/, "")).catch(() => [])]);
+    const [fromServer, named] = await Promise.all([this.completeOnServer(query), findSymbols(query.replace(/^symbol:/, "")).catch(() => [])]);
     // With an open session, the server's offers already have the symbols of the same language servers.
     const others = fromServer.some(({ offer }) => offer.label.startsWith("symbol:")) ? [] : named;
     const seen = new Set<string>();
-    const chosen = [...editorOffers().filter(fits), ...openFiles().filter(fits).slice(0, MAX_OPEN), ...this.terminal().filter(fits), ...fromServer, ...others];
+    const chosen = [...editorOffers().filter(fits), ...listOpenFiles().filter(fits).slice(0, MAX_OPEN), ...this.terminal().filter(fits), ...fromServer, ...others];
     const unique = chosen.filter(({ offer }) => !seen.has(offer.label) && seen.add(offer.label));
     return unique.slice(0, LIMIT + MAX_SYMBOLS).map(({ offer, bring }, i) => {
       this.brings.set(String(i), bring);
@@ -127,14 +127,14 @@ export class Offers {
     return [{ offer: { icon: mentionIcon("terminal"), label, detail: "the text of the active terminal" }, bring }];
   }
 
-  private async fromServer(query: string): Promise<Found[]> {
+  private async completeOnServer(query: string): Promise<Found[]> {
     const { currentId: sessionId } = this.sessions;
     const workspaceFolder = this.folder();
     const answer = await this.sessions.offered("agent/complete", {
       trigger: "@", query, limit: LIMIT,
       ...(sessionId !== undefined && { sessionId }), ...(workspaceFolder !== undefined && { workspaceFolder }),
     });
-    if (!answer) return filesByName(query);
+    if (!answer) return findFiles(query);
     return mentionsOf(answer.items).map(({ kind, label, detail, part }) => offerPart({ icon: mentionIcon(kind), label, detail: detail ?? "" }, part));
   }
 

@@ -1,7 +1,7 @@
 // The HTML of the chat webview. Its content security policy allows only resources of this extension.
 import * as vscode from "vscode";
 
-export function page(webview: vscode.Webview, folder: vscode.Uri, nonce: string): string {
+export function renderPage(webview: vscode.Webview, folder: vscode.Uri, nonce: string): string {
   const uri = (name: string) => webview.asWebviewUri(vscode.Uri.joinPath(folder, name)).toString();
   const policy = [
     "default-src 'none'",

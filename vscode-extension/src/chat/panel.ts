@@ -8,7 +8,7 @@ import { nameInWorktree } from "../connection/uris";
 import type { Along, Attachment, Posted, ToView } from "../webview/messages";
 import { ChatPage } from "./chat_page";
 import type { Inbox } from "./inbox";
-import { page } from "./page";
+import { renderPage } from "./page";
 
 export const VIEW_ID = "agentLs.chat";
 
@@ -69,7 +69,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
       this.view = undefined;
       this.page.forget();
     });
-    view.webview.html = page(view.webview, folder, randomBytes(16).toString("base64"));
+    view.webview.html = renderPage(view.webview, folder, randomBytes(16).toString("base64"));
     this.onFirstShow();
     this.onVisibility();
   }
@@ -78,7 +78,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   async focus(): Promise<void> {
     // Focusing it again would move the focus away for a moment, and keys typed then would be lost.
     if (!this.page.hasKeyboard) await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
-    this.page.later({ type: "focus" });
+    this.page.postWhenReady({ type: "focus" });
   }
 
   /** Shows the chat without moving the focus. */
@@ -92,17 +92,17 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   attach(attachment: Attachment): void {
-    this.page.later({ type: "attach", attachment });
+    this.page.postWhenReady({ type: "attach", attachment });
   }
 
   /** Updates the automatic attachment of messages. */
   showAlong(): void {
-    this.page.now({ type: "along", along: this.along() });
+    this.page.postIfReady({ type: "along", along: this.along() });
   }
 
   /** Tells the page that a session is being created. */
   expect(): void {
-    this.page.now({ type: "making" });
+    this.page.postIfReady({ type: "making" });
   }
 
   /** Saves the unsent prompt at once. */

@@ -2,6 +2,6 @@
 import type { QueueChange } from "../connection/protocol";
 
 /** Changes the text of a queued message. Its images stay, because no event has them. */
-export function otherWords(queuedId: string, text: string): QueueChange {
+export function makeTextChange(queuedId: string, text: string): QueueChange {
   return { edit: { queuedId, input: [{ type: "text", text }], keepImages: true } };
 }

@@ -1,7 +1,7 @@
 // The participant @agent-ls in VS Code's own chat, and a tool for other chats. Both run a turn in a session of this window:
 // the chat view displays the same session, changes wait in the editor, and approvals can be given in either place.
 import * as vscode from "vscode";
-import { type Choice, choicesFor, question } from "../approvals/choices";
+import { type Choice, listChoices, formatQuestion } from "../approvals/choices";
 import type { ApprovalItem, FileItem } from "../snapshot/items";
 import { type InputPart, effectOf } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
@@ -96,11 +96,11 @@ function streamView(stream: vscode.ChatResponseStream): TurnView {
 
 function showApproval(stream: vscode.ChatResponseStream, { id, request }: ApprovalItem): void {
   const words = new vscode.MarkdownString();
-  words.appendText(`${question(request).text}\n`);
+  words.appendText(`${formatQuestion(request).text}\n`);
   const { command } = effectOf(request);
   if (command !== undefined) words.appendCodeblock(command, "shellscript");
   stream.markdown(words);
-  for (const choice of choicesFor(request)) {
+  for (const choice of listChoices(request)) {
     const title = choice.kind === "show" ? "More…" : choice.label;
     if (choice.kind === "send" || choice.kind === "show") stream.button({ command: "agentLs.answerInChat", title, arguments: [id, choice] });
   }

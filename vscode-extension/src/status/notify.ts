@@ -1,6 +1,6 @@
 // Notifies a user who looks elsewhere. Never takes the focus.
 import * as vscode from "vscode";
-import { question } from "../approvals/choices";
+import { formatQuestion } from "../approvals/choices";
 import type { ApprovalPicker } from "../approvals/picker";
 import { shouldNotify } from "./attention";
 import { hideErrors, showError } from "./errors";
@@ -75,7 +75,7 @@ export class Notifier implements vscode.Disposable {
   private async ask(request: EventData["approval_requested"]): Promise<void> {
     if (this.notified.has(request.requestId)) return;
     this.notified.add(request.requestId);
-    const { text, isWhole } = question(request);
+    const { text, isWhole } = formatQuestion(request);
     // Allow only if the line shows the complete request.
     const answers = isWhole ? [ALLOW, MORE, DENY] : [SHOW, MORE, DENY];
     const answer = await vscode.window.showInformationMessage(text, ...answers);

@@ -1,5 +1,5 @@
 // The card of an approval: the exact effect, and the answers.
-import { examples } from "../approvals/choices";
+import { formatExamples } from "../approvals/choices";
 import { ActionMenu } from "./action_menu";
 import { diffElement } from "./diff";
 import { exact, h, icon, textButton } from "./dom";
@@ -137,7 +137,7 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
     if (isEditing) more.element.hidden = true;
   }, allow(null));
   const more = new ActionMenu("More Answers", [
-    ...sortByScope(item.rules).map((each) => ({ label: ruleLabel(each), detail: examples(each).join(". "), choose: allow(each.id) })),
+    ...sortByScope(item.rules).map((each) => ({ label: ruleLabel(each), detail: formatExamples(each).join(". "), choose: allow(each.id) })),
     ...(command ? [{ label: "Run Another Command Instead…", detail: "You change it; the model gets your command", keepsFocus: true, choose: () => { command.edit(true); } }] : []),
     { label: "Deny with a Reason…", detail: "The model gets your reason", keepsFocus: true, choose: () => { reasonRow.hidden = false; reason.focus(); } },
   ]);

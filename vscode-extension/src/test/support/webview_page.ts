@@ -67,7 +67,7 @@ export class WebviewPage {
   /** Shows a snapshot as the extension would, from nothing. */
   show(s: Snapshot): Feed {
     const feed = new Feed({ relative: (path) => path.replace("/home/ada/shop/", "") });
-    this.receive(feed.reset(s));
+    this.receive(feed.takeNewestPage(s));
     return feed;
   }
 

@@ -1,7 +1,7 @@
 // req: H7, H17
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choicesFor, examples, question } from "../../approvals/choices";
+import { listChoices, formatExamples, formatQuestion } from "../../approvals/choices";
 import type { ApprovalRequested } from "../../connection/protocol";
 import { eventOf } from "../support/golden";
 
@@ -17,7 +17,7 @@ test("every offered rule is an answer with its id and duration", () => {
     { id: "r1", label: "Allow this for this turn", scope: "turn", ...alone },
     { id: "r2", label: "Always allow npm test", scope: "project", ...alone },
   ] as const;
-  const choices = choicesFor({ ...command("npm test"), rules });
+  const choices = listChoices({ ...command("npm test"), rules });
   assert.deepEqual(choices.map(({ label }) => label), [
     "Allow Once", "Allow this for this turn", "Always allow npm test", "Run Another Command Instead…", "Deny", "Deny with a Reason…", "Show in Chat",
   ]);
@@ -32,44 +32,44 @@ test("every offered rule is an answer with its id and duration", () => {
 
 test("a folder is trusted or not: no allow once, and no reason", () => {
   const asked: ApprovalRequested = { ...ASKED, rules: [], effect: { type: "TrustEffect", folder: "/home/ada/shop", owner: "1000" } };
-  const choices = choicesFor(asked);
+  const choices = listChoices(asked);
   assert.deepEqual(choices.map(({ label }) => label), ["Trust This Folder", "Do Not Trust It", "Show in Chat"]);
   assert.deepEqual(choices.flatMap((choice) => (choice.kind === "send" ? [choice.answer.decision] : [])), ["allow", "deny"]);
-  assert.deepEqual(question(asked), { text: "agent-ls asks whether you trust /home/ada/shop", isWhole: false });
+  assert.deepEqual(formatQuestion(asked), { text: "agent-ls asks whether you trust /home/ada/shop", isWhole: false });
 });
 
 test("a rule lists other commands that it would allow, and those that still need approval", () => {
   const rule = { id: "r", label: "Allow `npm test …`", scope: "session", allows: ["npm test --verbose"], stillAsked: ["npm publish", "npm test > /etc/out"] } as const;
-  const [, choice] = choicesFor({ ...command("npm test"), rules: [rule] });
+  const [, choice] = listChoices({ ...command("npm test"), rules: [rule] });
   assert.equal(choice?.detail, "Holds for this session. Also allows: npm test --verbose. Still asked: npm publish · npm test > /etc/out");
-  assert.deepEqual(examples({ allows: [], stillAsked: [] }), []);
+  assert.deepEqual(formatExamples({ allows: [], stillAsked: [] }), []);
 });
 
 test("only a command can be replaced by another", () => {
-  const choices = choicesFor({ ...ASKED, effect: { type: "WriteEffect", files: [{ path: "/a", action: "modify", diff: "", changeKey: "k" }] } });
+  const choices = listChoices({ ...ASKED, effect: { type: "WriteEffect", files: [{ path: "/a", action: "modify", diff: "", changeKey: "k" }] } });
   assert.equal(choices.some(({ kind }) => kind === "edit"), false);
 });
 
 test("typing into a process has its own approval and cannot be replaced", () => {
   const typed = command("yes\n", { inputOf: "p1" });
-  assert.deepEqual(question(typed), { text: "agent-ls asks to type into process p1: yes", isWhole: true });
-  assert.equal(question(command("a\nb\n", { inputOf: "p1" })).isWhole, false);
-  assert.equal(choicesFor(typed).some(({ kind }) => kind === "edit"), false);
+  assert.deepEqual(formatQuestion(typed), { text: "agent-ls asks to type into process p1: yes", isWhole: true });
+  assert.equal(formatQuestion(command("a\nb\n", { inputOf: "p1" })).isWhole, false);
+  assert.equal(listChoices(typed).some(({ kind }) => kind === "edit"), false);
 });
 
 test("a one-line approval is offered only if it shows the whole effect", () => {
-  assert.deepEqual(question(command("npm test")), { text: "agent-ls asks to run: npm test", isWhole: true });
-  assert.deepEqual(question(command("a\nb")), { text: "agent-ls asks to run: the summary", isWhole: false });
-  assert.equal(question(command("x".repeat(121))).isWhole, false);
-  assert.equal(question(command("npm test", { envVars: [["CI", "1"]] })).isWhole, false);
-  assert.equal(question(command("npm start", { background: true })).text, "agent-ls asks to run in the background: npm start");
-  assert.equal(question({ ...ASKED, tool: "edit", summary: "a.py", effect: { type: "WriteEffect", files: [{ path: "/a.py", action: "modify", diff: "", changeKey: "k" }] } }).isWhole, false);
+  assert.deepEqual(formatQuestion(command("npm test")), { text: "agent-ls asks to run: npm test", isWhole: true });
+  assert.deepEqual(formatQuestion(command("a\nb")), { text: "agent-ls asks to run: the summary", isWhole: false });
+  assert.equal(formatQuestion(command("x".repeat(121))).isWhole, false);
+  assert.equal(formatQuestion(command("npm test", { envVars: [["CI", "1"]] })).isWhole, false);
+  assert.equal(formatQuestion(command("npm start", { background: true })).text, "agent-ls asks to run in the background: npm start");
+  assert.equal(formatQuestion({ ...ASKED, tool: "edit", summary: "a.py", effect: { type: "WriteEffect", files: [{ path: "/a.py", action: "modify", diff: "", changeKey: "k" }] } }).isWhole, false);
   const page = { ...ASKED, tool: "web_fetch", summary: "the summary" };
-  assert.deepEqual(question({ ...page, effect: { type: "FetchEffect", url: "https://a.example/b", privateAddress: "" } }), { text: "agent-ls asks to fetch https://a.example/b", isWhole: true });
-  assert.deepEqual(question({ ...page, effect: { type: "FetchEffect", url: `https://a.example/${"b".repeat(121)}`, privateAddress: "" } }), { text: "agent-ls asks to fetch the summary", isWhole: false });
+  assert.deepEqual(formatQuestion({ ...page, effect: { type: "FetchEffect", url: "https://a.example/b", privateAddress: "" } }), { text: "agent-ls asks to fetch https://a.example/b", isWhole: true });
+  assert.deepEqual(formatQuestion({ ...page, effect: { type: "FetchEffect", url: `https://a.example/${"b".repeat(121)}`, privateAddress: "" } }), { text: "agent-ls asks to fetch the summary", isWhole: false });
 });
 
 test("the golden approval is parsed", () => {
-  assert.equal(choicesFor(ASKED).filter((choice) => choice.kind === "send" && choice.answer.ruleId !== undefined).length, ASKED.rules.length);
-  assert.match(question(ASKED).text, /^agent-ls asks to /);
+  assert.equal(listChoices(ASKED).filter((choice) => choice.kind === "send" && choice.answer.ruleId !== undefined).length, ASKED.rules.length);
+  assert.match(formatQuestion(ASKED).text, /^agent-ls asks to /);
 });

@@ -2,7 +2,7 @@
 // The text of an ask in place, of terminals and of failed tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { askInput, placeName, triggerAt } from "../../asking/words";
+import { askInput, formatLocation, triggerAt } from "../../asking/words";
 import { type SymbolRange, plainOutput, symbolAt, tailOf, terminalCommandWords, terminalWords, testWords } from "../../context/asking";
 
 const HERE = { type: "selection", uri: "file:///w/a.py", startLine: 2, endLine: 4, text: "x\n" } as const;
@@ -35,8 +35,8 @@ test("the symbol at a line is the innermost one of several lines", () => {
 });
 
 test("lines are named from 1", () => {
-  assert.equal(placeName("a.py", 2, 4), "a.py:3-4");
-  assert.equal(placeName("a.py", 2, 3), "a.py:3");
+  assert.equal(formatLocation("a.py", 2, 4), "a.py:3-4");
+  assert.equal(formatLocation("a.py", 2, 3), "a.py:3");
 });
 
 test("the output of a terminal is what it displays", () => {

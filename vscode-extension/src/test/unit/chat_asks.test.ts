@@ -33,7 +33,7 @@ test("a question is answered by a choice, several choices, free text, or left op
   press(one, "Skip");
   assert.deepEqual(page.sent.at(-1), { type: "answer", questionId: "q1", answers: [], declined: true });
   apply(s, recorded(3, "question_answered", { questionId: "q1", answers: ["Dollar"], declined: false }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   assert.equal(page.document.querySelectorAll(".question").length, 1);
 });
 
@@ -53,7 +53,7 @@ test("a subagent is one line that expands, and its messages can be rolled back t
   page.find(".user .back").click();
   assert.deepEqual(page.sent.at(-1), { type: "rollBack", turnId: "t1" });
   apply(s, recorded(4, "reverted", { revertId: "r1", conversation: true, turns: ["t1"], restoredTurns: [], files: [] }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   assert.ok(page.find(".user").classList.contains("out"));
   page.find(".reverted button").click();
   assert.deepEqual(page.sent.at(-1), { type: "rollBack", turnId: "r1" });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Feed } from "../../chat/feed";
-import { otherWords } from "../../chat/queue_changes";
+import { makeTextChange } from "../../chat/queue_changes";
 import type { Snapshot } from "../../snapshot/items";
 import { apply, newSnapshot } from "../../snapshot/snapshot";
 import type { FromView, Offer } from "../../webview/messages";
@@ -29,7 +29,7 @@ function withItems(count: number): Snapshot {
 }
 
 function next(page: WebviewPage, feed: Feed, s: Snapshot): void {
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
 }
 
 function last<T extends FromView["type"]>(page: WebviewPage, type: T): Extract<FromView, { type: T }> | undefined {
@@ -58,19 +58,19 @@ test("the page has only a window of a long session, which moves back and forth",
     page.button("Show Earlier").click();
     const asked = last(page, "earlier");
     assert.ok(asked);
-    page.receive(feed.earlier(s, asked.before));
+    page.receive(feed.takeEarlierPage(s, asked.before));
     await until(() => texts()[0] === `message ${500 - shown + 1}` && texts().length <= 200);
   }
   assert.deepEqual([texts().length, texts().at(-1)], [200, "message 350"]);
   apply(s, recorded(501, "user_input", { text: "out of sight" }));
   next(page, feed, s);
   assert.equal(texts().at(-1), "message 350");
-  page.receive(feed.later(s, 349));
+  page.receive(feed.takeLaterPage(s, 349));
   await until(() => texts().at(-1) === "message 400");
   assert.deepEqual([texts().length, texts()[0]], [200, "message 201"]);
   page.button("Go to the end").click();
   assert.deepEqual(page.sent.at(-1), { type: "end" });
-  page.receive(feed.reset(s));
+  page.receive(feed.takeNewestPage(s));
   await until(() => texts().length === 50);
   assert.equal(texts().at(-1), "out of sight");
 });
@@ -122,7 +122,7 @@ test("images of queued messages are listed, also while the text is edited", (t) 
   assert.deepEqual(rows(), ["look+ 2 pictures", "+ 1 picture"]);
   page.find('#queue [data-action="edit"]').click();
   assert.match(rows()[0] ?? "", /2 pictures stay with it/);
-  assert.deepEqual(otherWords("one", "look here"), { edit: { queuedId: "one", input: [{ type: "text", text: "look here" }], keepImages: true } });
+  assert.deepEqual(makeTextChange("one", "look here"), { edit: { queuedId: "one", input: [{ type: "text", text: "look here" }], keepImages: true } });
 });
 
 test("a replacement command is sent with the answer, without a rule", (t) => {
@@ -229,7 +229,7 @@ test("a draft is reported with every key, and each session has its own", (t) => 
   const s = newSnapshot();
   const feed = page.show(s);
   const shown = (id: string, draft: { text: string; attachments: [] } | null) => {
-    const reset = feed.reset(s);
+    const reset = feed.takeNewestPage(s);
     assert.ok(reset.type === "reset");
     page.receive({ ...reset, session: { ...reset.session, id }, draft });
     return page.prompt.value;

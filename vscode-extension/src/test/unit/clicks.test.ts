@@ -27,9 +27,9 @@ test("a clicked element is not redrawn before the click ends, then all updates a
   const keep = page.button("Keep All");
   pointer(page, "pointerdown", keep);
   apply(s, recorded(s.lastSeq + 1, "file_change", { ...made, callId: "c9", hunks: made.hunks.map((hunk) => ({ ...hunk, id: "h9" })) }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   apply(s, recorded(s.lastSeq + 1, "user_input", { text: "and more" }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   assert.equal(keep.isConnected, true);
   pointer(page, "pointerup", keep);
   keep.click();
@@ -47,7 +47,7 @@ test("a second touch next to the button does not block drawing", async (t) => {
   const feed = page.show(s);
   pointer(page, "pointerdown", page.button("Keep All"));
   apply(s, recorded(s.lastSeq + 1, "user_input", { text: "and more" }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   pointer(page, "pointerdown", page.find("#transcript"));
   await new Promise((done) => page.dom.window.setTimeout(done, 0));
   assert.equal(page.find("#transcript article:last-of-type").textContent.startsWith("and more"), true);
@@ -57,7 +57,7 @@ test("a turn with pending proposals notifies the user, and a click leads to them
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const s = newSnapshot();
-  const reset = page.show(s).reset(s);
+  const reset = page.show(s).takeNewestPage(s);
   assert.ok(reset.type === "reset");
   const shown = (proposed: number) => {
     page.receive({ ...reset, session: { ...reset.session, id: "s1", activity: proposed > 0 ? "waiting" : "working", hunks: { files: 1, count: 1, proposed } } });

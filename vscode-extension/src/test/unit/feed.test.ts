@@ -22,7 +22,7 @@ function itemsUntil(kind: string): readonly ItemView[] {
     apply(s, event);
     if (event.kind === kind) break;
   }
-  return as("reset", feedOf().reset(s)).items;
+  return as("reset", feedOf().takeNewestPage(s)).items;
 }
 
 function withText(s: Snapshot, text: string): void {
@@ -33,23 +33,23 @@ function withText(s: Snapshot, text: string): void {
 test("of a growing text only the new part is sent, once", () => {
   const s = newSnapshot();
   const feed = feedOf();
-  feed.reset(s);
+  feed.takeNewestPage(s);
   withText(s, "Hello");
-  assert.deepEqual(as("update", feed.update(s)).items.map((item) => "text" in item && item.text), ["Hello"]);
+  assert.deepEqual(as("update", feed.takeChanges(s)).items.map((item) => "text" in item && item.text), ["Hello"]);
   apply(s, delta("assistant_text_delta", "p", 5, " 😀", s.lastSeq));
   apply(s, delta("assistant_text_delta", "p", 7, "!", s.lastSeq));
-  const update = as("update", feed.update(s));
+  const update = as("update", feed.takeChanges(s));
   assert.deepEqual([update.items, update.appends], [[], [{ id: "p", text: " 😀!", open: true }]]);
-  assert.equal(feed.update(s), undefined);
+  assert.equal(feed.takeChanges(s), undefined);
 });
 
 test("a replaced text is sent completely", () => {
   const s = newSnapshot();
   const feed = feedOf();
   withText(s, "Helo");
-  feed.reset(s);
+  feed.takeNewestPage(s);
   apply(s, recorded(2, "assistant_text_end", { partId: "p", text: "Hello", interrupted: false }));
-  const update = as("update", feed.update(s));
+  const update = as("update", feed.takeChanges(s));
   assert.deepEqual([update.appends, update.items.map((item) => "text" in item && item.text)], [[], ["Hello"]]);
 });
 
@@ -57,23 +57,23 @@ test("a long history is sent in pages, newest first, and undisplayed items are n
   const s = newSnapshot();
   for (let i = 1; i <= 250; i++) apply(s, recorded(i, "user_input", { text: String(i) }));
   const feed = feedOf();
-  const reset = as("reset", feed.reset(s));
+  const reset = as("reset", feed.takeNewestPage(s));
   assert.deepEqual([reset.first, reset.items.length, reset.more], [200, 50, true]);
   s.touched.add(3);
-  assert.equal(feed.update(s), undefined);
-  const earlier = as("earlier", feed.earlier(s, reset.first));
+  assert.equal(feed.takeChanges(s), undefined);
+  const earlier = as("earlier", feed.takeEarlierPage(s, reset.first));
   assert.deepEqual([earlier.first, earlier.items[0]?.index, earlier.items.length], [150, 150, 50]);
-  const oldest = as("earlier", feed.earlier(s, 50));
+  const oldest = as("earlier", feed.takeEarlierPage(s, 50));
   assert.deepEqual([oldest.items.length, oldest.more], [50, false]);
 });
 
 test("the session is sent when something in it changed", () => {
   const s = newSnapshot();
   const feed = feedOf();
-  feed.reset(s);
+  feed.takeNewestPage(s);
   apply(s, recorded(1, "state", { state: "PROCESSING" }));
-  assert.equal(as("update", feed.update(s)).session?.activity, "working");
-  assert.equal(feed.update(s), undefined);
+  assert.equal(as("update", feed.takeChanges(s)).session?.activity, "working");
+  assert.equal(feed.takeChanges(s), undefined);
 });
 
 test("a change has its relative path and the states of its hunks", () => {
@@ -88,10 +88,10 @@ test("a long output is truncated in the middle with a mark, a running one shows 
   const long = "x".repeat(30_000);
   apply(s, recorded(1, "tool_call_start", { callId: "c", name: "shell", arguments: "{}", summary: "make" }));
   apply(s, delta("tool_call_output_delta", "c:out", 0, `${long}end`, 1));
-  const running = as("reset", feedOf().reset(s)).items[0] as ToolView;
+  const running = as("reset", feedOf().takeNewestPage(s)).items[0] as ToolView;
   assert.deepEqual([running.output.length, running.output.endsWith("end")], [2_000, true]);
   apply(s, recorded(2, "tool_call_end", { callId: "c", name: "shell", output: long, summary: "", isError: false, durationMs: 1500, exitCode: 2 }));
-  const done = as("reset", feedOf().reset(s)).items[0] as ToolView;
+  const done = as("reset", feedOf().takeNewestPage(s)).items[0] as ToolView;
   assert.deepEqual([done.cutChars, done.outcome], [14_000, "exit 2 · 1.5 s"]);
   assert.match(done.output, /⋯ 14000 characters not shown here/);
 });

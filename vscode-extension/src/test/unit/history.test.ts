@@ -84,14 +84,14 @@ test("older pages are inserted before existing items, which do not move", () => 
   assert.deepEqual([s.first, s.more, s.oldestSeq], [-2, false, 11]);
   apply(s, recorded(21, "user_input", { text: "new" }));
   assert.deepEqual([s.items.at(-1)?.index, s.touched.has(6)], [6, true]);
-  const page = new Feed({ relative: (path) => path }).earlier(s, 0);
+  const page = new Feed({ relative: (path) => path }).takeEarlierPage(s, 0);
   assert.deepEqual(page.type === "earlier" && [page.items.map(({ id }) => id), page.first, page.more], [["i11", "p0"], -2, false]);
 });
 
 test("the end of a turn offers keep and undo for its open hunks", () => {
   const s = newSnapshot();
   const end = () => {
-    const reset = new Feed({ relative: (path) => path }).reset(s);
+    const reset = new Feed({ relative: (path) => path }).takeNewestPage(s);
     return (reset.type === "reset" ? reset.items : []).find((item): item is EndView => item.kind === "end");
   };
   for (const event of sessionEvents.filter(({ kind }) => kind !== "hunk_state")) apply(s, { ...event, ...(event.seq !== undefined && { seq: s.lastSeq + 1 }) });

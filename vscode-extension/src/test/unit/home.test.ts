@@ -62,7 +62,7 @@ test("the first message replaces the welcome view", (t) => {
   const s = newSnapshot();
   const feed = page.show(s);
   apply(s, recorded(1, "user_input", { text: "hello" }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   page.receive({ type: "home", home: HOME });
   assert.equal(page.document.getElementById("welcome"), null);
 });

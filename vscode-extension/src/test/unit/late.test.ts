@@ -17,7 +17,7 @@ test("text typed while a session is created belongs to it, unless the prompt was
   const s = newSnapshot();
   const feed = page.show(s);
   const shown = (id: string) => {
-    const reset = feed.reset(s);
+    const reset = feed.takeNewestPage(s);
     assert.ok(reset.type === "reset");
     page.receive({ ...reset, session: { ...reset.session, id }, draft: null });
     return page.prompt.value;
@@ -68,7 +68,7 @@ for (const [when, typed, kept, theirs, wanted] of [
     const page = new WebviewPage({ draft: { text: kept, attachments: [] }, sessionId: "s1", expanded: [] });
     t.after(() => { page.close(); });
     const s = newSnapshot();
-    const reset = page.show(s).reset(s);
+    const reset = page.show(s).takeNewestPage(s);
     assert.ok(reset.type === "reset");
     assert.equal(page.prompt.value, kept);
     if (typed !== "") page.type(typed);
@@ -85,7 +85,7 @@ test("text written before the first session is not lost to that session's draft"
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const s = newSnapshot();
-  const reset = page.show(s).reset(s);
+  const reset = page.show(s).takeNewestPage(s);
   assert.ok(reset.type === "reset");
   page.type("new words");
   page.receive({ ...reset, session: { ...reset.session, id: "s1" }, draft: { text: "older ones", attachments: [] } });

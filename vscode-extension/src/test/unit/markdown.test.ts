@@ -86,7 +86,7 @@ test("after an answer by key the focus is in the prompt", (t) => {
   page.button("Euro").focus();
   page.button("Euro").click();
   apply(s, recorded(2, "question_answered", { questionId: "q", answers: ["Euro"], declined: false }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   assert.equal(page.document.activeElement, page.prompt);
 });
 
@@ -99,6 +99,6 @@ test("a stopped turn can be continued until another message is sent", (t) => {
   page.button("Continue").click();
   assert.deepEqual(page.sent.at(-1), { type: "act", action: "continue" });
   apply(s, recorded(2, "user_input", { text: "Something else", clientKey: "", queuedId: "" }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   assert.equal(page.document.querySelector("[data-action=continue]"), null);
 });

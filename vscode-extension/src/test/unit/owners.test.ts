@@ -109,7 +109,7 @@ test("the chat of another editor's session has no answers and no prompt, but a t
   assert.equal(page.document.querySelector("[data-action=takeOver]"), null);
 
   apply(s, readOnly);
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   assert.equal(buttons(), 0);
   const text = page.document.body.textContent;
   assert.match(text, /Its owner decides\./);
@@ -122,7 +122,7 @@ test("the chat of another editor's session has no answers and no prompt, but a t
   assert.deepEqual(page.sent.at(-1), { type: "command", command: "takeOver" });
 
   apply(s, { ...readOnly, data: { access: "owner" } });
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   assert.ok(buttons() > 0);
   assert.equal(page.prompt.disabled, false);
   assert.ok(!page.document.body.classList.contains("read-only"));

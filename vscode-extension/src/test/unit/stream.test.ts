@@ -27,12 +27,12 @@ test("10,000 deltas between two frames are one message with one part", () => {
   const feed = new Feed({ relative: (path) => path });
   apply(s, recorded(1, "assistant_text_start", { partId: "p" }));
   apply(s, delta("assistant_text_delta", "p", 0, "x", 1));
-  feed.reset(s);
+  feed.takeNewestPage(s);
   for (let i = 1; i <= 10_000; i++) apply(s, delta("assistant_text_delta", "p", i, "x", 1));
-  const update = feed.update(s);
+  const update = feed.takeChanges(s);
   assert.ok(update?.type === "update");
   assert.deepEqual([update.items.length, update.appends.length, update.appends[0]?.text.length], [0, 1, 10_000]);
-  assert.equal(feed.update(s), undefined);
+  assert.equal(feed.takeChanges(s), undefined);
 });
 
 test("each part is parsed once, and never more than the open block", () => {

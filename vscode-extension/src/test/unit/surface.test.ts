@@ -110,13 +110,13 @@ test("consecutive read-only calls are one line that expands, with the reasoning 
   const feed = page.show(s);
   assert.equal(page.document.querySelector(".group"), null, "the third still runs");
   apply(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: "last", name: "read_file" }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   assert.equal(page.find(".group").textContent, "Read 2 files, searched 1 time");
   assert.equal([...page.document.querySelectorAll(".tool, .reasoning")].filter(isSeen).length, 0);
   page.find(".group").click();
   assert.deepEqual([page.find(".group").getAttribute("aria-expanded"), [...page.document.querySelectorAll(".tool, .reasoning")].filter(isSeen).length], ["true", 4]);
   apply(s, recorded(s.lastSeq + 1, "user_input", { text: "go on" }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   assert.equal(page.find(".group").getAttribute("aria-expanded"), "true", "it stays open");
 });
 
@@ -137,7 +137,7 @@ test("a running command has its duration, its terminal and Stop next to it", (t)
   page.button("Stop this command").click();
   assert.deepEqual(page.sent.at(-1), { type: "kill", terminalId: "t1" });
   apply(s, recorded(3, "terminal_exit", { terminalId: "t1", exitCode: 0 }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   assert.equal(page.document.querySelector(".tool .clock"), null);
   assert.equal(page.find(".tool .quick").hidden, true);
 });

@@ -51,10 +51,10 @@ test("a stream in parts gives the same result as the whole text", (t) => {
   apply(s, recorded(1, "assistant_text_start", { partId: "p" }));
   for (let i = 0; i < text.length; i++) {
     apply(s, delta("assistant_text_delta", "p", i, text.charAt(i), 1));
-    page.receive(feed.update(s));
+    page.receive(feed.takeChanges(s));
   }
   apply(s, recorded(2, "assistant_text_end", { partId: "p", text, interrupted: false }));
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   const plain = (html: string) => html.replace(/<\/?div>|\s+/g, "");
   const whole = open(t);
   whole.show(s);
@@ -212,7 +212,7 @@ test("an approval takes no focus, and is announced", (t) => {
   const feed = page.show(s);
   page.find("textarea").focus();
   for (const event of sessionEvents.slice(0, sessionEvents.findIndex(({ kind }) => kind === "approval_requested") + 1)) apply(s, event);
-  page.receive(feed.update(s));
+  page.receive(feed.takeChanges(s));
   assert.equal(page.document.activeElement?.tagName, "TEXTAREA");
   assert.equal(page.find("[role=status]").textContent, "The agent asks: run python -m pytest -q");
 });
