@@ -12,7 +12,7 @@ import { Offers } from "./chat/offers";
 import { ChatPanel } from "./chat/panel";
 import { Plans } from "./chat/plan";
 import { Client } from "./connection/client";
-import { type Faces, answerClientRequest } from "./connection/client_requests";
+import { type ClientServices, answerClientRequest } from "./connection/client_requests";
 import { registerCommands } from "./commands/commands";
 import { Contexts } from "./commands/context_keys";
 import type { Ctx } from "./ctx";
@@ -28,7 +28,7 @@ import { Keys } from "./settings/api_keys";
 import { NativeChat } from "./native/participant";
 import { hideErrors, showError } from "./status/errors";
 import { Notifier } from "./status/notify";
-import { Ends } from "./connection/recovery";
+import { UnexpectedEnds } from "./connection/recovery";
 import { Remembered } from "./sessions/remembered";
 import { ReviewFace } from "./review/commands";
 import { ReviewStore } from "./review/store";
@@ -68,10 +68,10 @@ function commandsOf(client: Client): CommandWire {
 }
 
 function connect(
-  ctx: Ctx, reporters: readonly { restart(): void }[], keys: Keys, faces: Faces, status: () => Status,
+  ctx: Ctx, reporters: readonly { restart(): void }[], keys: Keys, faces: ClientServices, status: () => Status,
 ): void {
   const { client, sessions, log } = ctx;
-  const ends = new Ends();
+  const ends = new UnexpectedEnds();
   client.prepare = (send) => keys.handOver(send);
   client.onStart = () => {
     hideErrors(sessions.snapshot);
@@ -88,7 +88,7 @@ function connect(
   const giveUp = async () => {
     status().serverGone();
     const restart = "Restart";
-    const answer = await showError(`agent-ls: ${ends.words}`, restart, "Show Log");
+    const answer = await showError(`agent-ls: ${ends.description}`, restart, "Show Log");
     if (answer === undefined) return;
     ends.forget();
     await vscode.commands.executeCommand(answer === restart ? "agentLs.restart" : "agentLs.showLog");
@@ -128,7 +128,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const texts = new TerminalTexts();
   const offers = new Offers(sessions, catalog, texts, folder);
   const home = new HomePage(ctx, catalog, () => keys.hasAny);
-  const panel = new ChatPanel(ctx, new Inbox(sessions, catalog, editorHost({ sessions, review: review.actions, terminals, offers, home, share: (isShared) => { state.share(isShared); } }), { relative: (path) => vscode.workspace.asRelativePath(path) }), () => state.along);
+  const panel = new ChatPanel(ctx, new Inbox(sessions, catalog, editorHost({ sessions, review: review.actions, terminals, offers, home, share: (isShared) => { state.setSharing(isShared); } }), { relative: (path) => vscode.workspace.asRelativePath(path) }), () => state.activeAttachment);
   state.onChange = () => { panel.showAlong(); };
   const picker = new ApprovalPicker(sessions);
   const plans = new Plans(ctx.sessions);

@@ -5,7 +5,7 @@ import type { Attachment, FromView, Home, HostCommand, Offer, ToView } from "../
 import type { Catalog } from "./catalog";
 import type { Action } from "../commands/failure_actions";
 import { makeTextChange } from "./queue_changes";
-import { type SaidContext, promptOf } from "./said";
+import { type PathContext, restorePrompt } from "./said";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";
 
 export type Message = Exclude<FromView, { type: "ready" | "earlier" | "later" | "end" | "drawn" | "draft" | "keyboard" }>;
@@ -43,7 +43,7 @@ export class Inbox {
     private readonly sessions: Sessions,
     private readonly catalog: Catalog,
     private readonly host: PageHost,
-    private readonly names: SaidContext,
+    private readonly names: PathContext,
   ) {}
 
   /** Handles a message; returns the answer for the page, if any. */
@@ -192,7 +192,7 @@ export class Inbox {
   /** Rolls back to before a message. The text of the message returns to the prompt. */
   private async rollBack(turnId: string): Promise<ToView | undefined> {
     const said = await this.host.rollBack(turnId);
-    return said === undefined || said === "" ? undefined : { type: "unsent", ...promptOf(said, this.names) };
+    return said === undefined || said === "" ? undefined : { type: "unsent", ...restorePrompt(said, this.names) };
   }
 
   private async queue(change: QueueChange): Promise<void> {

@@ -123,7 +123,7 @@ export class Offers {
     const name = vscode.window.activeTerminal?.name;
     if (name === undefined) return [];
     const label = terminalLabel(name);
-    const bring = async () => ({ label, part: terminalPart(name, await this.terminals.all()) });
+    const bring = async () => ({ label, part: terminalPart(name, await this.terminals.readAll()) });
     return [{ offer: { icon: mentionIcon("terminal"), label, detail: "the text of the active terminal" }, bring }];
   }
 

@@ -12,7 +12,7 @@ export interface Chip {
   readonly target: string;
 }
 
-export interface Said {
+export interface DisplayedMessage {
   readonly text: string;
   readonly chips: readonly Chip[];
   /** Images as data URLs. */
@@ -21,14 +21,14 @@ export interface Said {
   readonly more: string;
 }
 
-export interface SaidContext {
+export interface PathContext {
   /** Formats a path for this workspace. */
   readonly relative: (path: string) => string;
 }
 
 const FOLDED_LINES = 12; // lines of a text that may not be the user's own
 
-function chipOf(part: InputPart, { relative }: SaidContext): Chip | undefined {
+function chipOf(part: InputPart, { relative }: PathContext): Chip | undefined {
   const label = labelOf(part);
   if (label === undefined || part.type === "text" || part.type === "command" || part.type === "image") return undefined;
   const icon = mentionIcon(part.type);
@@ -44,7 +44,7 @@ function chipOf(part: InputPart, { relative }: SaidContext): Chip | undefined {
 }
 
 /** The display of a message that this window sent: its parts are known. */
-export function saidParts(parts: readonly InputPart[], modelText: string, context: SaidContext): Said {
+export function displaySentMessage(parts: readonly InputPart[], modelText: string, context: PathContext): DisplayedMessage {
   const words = parts.flatMap((part) => {
     if (part.type === "text") return [part.text];
     return part.type === "command" ? [`/${part.name}${part.arguments === undefined ? "" : ` ${part.arguments}`}`] : [];
@@ -73,7 +73,7 @@ function splitAttachments(modelText: string): { readonly parts: readonly InputPa
 }
 
 /** The display of a logged message: only its text for the model is known. */
-export function saidText(modelText: string, context: SaidContext): Said {
+export function displayLoggedMessage(modelText: string, context: PathContext): DisplayedMessage {
   const { parts, rest } = splitAttachments(modelText);
   const chips = parts.flatMap((part) => chipOf(part, context) ?? []);
   const lines = rest.split("\n");
@@ -82,7 +82,7 @@ export function saidText(modelText: string, context: SaidContext): Said {
 }
 
 /** Converts a logged message back to text and attachments for the prompt. */
-export function promptOf(modelText: string, context: SaidContext): { readonly text: string; readonly attachments: readonly Attachment[] } {
+export function restorePrompt(modelText: string, context: PathContext): { readonly text: string; readonly attachments: readonly Attachment[] } {
   const { parts, rest } = splitAttachments(modelText);
   return { text: rest, attachments: parts.map((part) => ({ label: chipOf(part, context)?.label ?? "", part })) };
 }

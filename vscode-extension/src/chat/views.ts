@@ -10,7 +10,7 @@ import { activity, planOf } from "../snapshot/snapshot";
 import { notebookDiff } from "./notebook_diff";
 import type { ApprovalView, EndView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
 import { fileOf, lookOf } from "../snapshot/tool_words";
-import { type Said, type SaidContext, saidParts, saidText } from "./said";
+import { type DisplayedMessage, type PathContext, displaySentMessage, displayLoggedMessage } from "./said";
 
 const RUNNING_TAIL_CHARS = 2_000; // characters at the end of a running command's output
 const HALF_OUTPUT_CHARS = 8_000; // characters of a finished output, at each end
@@ -18,10 +18,10 @@ const DIFF_CHARS = 40_000;
 const MAX_ABOUT_CHARS = 300;
 const STATE_ORDER: readonly HunkState[] = ["proposed", "pending", "edited", "stale", "kept", "undone", "gone"];
 
-export type ViewContext = SaidContext;
+export type ViewContext = PathContext;
 
-function said({ text: modelText, parts }: UserItem | SteerItem, context: ViewContext): Said {
-  return parts ? saidParts(parts, modelText, context) : saidText(modelText, context);
+function viewMessage({ text: modelText, parts }: UserItem | SteerItem, context: ViewContext): DisplayedMessage {
+  return parts ? displaySentMessage(parts, modelText, context) : displayLoggedMessage(modelText, context);
 }
 
 function text(item: TextItem): TextView {
@@ -40,7 +40,7 @@ function cutOutput(item: ToolItem): { output: string; cutChars: number } {
   return { output, cutChars };
 }
 
-function outcome(item: ToolItem, waiting: boolean): string {
+function describeOutcome(item: ToolItem, waiting: boolean): string {
   const { result } = item;
   if (waiting) return "waits for your input";
   if (!result) return item.background === true ? "in the background" : "";
@@ -77,7 +77,7 @@ function tool(item: ToolItem, s: Snapshot): ToolView {
     kind, id, index, name, summary, status, background, lines, target,
     ...cutOutput(item),
     arguments: item.arguments.text.slice(0, HALF_OUTPUT_CHARS),
-    outcome: outcome(item, terminal?.waiting === true),
+    outcome: describeOutcome(item, terminal?.waiting === true),
     allowed: describeAllowed(id, s),
     look: status === "done" && item.agentId === undefined ? lookOf(name) : "",
     isRedundant: isRedundant(item, s),
@@ -191,9 +191,9 @@ function view(item: Item, s: Snapshot, context: ViewContext): ItemView {
     case "reverted":
       return reverted(item, context);
     case "user":
-      return { kind: "user", id: item.id, index: item.index, said: said(item, context), ...(item.turnId !== undefined && { turnId: item.turnId }) };
+      return { kind: "user", id: item.id, index: item.index, said: viewMessage(item, context), ...(item.turnId !== undefined && { turnId: item.turnId }) };
     case "steer":
-      return { kind: "steer", id: item.id, index: item.index, said: said(item, context), status: item.status };
+      return { kind: "steer", id: item.id, index: item.index, said: viewMessage(item, context), status: item.status };
     case "notice":
       return item.isOut === true ? { ...item, actions: [] } : item;
     case "question":
@@ -212,7 +212,7 @@ export function sessionView(s: Snapshot, context: ViewContext): SessionView {
     title: session.title ?? "",
     activity: activity(s),
     doing: doing(s),
-    sending: s.sending ? saidParts(s.sending, "", context) : null,
+    sending: s.sending ? displaySentMessage(s.sending, "", context) : null,
     provider: session.provider ?? "",
     model: session.model ?? "",
     effort: session.effort ?? "",

@@ -8,25 +8,25 @@ import { type AgentEvent, type Answerers, type ClientRequest, type ClientRequest
 import { type Log, inBackground } from "../logger";
 import type { HostTerminals } from "../terminals/host";
 
-const is = (document: { readonly uri: vscode.Uri }, uri: string) => document.uri.toString() === vscode.Uri.parse(uri).toString();
+const hasUri = (document: { readonly uri: vscode.Uri }, uri: string) => document.uri.toString() === vscode.Uri.parse(uri).toString();
 
 /**
  * Whether the server knows all unsaved changes of a document: only then may it be saved. Compares the version of a text
  * document, but the cells of a notebook, whose own version has already changed when the server receives it.
  */
-function isAsNamed(document: vscode.TextDocument | vscode.NotebookDocument, { version, cells = [] }: NamedDocument): boolean {
+function hasNamedVersions(document: vscode.TextDocument | vscode.NotebookDocument, { version, cells = [] }: NamedDocument): boolean {
   if (!("notebookType" in document)) return version === document.version;
   const shown = document.getCells().map((cell) => cell.document);
-  return shown.length === cells.length && cells.every((cell, i) => shown[i] !== undefined && is(shown[i], cell.uri) && shown[i].version === cell.version);
+  return shown.length === cells.length && cells.every((cell, i) => shown[i] !== undefined && hasUri(shown[i], cell.uri) && shown[i].version === cell.version);
 }
 
 /** Saves a document. Returns why it could not be saved, undefined on success. */
 async function saveOne(named: NamedDocument): Promise<string | undefined> {
   const { textDocuments, notebookDocuments } = vscode.workspace;
-  const [document, other] = [...textDocuments, ...notebookDocuments].filter((each) => is(each, named.uri));
+  const [document, other] = [...textDocuments, ...notebookDocuments].filter((each) => hasUri(each, named.uri));
   if (!document) return "not open";
   if (other) return "open as a notebook and as text"; // saving one would overwrite the other
-  if (!isAsNamed(document, named)) return "changed meanwhile";
+  if (!hasNamedVersions(document, named)) return "changed meanwhile";
   if (!document.isDirty || (await document.save())) return undefined;
   return "the editor did not save it";
 }
@@ -43,15 +43,15 @@ async function save({ documents }: ClientRequests["save"]["params"]): Promise<Sa
 }
 
 /** Services that answer requests. */
-export interface Faces {
+export interface ClientServices {
   readonly terminals: HostTerminals;
   readonly problems: DiagnosticsReporter;
 }
 
-function answerersOf({ terminals, problems }: Faces): Answerers {
+function answerersOf({ terminals, problems }: ClientServices): Answerers {
   return {
     ...languageAnswerers,
-    diagnostics: async ({ uri }) => ({ files: await problems.reports(uri === undefined ? undefined : vscode.Uri.parse(uri, true)) }),
+    diagnostics: async ({ uri }) => ({ files: await problems.collectReports(uri === undefined ? undefined : vscode.Uri.parse(uri, true)) }),
     save,
     checkTime: () => ({}), // VS Code watches displayed files and reloads them by itself
     editNotebook,
@@ -60,12 +60,12 @@ function answerersOf({ terminals, problems }: Faces): Answerers {
   };
 }
 
-function answererOf(what: string, faces: Faces): ((params: object) => object | Promise<object>) | undefined {
+function answererOf(what: string, faces: ClientServices): ((params: object) => object | Promise<object>) | undefined {
   const all = answerersOf(faces);
   return Object.hasOwn(all, what) ? all[what as keyof Answerers] as (params: object) => object | Promise<object> : undefined;
 }
 
-async function answer(client: Client, event: AgentEvent, faces: Faces): Promise<void> {
+async function answer(client: Client, event: AgentEvent, faces: ClientServices): Promise<void> {
   const { requestId, what, params } = event.data as ClientRequest;
   const answerer = answererOf(what, faces);
   const reply = { sessionId: event.sessionId, requestId };
@@ -82,7 +82,7 @@ async function answer(client: Client, event: AgentEvent, faces: Faces): Promise<
   await client.request("agent/clientAnswer", { ...reply, ...outcome });
 }
 
-export function answerClientRequest(client: Client, log: Log, event: AgentEvent, faces: Faces): void {
+export function answerClientRequest(client: Client, log: Log, event: AgentEvent, faces: ClientServices): void {
   // The server refuses late and second answers; that is logged and not shown to the user.
   inBackground(log, answer(client, event, faces));
 }

@@ -13,7 +13,7 @@ export function restartDelayMs(endsMs: readonly number[], nowMs: number): number
 }
 
 /** Unexpected ends of the server in this window. */
-export class Ends {
+export class UnexpectedEnds {
   private endsMs: readonly number[] = [];
 
   /** Adds an unexpected end. Returns the delay before a restart, undefined if the user has to decide. */
@@ -29,7 +29,7 @@ export class Ends {
   }
 
   /** Description for the user. */
-  get words(): string {
+  get description(): string {
     return `The server ended ${this.endsMs.length} times within a few minutes, and is not started again by itself.`;
   }
 }

@@ -36,7 +36,7 @@ export interface Problem {
   readonly range: { readonly start: Position };
 }
 
-export function problemWords({ message, source, range }: Problem): string {
+export function formatProblem({ message, source, range }: Problem): string {
   return `line ${range.start.line + 1}: ${message.trim()}${source === undefined ? "" : ` (${source})`}`;
 }
 
@@ -52,7 +52,7 @@ export interface TerminalCommand {
 }
 
 /** The last characters of a text, from the start of a line. */
-export function tailOf(text: string, limit: number): string {
+export function cutToTail(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const tail = text.slice(-limit);
   return tail.slice(tail.indexOf("\n") + 1);
@@ -73,11 +73,11 @@ function fenced(text: string): string {
 }
 
 /** Text of a terminal for the model. */
-export function terminalWords(text: string): string {
+export function formatTerminalText(text: string): string {
   return `From a terminal of the user:\n${fenced(text.trim())}`;
 }
 
-export function terminalCommandWords({ line, output, exitCode }: TerminalCommand): string {
+export function formatTerminalCommand({ line, output, exitCode }: TerminalCommand): string {
   const end = exitCode === undefined ? "it still runs" : `exit code ${exitCode}`;
   return `Command in a terminal of the user (${end}):\n${fenced(`$ ${line}\n${plainOutput(output)}`.trim())}`;
 }
@@ -90,7 +90,7 @@ export interface TestFailure {
   readonly actual?: string | undefined;
 }
 
-export function testWords({ label, message, expected, actual }: TestFailure): string {
+export function formatTestFailure({ label, message, expected, actual }: TestFailure): string {
   const compared = expected !== undefined && actual !== undefined ? [`Expected:\n${fenced(expected)}`, `Actual:\n${fenced(actual)}`] : [];
   const said = plainOutput(message);
   return [`Failed test: ${label}`, ...(said === "" ? [] : [fenced(said)]), ...compared].join("\n");

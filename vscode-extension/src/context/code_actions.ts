@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { InputPart } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
-import { commandInput, linesOf, problemWords, symbolAt } from "./asking";
+import { commandInput, linesOf, formatProblem, symbolAt } from "./asking";
 
 const FIX = vscode.CodeActionKind.Refactor.append("agentLs.fix");
 const EXPLAIN = vscode.CodeActionKind.Empty.append("agentLs.explain");
@@ -94,7 +94,7 @@ export class AgentActions implements vscode.CodeActionProvider, vscode.Disposabl
     if (!place) return;
     const problems = command === "fix" || command === "explain" ? problemsAt(place) : [];
     const lines = problems.length === 0 ? await withSymbol(place) : place;
-    await this.send([await selectionOf(lines), ...commandInput(command, problems.map(problemWords))]);
+    await this.send([await selectionOf(lines), ...commandInput(command, problems.map(formatProblem))]);
   }
 
   private async fixFile(): Promise<void> {

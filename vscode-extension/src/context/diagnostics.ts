@@ -57,7 +57,7 @@ interface Watched {
 export class DiagnosticsReporter implements vscode.Disposable {
   private readonly watched = new Map<string, Watched>();
   private readonly sentReports = new SentReports();
-  private readonly waiting = new Map<string, (() => void)[]>();
+  private readonly waiters = new Map<string, (() => void)[]>();
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly client: Client) {
@@ -78,7 +78,7 @@ export class DiagnosticsReporter implements vscode.Disposable {
    * Returns the diagnostics of one file or of all. A file that is not open is opened, and its tools get time to
    * report.
    */
-  async reports(uri: vscode.Uri | undefined): Promise<readonly Diagnostics[]> {
+  async collectReports(uri: vscode.Uri | undefined): Promise<readonly Diagnostics[]> {
     if (!uri) {
       const found = vscode.languages.getDiagnostics().filter(([each, items]) => each.scheme === "file" && items.length > 0);
       return found.slice(0, MAX_FILES).map(([each]) => reportOf(each, !this.watched.has(each.toString())));
@@ -87,14 +87,14 @@ export class DiagnosticsReporter implements vscode.Disposable {
       await vscode.workspace.openTextDocument(uri);
       this.onChanged(uri);
     }
-    if (this.watched.has(uri.toString())) await this.waitSettled(uri.toString());
+    if (this.watched.has(uri.toString())) await this.waitUntilSettled(uri.toString());
     return [reportOf(uri, !this.watched.has(uri.toString()))];
   }
 
-  private waitSettled(key: string): Promise<void> {
+  private waitUntilSettled(key: string): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, MAX_WAIT_MS);
-      this.waiting.set(key, [...(this.waiting.get(key) ?? []), () => { clearTimeout(timer); resolve(); }]);
+      this.waiters.set(key, [...(this.waiters.get(key) ?? []), () => { clearTimeout(timer); resolve(); }]);
     });
   }
 
@@ -130,8 +130,8 @@ export class DiagnosticsReporter implements vscode.Disposable {
       clearTimeout(file.burst);
       this.watched.delete(uri.toString());
       this.send(uri, true);
-      const waiting = this.waiting.get(uri.toString()) ?? [];
-      this.waiting.delete(uri.toString());
+      const waiting = this.waiters.get(uri.toString()) ?? [];
+      this.waiters.delete(uri.toString());
       for (const resolve of waiting) resolve();
     }, Math.max(0, settlesAtMs(file.moments) - performance.now()));
   }

@@ -40,7 +40,7 @@ export class EditorStateReporter implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly client: Client) {
-    const later = () => { this.later(); };
+    const later = () => { this.scheduleSend(); };
     this.subscriptions = [
       vscode.window.onDidChangeActiveTextEditor(later),
       vscode.window.onDidChangeTextEditorSelection(later),
@@ -50,7 +50,7 @@ export class EditorStateReporter implements vscode.Disposable {
   }
 
   /** The automatic attachment of messages: the active file with its selected lines. */
-  get along(): Along | null {
+  get activeAttachment(): Along | null {
     const { activeUri, selection } = this.active;
     if (activeUri === undefined) return null;
     const isSelected = selection !== undefined && JSON.stringify([selection.startLine, selection.startCharacter]) !== JSON.stringify([selection.endLine, selection.endCharacter]);
@@ -59,7 +59,7 @@ export class EditorStateReporter implements vscode.Disposable {
   }
 
   /** Turns the automatic attachment on or off. */
-  share(isShared: boolean): void {
+  setSharing(isShared: boolean): void {
     this.isShared = isShared;
     this.send();
   }
@@ -67,7 +67,7 @@ export class EditorStateReporter implements vscode.Disposable {
   /** Sends the state to a new server. */
   restart(): void {
     this.lastSent = "";
-    this.later();
+    this.scheduleSend();
   }
 
   dispose(): void {
@@ -75,7 +75,7 @@ export class EditorStateReporter implements vscode.Disposable {
     for (const subscription of this.subscriptions) subscription.dispose();
   }
 
-  private later(): void {
+  private scheduleSend(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => { this.send(); }, QUIET_MS);
   }

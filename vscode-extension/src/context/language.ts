@@ -2,7 +2,7 @@
 // edit is returned, which our server applies like any other edit.
 import * as vscode from "vscode";
 import type { Answerers, ClientRequests, CodeLocations, CodeSymbols, RenameEdits } from "../connection/protocol";
-import { type Found, type FoundSymbols, locations, renameEdits, symbols } from "./language_model";
+import { type Found, type FoundSymbols, convertLocations, convertEdits, convertSymbols } from "./language_model";
 
 type Asked<W extends keyof ClientRequests> = ClientRequests[W]["params"];
 
@@ -19,19 +19,19 @@ async function locate({ uri, line, character }: Asked<"definition">): Promise<re
 }
 
 async function definition(query: Asked<"definition">): Promise<CodeLocations> {
-  return locations(await vscode.commands.executeCommand<Found>("vscode.executeDefinitionProvider", ...await locate(query)));
+  return convertLocations(await vscode.commands.executeCommand<Found>("vscode.executeDefinitionProvider", ...await locate(query)));
 }
 
 async function references(query: Asked<"references">): Promise<CodeLocations> {
-  return locations(await vscode.commands.executeCommand<Found>("vscode.executeReferenceProvider", ...await locate(query)));
+  return convertLocations(await vscode.commands.executeCommand<Found>("vscode.executeReferenceProvider", ...await locate(query)));
 }
 
 async function outline(query: Asked<"symbols">): Promise<CodeSymbols> {
   if (query.uri === undefined) {
-    return symbols(await vscode.commands.executeCommand<FoundSymbols>("vscode.executeWorkspaceSymbolProvider", query.query ?? ""));
+    return convertSymbols(await vscode.commands.executeCommand<FoundSymbols>("vscode.executeWorkspaceSymbolProvider", query.query ?? ""));
   }
   const { uri } = await documentOf(query.uri);
-  return symbols(await vscode.commands.executeCommand<FoundSymbols>("vscode.executeDocumentSymbolProvider", uri), uri.toString());
+  return convertSymbols(await vscode.commands.executeCommand<FoundSymbols>("vscode.executeDocumentSymbolProvider", uri), uri.toString());
 }
 
 function versions(): Map<string, number> {
@@ -46,7 +46,7 @@ async function rename(query: Asked<"rename">): Promise<RenameEdits> {
   );
   // A document that was opened during the request has no version from before it, so its current one is used.
   const now = versions();
-  return renameEdits(edit, (uri) => before.get(uri) ?? now.get(uri));
+  return convertEdits(edit, (uri) => before.get(uri) ?? now.get(uri));
 }
 
 export const languageAnswerers = { definition, references, symbols: outline, rename } satisfies Partial<Answerers>;

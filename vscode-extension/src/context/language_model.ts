@@ -58,7 +58,7 @@ function rangeOf({ start, end }: Span): EditorSelection {
   return { startLine: start.line, startCharacter: start.character, endLine: end.line, endCharacter: end.character };
 }
 
-export function locations(found: Found): CodeLocations {
+export function convertLocations(found: Found): CodeLocations {
   const all = (found ?? []).map((one) => "uri" in one
     ? { uri: one.uri.toString(), ...rangeOf(one.range) }
     : { uri: one.targetUri.toString(), ...rangeOf(one.targetSelectionRange ?? one.targetRange) });
@@ -86,7 +86,7 @@ function* flatten(uri: string, found: readonly (DocumentSymbol | SymbolInformati
   }
 }
 
-export function symbols(found: FoundSymbols, uri = ""): CodeSymbols {
+export function convertSymbols(found: FoundSymbols, uri = ""): CodeSymbols {
   const all: CodeSymbol[] = [];
   for (const one of flatten(uri, found ?? [])) {
     if (all.length === MAX_PLACES) return { symbols: all, truncated: true };
@@ -104,7 +104,7 @@ function fileOperations(edit: Edit): string[] {
 }
 
 /** `versionOf` returns the version of an open document before the edit was requested. */
-export function renameEdits(edit: Edit | null | undefined, versionOf: (uri: string) => number | undefined): RenameEdits {
+export function convertEdits(edit: Edit | null | undefined, versionOf: (uri: string) => number | undefined): RenameEdits {
   const entries = edit?.entries() ?? [];
   if (entries.length > MAX_DOCUMENTS || entries.some(([, changes]) => changes.length > MAX_EDITS)) {
     throw new Error("it would change more than can be handed on");

@@ -4,7 +4,7 @@ import type { ClientRequests } from "../connection/protocol";
 const withLf = (text: string) => text.replace(/\r\n/g, "\n");
 
 /** Whether the edit still fits: outputs may have changed, but no texts. */
-export function fits(cells: readonly string[], { cellCount, texts, splices }: ClientRequests["editNotebook"]["params"]): boolean {
+export function isApplicable(cells: readonly string[], { cellCount, texts, splices }: ClientRequests["editNotebook"]["params"]): boolean {
   const holds = (at: number, text: string) => cells[at] !== undefined && withLf(cells[at]) === text;
   return cells.length === cellCount
     && texts.every(({ index, was }) => holds(index, was))
@@ -21,7 +21,7 @@ const isHigh = (text: string, at: number) => /[\ud800-\udbff]/.test(text.charAt(
 const isLow = (text: string, at: number) => /[\udc00-\udfff]/.test(text.charAt(at));
 
 /** The changed part of a text, so that markers and the cursor in the rest keep their positions. */
-export function changedPart(old: string, wanted: string): Replacement {
+export function findChangedPart(old: string, wanted: string): Replacement {
   const text = old.includes("\r\n") ? withLf(wanted).replace(/\n/g, "\r\n") : wanted;
   const most = Math.min(old.length, text.length);
   let start = 0;

@@ -1,7 +1,7 @@
 // Changes cells of an open notebook, as one edit in the user's undo history.
 import * as vscode from "vscode";
 import type { ClientRequests, NewCell } from "../connection/protocol";
-import { changedPart, fits } from "./notebook_edits";
+import { findChangedPart, isApplicable } from "./notebook_edits";
 
 function cellData({ kind, language, text, id }: NewCell): vscode.NotebookCellData {
   const shown = kind === "markdown" ? vscode.NotebookCellKind.Markup : vscode.NotebookCellKind.Code;
@@ -14,7 +14,7 @@ function editOf(notebook: vscode.NotebookDocument, { texts, splices }: ClientReq
   const edit = new vscode.WorkspaceEdit();
   for (const { index, text } of texts) {
     const { document } = notebook.cellAt(index);
-    const part = changedPart(document.getText(), text);
+    const part = findChangedPart(document.getText(), text);
     edit.replace(document.uri, new vscode.Range(document.positionAt(part.start), document.positionAt(part.end)), part.text);
   }
   const cells = splices.map(({ start, was, cells: added }) =>
@@ -28,7 +28,7 @@ export async function editNotebook(change: ClientRequests["editNotebook"]["param
   const uri = vscode.Uri.parse(change.uri).toString();
   const notebook = vscode.workspace.notebookDocuments.find((each) => each.uri.toString() === uri);
   if (!notebook) throw new Error("the notebook is not open in this window");
-  if (!fits(notebook.getCells().map(({ document }) => document.getText()), change)) throw new Error("the notebook was changed meanwhile");
+  if (!isApplicable(notebook.getCells().map(({ document }) => document.getText()), change)) throw new Error("the notebook was changed meanwhile");
   if (!(await vscode.workspace.applyEdit(editOf(notebook, change)))) throw new Error("the editor did not change the notebook");
   return {};
 }

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { ChatPanel } from "../chat/panel";
 import type { InputPart } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
-import { commandInput, terminalCommandWords, terminalWords, testWords } from "./asking";
+import { commandInput, formatTerminalCommand, formatTerminalText, formatTestFailure } from "./asking";
 import type { TerminalTexts } from "./terminal_text";
 
 /** The argument of a command in the menu of a failed test's message. */
@@ -44,10 +44,10 @@ export class OutsideActions {
 
   /** The selected text of the active terminal, else its last command. */
   private async terminalText(hasSelection: boolean): Promise<string | undefined> {
-    const selected = hasSelection ? await this.terminals.selection() : "";
-    if (selected.trim() !== "") return terminalWords(selected);
-    const command = await this.terminals.lastCommand();
-    if (command) return terminalCommandWords(command);
+    const selected = hasSelection ? await this.terminals.readSelection() : "";
+    if (selected.trim() !== "") return formatTerminalText(selected);
+    const command = await this.terminals.readLastCommand();
+    if (command) return formatTerminalCommand(command);
     void vscode.window.showInformationMessage("agent-ls: No command is known in the active terminal. Run one, or select text in it and ask from its context menu.");
     return undefined;
   }
@@ -57,7 +57,7 @@ export class OutsideActions {
     const item = test ?? (target as vscode.TestItem | undefined);
     if (!item || typeof item.label !== "string") return;
     const said = message ? (typeof message.message === "string" ? message.message : message.message.value) : "";
-    const text = testWords({ label: item.label, message: said, expected: message?.expectedOutput, actual: message?.actualOutput });
+    const text = formatTestFailure({ label: item.label, message: said, expected: message?.expectedOutput, actual: message?.actualOutput });
     const file: InputPart[] = item.uri?.scheme === "file" ? [{ type: "file", uri: item.uri.toString() }] : [];
     await this.send([...file, { type: "text", text }, ...commandInput(command, [])]);
   }

@@ -1,7 +1,7 @@
 // Text of the user's terminals: the selection, and the last command with its output. Shell integration reports commands;
 // the selection is copied, because extensions cannot read it.
 import * as vscode from "vscode";
-import { type TerminalCommand, plainOutput, tailOf } from "./asking";
+import { type TerminalCommand, plainOutput, cutToTail } from "./asking";
 
 const KEPT_CHARS = 20_000; // the end of a command's output
 
@@ -21,31 +21,31 @@ export class TerminalTexts implements vscode.Disposable {
   }
 
   /** The last command of the active terminal; undefined if its shell reports none. */
-  async lastCommand(): Promise<TerminalCommand | undefined> {
+  async readLastCommand(): Promise<TerminalCommand | undefined> {
     const command = vscode.window.activeTerminal && this.last.get(vscode.window.activeTerminal);
     // The output stream of a short command may have started too late and be empty, so the output is copied.
     if (command?.exitCode === undefined || plainOutput(command.output) !== "") return command;
-    const output = await this.copy("workbench.action.terminal.copyLastCommandOutput");
-    return { ...command, output: tailOf(output, KEPT_CHARS) };
+    const output = await this.copyText("workbench.action.terminal.copyLastCommandOutput");
+    return { ...command, output: cutToTail(output, KEPT_CHARS) };
   }
 
   /** The selected text of the active terminal, "" for none. */
-  selection(): Promise<string> {
-    return this.copy("workbench.action.terminal.copySelection");
+  readSelection(): Promise<string> {
+    return this.copyText("workbench.action.terminal.copySelection");
   }
 
   /** The whole text of the active terminal, "" for none. */
-  async all(): Promise<string> {
+  async readAll(): Promise<string> {
     await vscode.commands.executeCommand("workbench.action.terminal.selectAll");
     try {
-      return await this.selection();
+      return await this.readSelection();
     } finally {
       await vscode.commands.executeCommand("workbench.action.terminal.clearSelection");
     }
   }
 
   /** Runs a command that copies text, and returns the text; "" for none. Restores the clipboard. */
-  private async copy(command: string): Promise<string> {
+  private async copyText(command: string): Promise<string> {
     const { clipboard } = vscode.env;
     const before = await clipboard.readText();
     // If the command copies nothing, the clipboard must not return what the user copied before: clear its text. Without
@@ -66,6 +66,6 @@ export class TerminalTexts implements vscode.Disposable {
   private async follow(terminal: vscode.Terminal, execution: vscode.TerminalShellExecution): Promise<void> {
     const command: TerminalCommand = { line: execution.commandLine.value, output: "" };
     this.last.set(terminal, command);
-    for await (const chunk of execution.read()) command.output = tailOf(command.output + chunk, KEPT_CHARS);
+    for await (const chunk of execution.read()) command.output = cutToTail(command.output + chunk, KEPT_CHARS);
   }
 }

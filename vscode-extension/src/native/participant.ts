@@ -71,26 +71,26 @@ function editTool(sessions: Sessions): vscode.LanguageModelTool<Task> {
     async invoke({ input }, token) {
       const sessionId = await openSession(sessions, undefined);
       const end = sessionId === undefined ? undefined : await runTurn(sessions, [{ type: "text", text: input.task }], SILENT, token);
-      const words = end ? [end.text, ...end.files.map(fileWords)].filter((each) => each !== "").join("\n") : problemWords(sessions);
+      const words = end ? [end.text, ...end.files.map(formatFile)].filter((each) => each !== "").join("\n") : formatProblems(sessions);
       return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(words)]);
     },
   };
 }
 
-const nothing = () => undefined;
-const SILENT: TurnView = { text: nothing, tool: nothing, file: nothing, approval: nothing, problem: nothing };
+const ignoreResult = () => undefined;
+const SILENT: TurnView = { showText: ignoreResult, showTool: ignoreResult, showFile: ignoreResult, showApproval: ignoreResult, showProblem: ignoreResult };
 
 function streamView(stream: vscode.ChatResponseStream): TurnView {
   const seen = new Set<string>();
   return {
-    text: (words) => { stream.markdown(words); },
-    tool: ({ name, summary }) => { stream.progress(`${toolWords(name).doing} ${summary}`.trim()); },
-    file: ({ uri }) => {
+    showText: (words) => { stream.markdown(words); },
+    showTool: ({ name, summary }) => { stream.progress(`${toolWords(name).doing} ${summary}`.trim()); },
+    showFile: ({ uri }) => {
       if (!seen.has(uri)) stream.reference(vscode.Uri.parse(uri));
       seen.add(uri);
     },
-    approval: (item) => { showApproval(stream, item); },
-    problem: (words) => { stream.markdown(`\n\n**${words}**\n`); },
+    showApproval: (item) => { showApproval(stream, item); },
+    showProblem: (words) => { stream.markdown(`\n\n**${words}**\n`); },
   };
 }
 
@@ -116,15 +116,15 @@ function inputOf({ prompt, references }: vscode.ChatRequest): InputPart[] {
   return [...attached, { type: "text", text: prompt }];
 }
 
-function fileWords({ path, action, added, removed }: FileItem): string {
+function formatFile({ path, action, added, removed }: FileItem): string {
   return `${action}: ${path} +${added} -${removed} (the user reviews it in the editor)`;
 }
 
-function problemWords(sessions: Sessions): string {
+function formatProblems(sessions: Sessions): string {
   const notice = sessions.snapshot.items.findLast((item) => item.kind === "notice" && item.level !== "info");
   return notice?.kind === "notice" ? notice.text : "The agent could not be asked. Its chat says why.";
 }
 
 function failureResult(sessions: Sessions): vscode.ChatResult {
-  return { errorDetails: { message: problemWords(sessions) } };
+  return { errorDetails: { message: formatProblems(sessions) } };
 }

@@ -7,11 +7,11 @@ import type { Sessions } from "../sessions/session";
 
 /** Receives what happens in a turn. */
 export interface TurnView {
-  text(words: string): void;
-  tool(item: ToolItem): void;
-  file(item: FileItem): void;
-  approval(item: ApprovalItem): void;
-  problem(words: string): void;
+  showText(words: string): void;
+  showTool(item: ToolItem): void;
+  showFile(item: FileItem): void;
+  showApproval(item: ApprovalItem): void;
+  showProblem(words: string): void;
 }
 
 export interface TurnEnd {
@@ -82,23 +82,23 @@ class Turn {
     if (item.kind === "user") this.hasBegun = true;
     else if (item.kind === "text") this.reportText(item.id, item.part.text);
     else if (this.reported.has(item.id) || (item.kind === "tool" && item.status === "writing")) return;
-    else if (item.kind === "tool") this.view.tool(item);
+    else if (item.kind === "tool") this.view.showTool(item);
     else if (item.kind === "file") this.addFile(item);
-    else if (item.kind === "approval" && item.status === "pending") this.view.approval(item);
-    else if (item.kind === "notice" && item.level === "error") this.view.problem(item.text);
+    else if (item.kind === "approval" && item.status === "pending") this.view.showApproval(item);
+    else if (item.kind === "notice" && item.level === "error") this.view.showProblem(item.text);
     this.reported.add(item.id);
   }
 
   private addFile(item: FileItem): void {
     this.files.push(item);
-    this.view.file(item);
+    this.view.showFile(item);
   }
 
   private reportText(id: string, text: string): void {
     const sent = this.lengths.get(id);
     // Paragraphs of two texts must not run together.
     const more = sent === undefined && this.lengths.size > 0 ? `\n\n${text}` : text.slice(sent ?? 0);
-    if (text.length > (sent ?? 0)) this.view.text(more);
+    if (text.length > (sent ?? 0)) this.view.showText(more);
     if (text !== "") this.lengths.set(id, text.length);
   }
 }

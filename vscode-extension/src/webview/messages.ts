@@ -3,7 +3,7 @@ import type { Configuration, FileSum, HunkState, InputPart, Mode, ModelsResult, 
 import type {
   Activity, ApprovalItem, CompactionItem, FileItem, NoticeItem, QuestionItem, RetryItem, SteerItem, SubagentItem, ToolItem, Usage,
 } from "../snapshot/items";
-import type { Said } from "../chat/said";
+import type { DisplayedMessage } from "../chat/said";
 import type { Action } from "../commands/failure_actions";
 
 /** A queued message. */
@@ -22,7 +22,7 @@ export interface SessionView {
   /** The current activity, or what the session waits for; "" for none. */
   readonly doing: string;
   /** A message being sent to the server. */
-  readonly sending: Said | null;
+  readonly sending: DisplayedMessage | null;
   readonly provider: string;
   readonly model: string;
   readonly effort: string;
@@ -131,12 +131,12 @@ export interface UserView {
   readonly kind: "user";
   readonly id: string;
   readonly index: number;
-  readonly said: Said;
+  readonly said: DisplayedMessage;
   readonly turnId?: string;
 }
 
 export interface SteerView extends Pick<SteerItem, "kind" | "id" | "index" | "status"> {
-  readonly said: Said;
+  readonly said: DisplayedMessage;
 }
 
 export type QuestionView = QuestionItem;

@@ -1,6 +1,6 @@
 // Renders a user message: its text, attachments as chips and images, and text for the model only, collapsed.
 import { h, icon } from "./dom";
-import type { Chip, Said } from "../chat/said";
+import type { Chip, DisplayedMessage } from "../chat/said";
 import type { FromView } from "./messages";
 
 interface Context {
@@ -14,7 +14,7 @@ function chip({ icon: name, label, target }: Chip, send: Context["send"]): HTMLE
   return h("li", {}, h("button", { type: "button", class: "link", title: `Open ${label}`, onClick: () => { send({ type: "openFile", target }); } }, ...inside));
 }
 
-export function saidElements(id: string, { text, chips, pictures, more }: Said, { send, expanded }: Context): (HTMLElement | string)[] {
+export function messageElements(id: string, { text, chips, pictures, more }: DisplayedMessage, { send, expanded }: Context): (HTMLElement | string)[] {
   const elements: (HTMLElement | string)[] = [text];
   if (chips.length > 0) elements.push(h("ul", { class: "chips", "aria-label": "Attachments" }, ...chips.map((each) => chip(each, send))));
   if (pictures.length > 0) elements.push(h("div", { class: "pictures" }, ...pictures.map((src) => h("img", { src, alt: "Attached picture" }))));

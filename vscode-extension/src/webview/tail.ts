@@ -3,7 +3,7 @@ import { durationWords } from "./clock";
 import { h } from "./dom";
 import type { SessionView } from "./messages";
 import type { RenderContext } from "./render";
-import { saidElements } from "./said_element";
+import { messageElements } from "./said_element";
 
 const SHOWN_FROM_MS = 3_000; // short activities show no time
 const TICK_MS = 1_000;
@@ -41,7 +41,7 @@ export class Tail {
     const encoded = JSON.stringify(sending);
     if (encoded === this.sent) return;
     this.sent = encoded;
-    this.sending.replaceChildren(...(sending ? [h("article", { class: "user sending", "aria-label": "You" }, ...saidElements("sending", sending, this.context))] : []));
+    this.sending.replaceChildren(...(sending ? [h("article", { class: "user sending", "aria-label": "You" }, ...messageElements("sending", sending, this.context))] : []));
   }
 
   private tick(): void {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { askInput, formatLocation, triggerAt } from "../../asking/words";
-import { type SymbolRange, plainOutput, symbolAt, tailOf, terminalCommandWords, terminalWords, testWords } from "../../context/asking";
+import { type SymbolRange, plainOutput, symbolAt, cutToTail, formatTerminalCommand, formatTerminalText, formatTestFailure } from "../../context/asking";
 
 const HERE = { type: "selection", uri: "file:///w/a.py", startLine: 2, endLine: 4, text: "x\n" } as const;
 const FILE = { type: "file", uri: "file:///w/b.py" } as const;
@@ -44,17 +44,17 @@ test("the output of a terminal is what it displays", () => {
 });
 
 test("a long output keeps its end, from the start of a line", () => {
-  assert.equal(tailOf("first\nsecond\nthird", 10), "third");
-  assert.equal(tailOf("short", 10), "short");
+  assert.equal(cutToTail("first\nsecond\nthird", 10), "third");
+  assert.equal(cutToTail("short", 10), "short");
 });
 
 test("a terminal's text is fenced so that no line of it ends the fence", () => {
-  assert.equal(terminalWords("a\n```\nb\n"), "From a terminal of the user:\n````\na\n```\nb\n````");
-  assert.equal(terminalCommandWords({ line: "make", output: "no rule\r\n", exitCode: 2 }), "Command in a terminal of the user (exit code 2):\n```\n$ make\nno rule\n```");
-  assert.match(terminalCommandWords({ line: "make", output: "" }), /it still runs/);
+  assert.equal(formatTerminalText("a\n```\nb\n"), "From a terminal of the user:\n````\na\n```\nb\n````");
+  assert.equal(formatTerminalCommand({ line: "make", output: "no rule\r\n", exitCode: 2 }), "Command in a terminal of the user (exit code 2):\n```\n$ make\nno rule\n```");
+  assert.match(formatTerminalCommand({ line: "make", output: "" }), /it still runs/);
 });
 
 test("a failed test has its name, its message and the compared values", () => {
-  assert.equal(testWords({ label: "adds", message: "\u001b[31mnot equal", expected: "2", actual: "3" }), "Failed test: adds\n```\nnot equal\n```\nExpected:\n```\n2\n```\nActual:\n```\n3\n```");
-  assert.equal(testWords({ label: "adds", message: "" }), "Failed test: adds");
+  assert.equal(formatTestFailure({ label: "adds", message: "\u001b[31mnot equal", expected: "2", actual: "3" }), "Failed test: adds\n```\nnot equal\n```\nExpected:\n```\n2\n```\nActual:\n```\n3\n```");
+  assert.equal(formatTestFailure({ label: "adds", message: "" }), "Failed test: adds");
 });

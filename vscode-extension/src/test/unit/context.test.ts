@@ -1,7 +1,7 @@
 // req: H12, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commandInput, linesOf, problemWords } from "../../context/asking";
+import { commandInput, linesOf, formatProblem } from "../../context/asking";
 import { PUBLISH_QUIET_MS, SILENCE_MS, SentReports, settlesAtMs } from "../../context/diagnostics_model";
 
 const range = (startLine: number, endLine: number, endCharacter: number) => ({ start: { line: startLine, character: 4 }, end: { line: endLine, character: endCharacter } });
@@ -14,7 +14,7 @@ test("whole lines are reported; a selection that ends before a line excludes it,
 
 test("a problem is reported with its line and its source", () => {
   const at = { start: { line: 9, character: 0 } };
-  assert.equal(problemWords({ message: " x is not defined ", source: "pyflakes", range: at }), "line 10: x is not defined (pyflakes)");
+  assert.equal(formatProblem({ message: " x is not defined ", source: "pyflakes", range: at }), "line 10: x is not defined (pyflakes)");
   assert.deepEqual(commandInput("fix", ["line 1: a", "line 2: b"]), [{ type: "command", name: "fix", arguments: "line 1: a\nline 2: b" }]);
   assert.deepEqual(commandInput("explain", []), [{ type: "command", name: "explain" }]);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { golden } from "../support/golden";
-import { type Edit, MAX_PLACES, type Span, locations, renameEdits, symbols } from "../../context/language_model";
+import { type Edit, MAX_PLACES, type Span, convertLocations, convertEdits, convertSymbols } from "../../context/language_model";
 
 const span = (line: number, from: number, to: number, last = line): Span => ({ start: { line, character: from }, end: { line: last, character: to } });
 const A = "file:///w/a.ts";
@@ -15,7 +15,7 @@ test("the answers are the golden messages", () => {
   const edit: Edit = { entries: () => [[uri, [{ range: span(3, 4, 9), newText: "sum_of" }]]] };
   const { answers } = golden("language.json") as { answers: Record<string, unknown> };
   assert.deepEqual({
-    definition: locations([{ uri, range: span(3, 4, 9) }]), symbols: symbols([cart], uri), rename: renameEdits(edit, () => 7),
+    definition: convertLocations([{ uri, range: span(3, 4, 9) }]), symbols: convertSymbols([cart], uri), rename: convertEdits(edit, () => 7),
   }, answers);
 });
 
@@ -25,7 +25,7 @@ test("locations and location links give the same result, with the symbol's name 
     { targetUri: B, targetRange: span(3, 0, 1, 9), targetSelectionRange: span(3, 4, 7) },
     { targetUri: B, targetRange: span(8, 0, 2) },
   ];
-  assert.deepEqual(locations(found), {
+  assert.deepEqual(convertLocations(found), {
     locations: [
       { uri: A, startLine: 1, startCharacter: 2, endLine: 1, endCharacter: 5 },
       { uri: B, startLine: 3, startCharacter: 4, endLine: 3, endCharacter: 7 },
@@ -33,24 +33,24 @@ test("locations and location links give the same result, with the symbol's name 
     ],
     truncated: false,
   });
-  assert.deepEqual(locations(undefined), { locations: [], truncated: false });
-  const many = locations(Array.from({ length: MAX_PLACES + 1 }, () => ({ uri: A, range: span(0, 0, 1) })));
+  assert.deepEqual(convertLocations(undefined), { locations: [], truncated: false });
+  const many = convertLocations(Array.from({ length: MAX_PLACES + 1 }, () => ({ uri: A, range: span(0, 0, 1) })));
   assert.deepEqual([many.locations.length, many.truncated], [MAX_PLACES, true]);
 });
 
 test("an outline is a flat list with the container of each symbol, and kinds counted from 1", () => {
   const total = { name: "total", kind: 5, range: span(1, 2, 3, 4), selectionRange: span(1, 6, 11), children: [] };
   const cart = { name: "Cart", kind: 4, range: span(0, 0, 1, 5), selectionRange: span(0, 6, 10), children: [total] };
-  assert.deepEqual(symbols([cart], A).symbols, [
+  assert.deepEqual(convertSymbols([cart], A).symbols, [
     { name: "Cart", kind: 5, uri: A, startLine: 0, startCharacter: 6, endLine: 5, endCharacter: 1, depth: 0 },
     { name: "total", kind: 6, uri: A, startLine: 1, startCharacter: 6, endLine: 4, endCharacter: 3, depth: 1, container: "Cart" },
   ]);
   const named = { name: "add", kind: 11, containerName: "", location: { uri: B, range: span(2, 0, 3) } };
-  assert.deepEqual(symbols([named, { ...named, containerName: "Cart" }]).symbols.map(({ uri, kind, container }) => [uri, kind, container]), [
+  assert.deepEqual(convertSymbols([named, { ...named, containerName: "Cart" }]).symbols.map(({ uri, kind, container }) => [uri, kind, container]), [
     [B, 12, undefined], [B, 12, "Cart"],
   ]);
-  assert.equal(symbols(Array.from({ length: MAX_PLACES + 1 }, () => named)).truncated, true);
-  assert.deepEqual(symbols(null), { symbols: [], truncated: false });
+  assert.equal(convertSymbols(Array.from({ length: MAX_PLACES + 1 }, () => named)).truncated, true);
+  assert.deepEqual(convertSymbols(null), { symbols: [], truncated: false });
 });
 
 test("a rename has its edits with their versions, and its operations other than text changes", () => {
@@ -58,15 +58,15 @@ test("a rename has its edits with their versions, and its operations other than 
     entries: () => [[A, [{ range: span(0, 4, 9), newText: "sum" }]], [B, []]],
     _allEntries: () => [{ _type: 2 }, { _type: 1, from: A, to: B }, { _type: 3 }],
   };
-  assert.deepEqual(renameEdits(edit, (uri) => (uri === A ? 7 : undefined)), {
+  assert.deepEqual(convertEdits(edit, (uri) => (uri === A ? 7 : undefined)), {
     documents: [
       { uri: A, version: 7, edits: [{ startLine: 0, startCharacter: 4, endLine: 0, endCharacter: 9, newText: "sum" }] },
       { uri: B, edits: [] },
     ],
     fileOperations: [`${A} to ${B}`, "a notebook"],
   });
-  assert.deepEqual(renameEdits(undefined, () => undefined), { documents: [], fileOperations: [] });
+  assert.deepEqual(convertEdits(undefined, () => undefined), { documents: [], fileOperations: [] });
   const one = [{ range: span(0, 0, 1), newText: "" }];
   const huge: Edit = { entries: () => Array.from({ length: 1_001 }, () => [A, one] as const) };
-  assert.throws(() => renameEdits(huge, () => undefined), /more than can be handed on/);
+  assert.throws(() => convertEdits(huge, () => undefined), /more than can be handed on/);
 });

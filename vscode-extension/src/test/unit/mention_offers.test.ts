@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attachmentsOf } from "../../chat/labels";
 import { mentionIcon, mentionsOf, terminalLabel, terminalPart } from "../../chat/mention_offers";
-import { saidParts } from "../../chat/said";
+import { displaySentMessage } from "../../chat/said";
 import type { Completion, InputPart } from "../../connection/protocol";
 import { newSnapshot } from "../../snapshot/snapshot";
 import { WebviewPage } from "../support/webview_page";
@@ -29,7 +29,7 @@ test("each part is a chip, in the prompt and in a message that was sent", () => 
   const parts = [...PARTS, OF_LATER_VERSION];
   const labels = ["diff", "staged", "commit 1a2b3c", "count", "terminal zsh", "https://example.org/x", "db:table://x", "issue"];
   assert.deepEqual(attachmentsOf(parts).map(({ label }) => label), labels);
-  const { chips } = saidParts(parts, "", { relative: (path) => path });
+  const { chips } = displaySentMessage(parts, "", { relative: (path) => path });
   assert.deepEqual(chips.map(({ label }) => label), labels);
   assert.deepEqual(chips.map(({ target }) => target), ["", "", "", "file:///w/a.py#L4", "", "https://example.org/x", "", ""]);
 });

@@ -11,11 +11,11 @@ import { sessionEvents } from "../support/golden";
 class Seen implements TurnView {
   readonly texts: string[] = [];
   readonly others: string[] = [];
-  text(words: string): void { this.texts.push(words); }
-  tool({ name }: ToolItem): void { this.others.push(`tool ${name}`); }
-  file({ path }: FileItem): void { this.others.push(`file ${path}`); }
-  approval({ id }: ApprovalItem): void { this.others.push(`approval ${id}`); }
-  problem(words: string): void { this.others.push(`problem ${words}`); }
+  showText(words: string): void { this.texts.push(words); }
+  showTool({ name }: ToolItem): void { this.others.push(`tool ${name}`); }
+  showFile({ path }: FileItem): void { this.others.push(`file ${path}`); }
+  showApproval({ id }: ApprovalItem): void { this.others.push(`approval ${id}`); }
+  showProblem(words: string): void { this.others.push(`problem ${words}`); }
 }
 
 const NEVER = { isCancellationRequested: false, onCancellationRequested: () => ({ dispose: () => undefined }) };

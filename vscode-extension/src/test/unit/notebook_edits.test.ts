@@ -1,7 +1,7 @@
 // req: H15
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changedPart, fits } from "../../context/notebook_edits";
+import { findChangedPart, isApplicable } from "../../context/notebook_edits";
 import type { ClientRequests } from "../../connection/protocol";
 
 const CHANGE: ClientRequests["editNotebook"]["params"] = {
@@ -21,7 +21,7 @@ for (const [cells, expected, why] of [
   [["a\nb", "last"], false, "there is one less"],
 ] as const) {
   test(`a change of a notebook ${expected ? "fits" : "does not fit"}: ${why}`, () => {
-    assert.equal(fits(cells, CHANGE), expected);
+    assert.equal(isApplicable(cells, CHANGE), expected);
   });
 }
 
@@ -30,7 +30,7 @@ for (const [old, wanted] of [
   ["x\r\ny\r\n", "x\nz\ny\n"], ["😀", "😁"], ["a😀b", "a😀😀b"], ["🐀", "😀"],
 ] as const) {
   test(`only what differs between ${JSON.stringify(old)} and ${JSON.stringify(wanted)} is replaced`, () => {
-    const { start, end, text } = changedPart(old, wanted);
+    const { start, end, text } = findChangedPart(old, wanted);
     const made = old.slice(0, start) + text + old.slice(end);
     assert.equal(made.replace(/\r\n/g, "\n"), wanted);
     for (const at of [start, end]) assert.doesNotMatch(old.slice(Math.max(0, at - 1), at + 1), /^[\ud800-\udbff][\udc00-\udfff]$/);
@@ -38,5 +38,5 @@ for (const [old, wanted] of [
 }
 
 test("text around a change is not edited", () => {
-  assert.deepEqual(changedPart("x = 1\nprint(x)", "x = 22\nprint(x)"), { start: 4, end: 5, text: "22" });
+  assert.deepEqual(findChangedPart("x = 1\nprint(x)", "x = 22\nprint(x)"), { start: 4, end: 5, text: "22" });
 });

@@ -1,7 +1,7 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Ends, restartDelayMs } from "../../connection/recovery";
+import { UnexpectedEnds, restartDelayMs } from "../../connection/recovery";
 
 const MINUTE_MS = 60_000;
 
@@ -15,9 +15,9 @@ test("an old crash does not count", () => {
 });
 
 test("after the last restart the user gets the number of crashes; a manual start resets the count", () => {
-  const ends = new Ends();
+  const ends = new UnexpectedEnds();
   assert.deepEqual([0, 10, 20, 30].map((nowMs) => ends.add(nowMs)), [1_000, 4_000, 15_000, undefined]);
-  assert.match(ends.words, /ended 4 times/);
+  assert.match(ends.description, /ended 4 times/);
   ends.forget();
   assert.equal(ends.add(40), 1_000);
 });
