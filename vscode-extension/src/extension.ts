@@ -30,12 +30,12 @@ import { hideErrors, showError } from "./status/errors";
 import { Notifier } from "./status/notify";
 import { UnexpectedEnds } from "./connection/recovery";
 import { Remembered } from "./sessions/remembered";
-import { ReviewFace } from "./review/commands";
+import { ReviewCommands } from "./review/commands";
 import { ReviewStore } from "./review/store";
 import { ServerLocator } from "./server/locate";
 import { Sessions } from "./sessions/session";
-import { SessionsFace } from "./sessions/actions";
-import { configuration } from "./settings/settings";
+import { SessionCommands } from "./sessions/actions";
+import { readConfiguration } from "./settings/settings";
 import { Status } from "./status/status_bar";
 import { HostTerminals } from "./terminals/host";
 import { type CommandWire, Terminals } from "./terminals/terminals";
@@ -72,7 +72,7 @@ function connect(
 ): void {
   const { client, sessions, log } = ctx;
   const ends = new UnexpectedEnds();
-  client.prepare = (send) => keys.handOver(send);
+  client.prepare = (send) => keys.sendAll(send);
   client.onStart = () => {
     hideErrors(sessions.snapshot);
     for (const reporter of reporters) reporter.restart();
@@ -109,7 +109,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const log = makeLog();
   const locator = new ServerLocator(extension, log);
   const client = new Client(() => locator.find(), log);
-  const sessions = new Sessions(client, { newKey: randomUUID, folder, configuration, log: (text) => { log.warn(text); } });
+  const sessions = new Sessions(client, { newKey: randomUUID, folder, configuration: readConfiguration, log: (text) => { log.warn(text); } });
   const ctx: Ctx = { extension, log, client, sessions };
   const state = new EditorStateReporter(client);
   const problems = new DiagnosticsReporter(client);
@@ -122,7 +122,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const store = new ReviewStore(sessions);
   client.onMoved = (file) => { store.placed(file); };
   const status = new Status(sessions, store);
-  const review = new ReviewFace(ctx, store);
+  const review = new ReviewCommands(ctx, store);
   const terminals = new Terminals(sessions, hosts, extension.workspaceState, commandsOf(client));
   const catalog = new Catalog(sessions);
   const texts = new TerminalTexts();
@@ -132,7 +132,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   state.onChange = () => { panel.showAlong(); };
   const picker = new ApprovalPicker(sessions);
   const plans = new Plans(ctx.sessions);
-  const library = new SessionsFace(ctx, randomUUID, () => panel.focus());
+  const library = new SessionCommands(ctx, randomUUID, () => panel.focus());
   const actions = new AgentActions(sessions, () => panel.reveal());
   const outside = new OutsideActions(sessions, texts, panel);
   const asking = new AskInPlace(sessions, catalog, new Offers(sessions, catalog, texts, folder), (isHeld) => { review.comments.isHeld = isHeld; });

@@ -96,7 +96,7 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
     reviewAll: () => { review.show(); return undefined; },
     keepAll: () => decideAll("keep"),
     undoAll: () => decideAll("undo"),
-    compact: () => sessions.ofCurrent("agent/compact", (change) => change),
+    compact: () => sessions.requestForCurrent("agent/compact", (change) => change),
     takeOver: () => (sessions.currentId === undefined ? undefined : takeOver(sessions, connection, sessions.currentId)),
     plan: () => acceptPlan(sessions),
   };
@@ -123,7 +123,7 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
       const output = sessions.snapshot.calls.get(callId)?.part.text ?? "";
       void askUser("Output of the command", [h("pre", { class: "output", tabindex: 0 }, output === "" ? "It has printed nothing yet." : output)], []);
     },
-    kill: async (terminalId) => { await sessions.ofCurrent("agent/terminalKill", (change) => ({ ...change, terminalId })); },
+    kill: async (terminalId) => { await sessions.requestForCurrent("agent/terminalKill", (change) => ({ ...change, terminalId })); },
     showServers: async () => { await askUser("MCP servers are switched on and off in your editor.", [], []); },
     openMemory: async () => { await askUser("The notes are in .agent-ls/memory.md of the project.", [], []); },
     rollBack: (turnId) => rollBack(sessions, turnId, relative),

@@ -12,7 +12,7 @@ export class Mentions {
 
   async offers(query: string): Promise<Offer[]> {
     const { currentId: sessionId } = this.sessions;
-    const answer = sessionId === undefined ? undefined : await this.sessions.offered("agent/complete", { trigger: "@", query, limit: LIMIT, sessionId });
+    const answer = sessionId === undefined ? undefined : await this.sessions.requestIfSupported("agent/complete", { trigger: "@", query, limit: LIMIT, sessionId });
     const found = mentionsOf(answer?.items ?? []);
     this.chosenAttachments = new Map(found.map(({ label, part }, i) => [String(i), { label, part }]));
     return found.map(({ kind, label, detail }, i) =>

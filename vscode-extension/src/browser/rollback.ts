@@ -6,7 +6,7 @@ import { askUser } from "./dialogs";
 
 /** Returns the text of the message if it was removed from the conversation. */
 export async function rollBack(sessions: Sessions, atTurnId: string, name: (path: string) => string): Promise<string | undefined> {
-  const plan = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, files: "preview" }));
+  const plan = await sessions.requestForCurrent("agent/revert", (change) => ({ ...change, atTurnId, files: "preview" }));
   if (!plan) return undefined;
   const { title, conversation, files, answers } = questionOf(plan, name);
   const changed = files.length === 0
@@ -15,6 +15,6 @@ export async function rollBack(sessions: Sessions, atTurnId: string, name: (path
   const chosen = await askUser(title, [conversation, ...changed], answers.map((each, i) => ({ label: ANSWERS[each], isPrimary: i === 0 })));
   const answer = chosen === undefined ? undefined : answers[chosen];
   if (answer === undefined) return undefined;
-  const done = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, ...revertOf(answer) }));
+  const done = await sessions.requestForCurrent("agent/revert", (change) => ({ ...change, atTurnId, ...revertOf(answer) }));
   return answer === "files" ? undefined : done?.inputText;
 }

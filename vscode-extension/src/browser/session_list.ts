@@ -1,7 +1,7 @@
 // The list of sessions next to the chat: first those open in a program, with their activity.
-import { ownerWords } from "../sessions/owners";
+import { describeOwner } from "../sessions/owners";
 import type { SessionInfo } from "../connection/protocol";
-import { ago, titleOf } from "../sessions/rows";
+import { formatAge, titleOf } from "../sessions/rows";
 import { h, icon, textButton } from "../webview/dom";
 
 /** A listed session. `owner` is set if another program has it open, even if this page may decide in it. */
@@ -24,8 +24,8 @@ function iconOf(info: Listed): string {
 function row(info: Listed, isCurrent: boolean, nowMs: number, open: (info: Listed) => void): HTMLElement {
   const program = info.owner?.program ?? "";
   const doing = asksUser(info) ? "asks you" : info.activity === "working" ? "working" : "";
-  const words = [doing, program, isRunning(info) ? "" : ago(Date.parse(info.updated), nowMs)].filter((word) => word !== "");
-  const title = info.owner ? `Open in ${ownerWords(info.owner)}` : isRunning(info) ? "Open in this panel" : "Stored; it opens in this panel";
+  const words = [doing, program, isRunning(info) ? "" : formatAge(Date.parse(info.updated), nowMs)].filter((word) => word !== "");
+  const title = info.owner ? `Open in ${describeOwner(info.owner)}` : isRunning(info) ? "Open in this panel" : "Stored; it opens in this panel";
   const button = h(
     "button",
     { type: "button", class: "session", title, "aria-current": isCurrent ? "true" : undefined, "data-id": info.id, onClick: () => { open(info); } },
@@ -78,7 +78,7 @@ export class SessionList {
   show(sessions: readonly Listed[], currentId: string | undefined, nowMs: number): void {
     const waiting = sessions.filter(asksUser).length;
     this.button.textContent = waiting === 0 ? "Sessions" : `Sessions · ${waiting} ${waiting === 1 ? "asks" : "ask"} you`;
-    const encoded = JSON.stringify([currentId, sessions.map((info) => [info, ago(Date.parse(info.updated), nowMs)])]);
+    const encoded = JSON.stringify([currentId, sessions.map((info) => [info, formatAge(Date.parse(info.updated), nowMs)])]);
     if (encoded === this.shown) return;
     this.shown = encoded;
     const active = document.activeElement;

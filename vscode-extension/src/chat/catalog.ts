@@ -14,7 +14,7 @@ export class Catalog {
 
   /** Requested each time, because API keys may change. Null: the server does not support the request. */
   async models(look: boolean): Promise<ModelsResult | null> {
-    return (await this.sessions.offered("agent/models", look ? { look } : {})) ?? null;
+    return (await this.sessions.requestIfSupported("agent/models", look ? { look } : {})) ?? null;
   }
 
   commands(): Promise<readonly CommandInfo[]> {
@@ -27,7 +27,7 @@ export class Catalog {
   }
 
   private async ask(sessionId: string | undefined): Promise<readonly CommandInfo[]> {
-    const answer = await this.sessions.offered("agent/commands", sessionId === undefined ? {} : { sessionId });
+    const answer = await this.sessions.requestIfSupported("agent/commands", sessionId === undefined ? {} : { sessionId });
     return answer?.commands ?? [];
   }
 }

@@ -128,7 +128,7 @@ export class ChatPage {
 
   private async postEarlier(before: number): Promise<void> {
     const { sessions } = this;
-    if (before <= sessions.snapshot.first) await sessions.earlier();
+    if (before <= sessions.snapshot.first) await sessions.fetchEarlier();
     this.seams.post(this.feed.takeEarlierPage(sessions.snapshot, before));
   }
 

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { inBackground } from "../logger";
 import { isDelta } from "../sessions/seams";
-import { ago } from "../sessions/rows";
+import { formatAge } from "../sessions/rows";
 import type { Home } from "../webview/messages";
 import type { Catalog } from "./catalog";
 import { type Project, type Recent, examplesFor, withRecent } from "./home_model";
@@ -44,7 +44,7 @@ export class HomePage implements vscode.Disposable {
     const theirs = models?.providers.find(({ id }) => id === (provider ?? models.defaultProvider));
     return {
       examples: examplesFor(await project()),
-      recents: recents.map(({ id, title, updatedMs }) => ({ id, title, when: ago(updatedMs, Date.now()) })),
+      recents: recents.map(({ id, title, updatedMs }) => ({ id, title, when: formatAge(updatedMs, Date.now()) })),
       key: theirs ? (theirs.hasKey ? "set" : "missing") : this.hasStoredKey() ? "set" : "unknown",
       provider: theirs?.name ?? "",
     };

@@ -98,7 +98,7 @@ export class Inbox {
         await this.deny(message.requestId, message.reason);
         break;
       case "answer":
-        await sessions.ofCurrent("agent/answer", (change) => ({ ...change, questionId: message.questionId, answers: message.answers, ...(message.declined && { declined: true }) }));
+        await sessions.requestForCurrent("agent/answer", (change) => ({ ...change, questionId: message.questionId, answers: message.answers, ...(message.declined && { declined: true }) }));
         break;
       case "rollBack":
         return this.rollBack(message.turnId);
@@ -175,7 +175,7 @@ export class Inbox {
         await host.openMemory();
         break;
       case "compact":
-        await sessions.ofCurrent("agent/compact", (change) => ({ ...change, ...(words !== "" && { instructions: words }) }));
+        await sessions.requestForCurrent("agent/compact", (change) => ({ ...change, ...(words !== "" && { instructions: words }) }));
         break;
       case "model":
         if (words === "") return { type: "pickModel" };
@@ -196,7 +196,7 @@ export class Inbox {
   }
 
   private async queue(change: QueueChange): Promise<void> {
-    await this.sessions.ofCurrent("agent/queue", (keys) => ({ ...keys, ...change }));
+    await this.sessions.requestForCurrent("agent/queue", (keys) => ({ ...keys, ...change }));
   }
 
   private async allow({ requestId, ruleId, command }: Allow): Promise<void> {

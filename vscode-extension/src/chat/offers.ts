@@ -130,7 +130,7 @@ export class Offers {
   private async completeOnServer(query: string): Promise<Found[]> {
     const { currentId: sessionId } = this.sessions;
     const workspaceFolder = this.folder();
-    const answer = await this.sessions.offered("agent/complete", {
+    const answer = await this.sessions.requestIfSupported("agent/complete", {
       trigger: "@", query, limit: LIMIT,
       ...(sessionId !== undefined && { sessionId }), ...(workspaceFolder !== undefined && { workspaceFolder }),
     });

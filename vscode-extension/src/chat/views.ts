@@ -1,9 +1,9 @@
 // Converts items of a snapshot for the webview: plain data, cut if too long to display. Pure.
 import { END_WORDS } from "../snapshot/folds";
-import { doing } from "../snapshot/activity";
+import { describeActivity } from "../snapshot/activity";
 import type { ApprovalItem, EndItem, FileItem, Item, RevertedItem, Snapshot, SteerItem, TextItem, ToolItem, UserItem } from "../snapshot/items";
-import { withMoves } from "../snapshot/moves";
-import { ownerWords } from "../sessions/owners";
+import { joinMoves } from "../snapshot/moves";
+import { describeOwner } from "../sessions/owners";
 import { type HunkState, effectOf } from "../connection/protocol";
 import { isOpen } from "../review/model";
 import { activity, planOf } from "../snapshot/snapshot";
@@ -149,7 +149,7 @@ function approval(item: ApprovalItem, s: Snapshot, context: ViewContext): Approv
 
 function end({ kind, id, index, turnId, reason, files }: EndItem, s: Snapshot, context: ViewContext): EndView {
   const own = [...s.hunks.values()].filter((hunk) => hunk.turnId === turnId);
-  const all = withMoves(s, files);
+  const all = joinMoves(s, files);
   const open = own.filter((hunk) => isOpen(hunk.state));
   const states = new Set(own.map(({ state }) => state));
   return {
@@ -211,7 +211,7 @@ export function sessionView(s: Snapshot, context: ViewContext): SessionView {
     id: session.id ?? "",
     title: session.title ?? "",
     activity: activity(s),
-    doing: doing(s),
+    doing: describeActivity(s),
     sending: s.sending ? displaySentMessage(s.sending, "", context) : null,
     provider: session.provider ?? "",
     model: session.model ?? "",
@@ -219,7 +219,7 @@ export function sessionView(s: Snapshot, context: ViewContext): SessionView {
     mode: session.mode ?? "ask",
     isWalkthrough: session.isWalkthrough ?? false,
     readOnly: session.access === "readOnly",
-    owner: session.access === "readOnly" ? ownerWords(session.owner) : "",
+    owner: session.access === "readOnly" ? describeOwner(session.owner) : "",
     queue: s.queue.map(({ queuedId, text: words, images }) => ({ queuedId, text: words, images })),
     usage: s.usage ?? null,
     plan: s.plan ?? null,

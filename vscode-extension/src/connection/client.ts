@@ -7,7 +7,7 @@ import { ABILITIES, type AgentEvent, EVENT_METHOD, type FileHunks, MOVED_METHOD,
 import { withoutSecrets } from "./redact";
 import type { Connection } from "../sessions/seams";
 import type { Command } from "../server/locate";
-import { SECTION, serverSettings, settingsNow } from "../settings/settings";
+import { SECTION, readServerSettings, readAllSettings } from "../settings/settings";
 
 /** Sends a request to a running server. */
 export type Send = <M extends Method>(method: M, params: Requests[M]["params"]) => Promise<Requests[M]["result"]>;
@@ -168,9 +168,9 @@ export class Client implements Connection, vscode.Disposable {
     return new LanguageClient(SECTION, "agent-ls", server, {
       // All files, whatever their language: the agent reads and edits the open text, not the saved one.
       documentSelector: [{ scheme: "file" }],
-      initializationOptions: { [SECTION]: serverSettings() },
+      initializationOptions: { [SECTION]: readServerSettings() },
       // Only our section, and only user settings: workspace settings are ignored.
-      middleware: { workspace: { configuration: ({ items }) => items.map(({ section }) => section === SECTION ? settingsNow() : null) } },
+      middleware: { workspace: { configuration: ({ items }) => items.map(({ section }) => section === SECTION ? readAllSettings() : null) } },
       outputChannel: this.log,
       traceOutputChannel: traceOf(this.log),
       revealOutputChannelOn: RevealOutputChannelOn.Never,

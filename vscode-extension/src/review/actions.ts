@@ -1,7 +1,7 @@
 // The user's decisions about hunks, sent by hunk id; nothing is changed here.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
-import { ownerWords } from "../sessions/owners";
+import { describeOwner } from "../sessions/owners";
 import type { ReviewSelector, Verdict } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
 import { CELL_SCHEME, fileLine } from "./cells";
@@ -156,7 +156,7 @@ export class ReviewActions {
   /** Reports the session's owner. These hunks have no buttons here, but keys and commands can still reach them. */
   private tellOwner(): void {
     const takeOver = "Take Over";
-    const words = `Nothing is decided here: this session is owned by ${ownerWords(this.sessions.snapshot.session.owner)}.`;
+    const words = `Nothing is decided here: this session is owned by ${describeOwner(this.sessions.snapshot.session.owner)}.`;
     void vscode.window.showWarningMessage(words, takeOver).then((chosen) => {
       if (chosen === takeOver) void vscode.commands.executeCommand("agentLs.takeOver");
     });

@@ -1,7 +1,7 @@
 // Code lenses with the actions of each open hunk, in the file and for proposals in the proposed text.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
-import { SECTION, showsCodeLens } from "../settings/settings";
+import { SECTION, isCodeLensEnabled } from "../settings/settings";
 import { CELL_SCHEME } from "./cells";
 import { all, ofFile } from "./model";
 import type { ReviewStore } from "./store";
@@ -62,7 +62,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    if (!showsCodeLens()) return [];
+    if (!isCodeLensEnabled()) return [];
     const isCompared = sideOf(document.uri) !== undefined;
     return this.numberHunks(document).flatMap((each) => lenses(each, document.lineCount, { isCompared, isAlone: all(this.store.hunks).length < 2, isOthers: this.store.areOthers([each.hunk]) }));
   }

@@ -14,7 +14,7 @@ import type { Node } from "./tree_model";
 
 type Table = Readonly<Record<string, (argument?: unknown) => unknown>>;
 
-export class ReviewFace implements vscode.Disposable {
+export class ReviewCommands implements vscode.Disposable {
   readonly actions: ReviewActions;
   readonly commands: Table;
   readonly comments: HunkComments;

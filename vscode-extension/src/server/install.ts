@@ -22,15 +22,15 @@ export interface Steps {
 }
 
 /** Path of the environment's interpreter; it may not exist. */
-export function interpreter(environment: string): string {
+export function interpreterPath(environment: string): string {
   return process.platform === "win32" ? join(environment, "Scripts", "python.exe") : join(environment, "bin", "python");
 }
 
 /** Finds the complete environment of this bundle in `storage`, and records that it is in use (see clearAway). */
-export async function installed(bundle: Bundle, storage: string): Promise<string | undefined> {
+export async function findEnvironment(bundle: Bundle, storage: string): Promise<string | undefined> {
   const environment = join(storage, bundle.stamp);
   // A system upgrade that removes the interpreter leaves a dangling link.
-  if (!existsSync(join(environment, READY)) || !existsSync(interpreter(environment))) return undefined;
+  if (!existsSync(join(environment, READY)) || !existsSync(interpreterPath(environment))) return undefined;
   const now = new Date();
   await utimes(join(environment, READY), now, now);
   return environment;
@@ -52,13 +52,13 @@ export async function install(bundle: Bundle, python: Python, storage: string, s
 }
 
 async function fill(partial: string, bundle: Bundle, python: Python, { run, say, onLine, signal }: Steps): Promise<Problem | undefined> {
-  const own = interpreter(partial);
+  const own = interpreterPath(partial);
   const pip = ["-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off"];
   const steps = [
-    { says: `an environment on Python ${python.version}`, program: python.program, args: ["-I", "-m", "venv", partial], fails: venvFailed },
-    { says: "packages", program: own, args: [...pip, "-r", bundle.requirements], fails: pipFailed },
-    { says: "the server", program: own, args: [...pip, "--no-index", "--no-deps", bundle.wheel], fails: pipFailed },
-    { says: "a first start", program: own, args: ["-I", "-m", "agent_ls", "--version"], fails: startFailed },
+    { says: `an environment on Python ${python.version}`, program: python.program, args: ["-I", "-m", "venv", partial], fails: describeVenvFailure },
+    { says: "packages", program: own, args: [...pip, "-r", bundle.requirements], fails: describePipFailure },
+    { says: "the server", program: own, args: [...pip, "--no-index", "--no-deps", bundle.wheel], fails: describePipFailure },
+    { says: "a first start", program: own, args: ["-I", "-m", "agent_ls", "--version"], fails: describeStartFailure },
   ];
   for (const { says, program, args, fails } of steps) {
     say(says);
@@ -71,7 +71,7 @@ async function fill(partial: string, bundle: Bundle, python: Python, { run, say,
 
 /** Renames the environment. Returns a problem if that fails and no other window has installed it. */
 async function putInPlace(partial: string, environment: string): Promise<Problem | undefined> {
-  const isWhole = (): boolean => existsSync(join(environment, READY)) && existsSync(interpreter(environment));
+  const isWhole = (): boolean => existsSync(join(environment, READY)) && existsSync(interpreterPath(environment));
   if (!isWhole()) await rm(environment, { recursive: true, force: true });
   try {
     await rename(partial, environment);
@@ -81,7 +81,7 @@ async function putInPlace(partial: string, environment: string): Promise<Problem
   return undefined;
 }
 
-export function venvFailed(output: string, { program, version }: Python): Problem {
+export function describeVenvFailure(output: string, { program, version }: Python): Problem {
   const [major, minor] = version.split(".");
   if (/ensurepip|No module named venv/.test(output)) {
     const name = `python${major ?? 3}.${minor ?? ""}-venv`;
@@ -93,7 +93,7 @@ export function venvFailed(output: string, { program, version }: Python): Proble
   return { message: `${program} -m venv failed: ${lastLine(output)}`, hint: "See agent-ls: Show Log, or name another Python in the setting agentLs.python." };
 }
 
-export function pipFailed(output: string): Problem {
+export function describePipFailure(output: string): Problem {
   const errors = output.split(/\r?\n/).filter((line) => line.startsWith("ERROR:"));
   const said = (errors.find((line) => !line.includes("No matching distribution")) ?? lastLine(output)).replace(/^ERROR:\s*/, "");
   return {
@@ -102,7 +102,7 @@ export function pipFailed(output: string): Problem {
   };
 }
 
-function startFailed(output: string): Problem {
+function describeStartFailure(output: string): Problem {
   return { message: `The server was installed, but does not start: ${lastLine(output)}`, hint: "See agent-ls: Show Log." };
 }
 
@@ -111,7 +111,7 @@ function lastLine(output: string): string {
 }
 
 /** Deletes environments unused for a week, and the rest of interrupted installations. */
-export async function clearAway(storage: string, keep: string, nowMs: number): Promise<void> {
+export async function deleteUnusedEnvironments(storage: string, keep: string, nowMs: number): Promise<void> {
   const names = await readdir(storage).catch(() => []);
   for (const name of names.filter((each) => each !== keep)) {
     const folder = join(storage, name);

@@ -1,5 +1,5 @@
 // A server that the user installed (by uv, pipx or pip): it is offered before the bundled one is set up.
-import { onPath, run } from "./programs";
+import { findOnPath, run } from "./programs";
 
 export interface InstalledServer {
   readonly program: string;
@@ -8,7 +8,7 @@ export interface InstalledServer {
 
 /** Finds agent-ls on PATH. Undefined if there is none, or it does not report its version. */
 export async function findInstalled(path?: string): Promise<InstalledServer | undefined> {
-  const program = onPath("agent-ls", path);
+  const program = findOnPath("agent-ls", path);
   if (program === undefined) return undefined;
   const { code, output } = await run(program, ["--version"]);
   const version = /^agent-ls (\S+)\s*$/m.exec(output)?.[1];
@@ -16,7 +16,7 @@ export async function findInstalled(path?: string): Promise<InstalledServer | un
 }
 
 /** Whether an installed server can take the place of the bundled one: the same major and minor version. */
-export function fits(installed: string, bundled: string): boolean {
+export function isCompatible(installed: string, bundled: string): boolean {
   return minor(installed) === minor(bundled);
 }
 

@@ -3,11 +3,11 @@ import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
 import { type Log, inBackground } from "../logger";
 import type { Problem } from "../connection/protocol";
-import { chosen } from "../settings/settings";
+import { readUserValue } from "../settings/settings";
 import { type Bundle, findBundle } from "./bundle";
-import { clearAway, install, installed, interpreter } from "./install";
-import { findInstalled, fits } from "./installed";
-import { executable, onPath, run } from "./programs";
+import { deleteUnusedEnvironments, install, findEnvironment, interpreterPath } from "./install";
+import { findInstalled, isCompatible } from "./installed";
+import { findExecutable, findOnPath, run } from "./programs";
 import { findPython } from "./python";
 
 export interface Command {
@@ -47,7 +47,7 @@ export class ServerLocator {
   /** The server of a checkout, during development of the extension. */
   private fromCheckout(): Command | undefined {
     if (this.extension.extensionMode === vscode.ExtensionMode.Production) return undefined;
-    const program = executable(join(interpreter(join(this.extension.extensionPath, "..", ".venv")), "..", process.platform === "win32" ? "agent-ls.exe" : "agent-ls"));
+    const program = findExecutable(join(interpreterPath(join(this.extension.extensionPath, "..", ".venv")), "..", process.platform === "win32" ? "agent-ls.exe" : "agent-ls"));
     return program === undefined ? undefined : { program, args: SERVE };
   }
 
@@ -62,7 +62,7 @@ export class ServerLocator {
     const environment = await this.installing;
     if (typeof environment !== "string") return environment;
     // -I: a module in the workspace folder must not shadow one of ours.
-    return { program: interpreter(environment), args: ["-I", "-m", "agent_ls", ...SERVE] };
+    return { program: interpreterPath(environment), args: ["-I", "-m", "agent_ls", ...SERVE] };
   }
 
   /** The server that the user has installed, if they choose it. Asks once, before the bundled one is set up. */
@@ -75,10 +75,10 @@ export class ServerLocator {
     const remembered = this.extension.globalState.get<string>(OWN_SERVER);
     if (remembered === "") return undefined;
     const storage = join(this.extension.globalStorageUri.fsPath, "server");
-    if (remembered === undefined && (await installed(bundle, storage)) !== undefined) return undefined;
+    if (remembered === undefined && (await findEnvironment(bundle, storage)) !== undefined) return undefined;
     const found = await findInstalled();
     if (found === undefined) return undefined;
-    if (!fits(found.version, bundle.stamp)) {
+    if (!isCompatible(found.version, bundle.stamp)) {
       this.log.info(`${found.program} is version ${found.version}, which is another than that of the extension`);
       return undefined;
     }
@@ -91,14 +91,14 @@ export class ServerLocator {
 
   private async provideEnvironment(bundle: Bundle): Promise<string | Problem> {
     const storage = join(this.extension.globalStorageUri.fsPath, "server");
-    const environment = (await installed(bundle, storage)) ?? (await this.setUp(bundle, storage));
-    if (typeof environment === "string") inBackground(this.log, clearAway(storage, bundle.stamp, Date.now()));
+    const environment = (await findEnvironment(bundle, storage)) ?? (await this.setUp(bundle, storage));
+    if (typeof environment === "string") inBackground(this.log, deleteUnusedEnvironments(storage, bundle.stamp, Date.now()));
     else this.log.error(environment.message);
     return typeof environment === "string" ? environment : { kind: "set_up", ...environment };
   }
 
   private async setUp(bundle: Bundle, storage: string): Promise<string | Problem> {
-    const wanted = chosen("python");
+    const wanted = readUserValue("python");
     const python = await findPython(typeof wanted === "string" ? wanted : "");
     if (!("program" in python)) return python;
     this.log.info(`setting up the server ${bundle.stamp} with ${python.program} (${python.version})`);
@@ -125,13 +125,13 @@ export class ServerLocator {
  * workspace runs only if the user configured it.
  */
 function fromSettings(): Command | Problem | undefined {
-  const value = chosen("command");
+  const value = readUserValue("command");
   const words = Array.isArray(value) ? value.filter((word) => typeof word === "string") : [];
   const [named, ...args] = words;
   if (named === undefined || named === "") return undefined;
   const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === "file")?.uri.fsPath;
   const program = folder === undefined ? named : named.replace(FOLDER, () => folder);
-  const found = isAbsolute(program) ? executable(program) : onPath(program);
+  const found = isAbsolute(program) ? findExecutable(program) : findOnPath(program);
   if (found === undefined) {
     return { message: `The program ${named} of the setting agentLs.command was not found.`, hint: "Set it to a program and its arguments, or empty it for the server that comes with the extension." };
   }

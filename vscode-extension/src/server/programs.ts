@@ -4,7 +4,7 @@ import { constants, accessSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
 /** The path if it is an executable file. */
-export function executable(path: string): string | undefined {
+export function findExecutable(path: string): string | undefined {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile() ? path : undefined;
@@ -17,11 +17,11 @@ export function executable(path: string): string | undefined {
  * Finds a program on PATH. Own lookup, because systems that also search the working folder would run a
  * repository's program.
  */
-export function onPath(name: string, path = process.env["PATH"] ?? ""): string | undefined {
+export function findOnPath(name: string, path = process.env["PATH"] ?? ""): string | undefined {
   const suffixes = process.platform === "win32" && !name.endsWith(".exe") ? [".exe"] : [""];
   for (const folder of path.split(delimiter).filter(isAbsolute)) {
     for (const suffix of suffixes) {
-      const found = executable(join(folder, name + suffix));
+      const found = findExecutable(join(folder, name + suffix));
       if (found !== undefined) return found;
     }
   }

@@ -1,7 +1,7 @@
 // Finds a Python interpreter for the server.
 import { isAbsolute } from "node:path";
 import type { Problem } from "../connection/protocol";
-import { executable, onPath, run } from "./programs";
+import { findExecutable, findOnPath, run } from "./programs";
 
 const NEEDED: readonly [number, number] = [3, 11];
 const NAMES = ["python3", "python", "python3.13", "python3.12", "python3.11", "python3.14"] as const;
@@ -15,7 +15,7 @@ export interface Python {
 /** `wanted` is the setting agentLs.python; "" searches PATH. */
 export async function findPython(wanted: string): Promise<Python | Problem> {
   const names = wanted === "" ? NAMES : [wanted];
-  const places = new Set(names.map((name) => (isAbsolute(name) ? executable(name) : onPath(name))));
+  const places = new Set(names.map((name) => (isAbsolute(name) ? findExecutable(name) : findOnPath(name))));
   const old: string[] = [];
   for (const program of places) {
     const version = program === undefined ? undefined : await versionOf(program);

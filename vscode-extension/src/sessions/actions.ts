@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { type SessionInfo, problemOf } from "../connection/protocol";
-import { ownerWords } from "./owners";
+import { describeOwner } from "./owners";
 import { Library } from "./library";
 import { type ExportFormat, fileName, titleOf } from "./rows";
 import { type SessionNode, SessionsTree } from "./tree";
@@ -14,12 +14,12 @@ const FORMATS: readonly (vscode.QuickPickItem & { format: ExportFormat; redact?:
   { label: "JSON lines", description: "every event, for programs", format: "jsonl" },
 ];
 
-async function tell(error: unknown): Promise<void> {
+async function reportError(error: unknown): Promise<void> {
   const { message, hint } = problemOf(error);
   await vscode.window.showErrorMessage(`agent-ls: ${message}${hint === undefined || hint === "" ? "" : ` (${hint})`}`);
 }
 
-export class SessionsFace implements vscode.Disposable {
+export class SessionCommands implements vscode.Disposable {
   private readonly library: Library;
   private readonly tree: SessionsTree;
   readonly commands: Readonly<Record<string, (argument?: unknown) => unknown>>;
@@ -40,7 +40,7 @@ export class SessionsFace implements vscode.Disposable {
       exportSession: on((info) => this.export(info)),
       closeSession: on((info) => this.close(info)),
       deleteSession: on((info) => this.remove(info)),
-      moreSessions: (node) => this.tree.more(node).catch(tell),
+      moreSessions: (node) => this.tree.more(node).catch(reportError),
       refreshSessions: () => { this.tree.refresh(); },
     };
   }
@@ -61,7 +61,7 @@ export class SessionsFace implements vscode.Disposable {
     try {
       await act(info);
     } catch (error) {
-      await tell(error);
+      await reportError(error);
     }
   }
 
@@ -78,7 +78,7 @@ export class SessionsFace implements vscode.Disposable {
     } catch (error) {
       if (problemOf(error).kind !== "owner_silent") throw error;
       const force = "Take It by Force";
-      const detail = `“${titleOf(info)}” is open in ${ownerWords(info.owner)}. What is done with it there meanwhile is lost.`;
+      const detail = `“${titleOf(info)}” is open in ${describeOwner(info.owner)}. What is done with it there meanwhile is lost.`;
       if ((await vscode.window.showWarningMessage("The other editor does not answer.", { modal: true, detail }, force)) !== force) return;
       await this.library.takeOver(info.id, true);
     }
@@ -104,7 +104,7 @@ export class SessionsFace implements vscode.Disposable {
     const name = fileName(info, chosen.format);
     const target = await vscode.window.showSaveDialog({ title: "Export this session", ...(folder && { defaultUri: vscode.Uri.joinPath(folder, name) }) });
     if (!target) return;
-    const text = await this.library.text(info.id, chosen.format, chosen.redact);
+    const text = await this.library.fetchTranscript(info.id, chosen.format, chosen.redact);
     await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
     const show = "Show";
     if ((await vscode.window.showInformationMessage(`Exported to ${vscode.workspace.asRelativePath(target)}.`, show)) !== show) return;

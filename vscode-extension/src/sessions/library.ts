@@ -18,7 +18,7 @@ export class Library {
   ) {}
 
   /** Newest first; `cursor` is from the previous page. Without a folder: of all folders. */
-  async page(folder: string | undefined, cursor?: string): Promise<Page> {
+  async fetchPage(folder: string | undefined, cursor?: string): Promise<Page> {
     const params = { limit: PAGE, ...(folder !== undefined && { workspaceFolder: folder }), ...(cursor !== undefined && { cursor }) };
     const { sessions, nextCursor } = await this.connection.request("agent/sessions", params);
     return { sessions, ...(typeof nextCursor === "string" && { nextCursor }) };
@@ -49,7 +49,7 @@ export class Library {
   }
 
   /** Returns the transcript. `redact`: without keys, mail addresses and names of this machine; not for jsonl. */
-  async text(sessionId: string, format: ExportFormat, redact?: true): Promise<string> {
+  async fetchTranscript(sessionId: string, format: ExportFormat, redact?: true): Promise<string> {
     return (await this.connection.request("agent/export", { sessionId, format, ...(redact && { redact }) })).text;
   }
 

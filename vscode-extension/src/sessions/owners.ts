@@ -1,6 +1,6 @@
 // Session ownership: updates of the snapshot, and messages to the user. Pure.
 import type { AccessData, OwnerInfo } from "../connection/protocol";
-import { notice } from "../snapshot/folds";
+import { addNoticeItem } from "../snapshot/folds";
 import type { Snapshot } from "../snapshot/items";
 import { touch } from "../snapshot/parts";
 
@@ -17,7 +17,7 @@ export function isReadOnly(s: Snapshot): boolean {
 }
 
 /** Describes the owner of a read-only session; without an owner no process has it open. */
-export function ownerWords(owner: OwnerInfo | null | undefined): string {
+export function describeOwner(owner: OwnerInfo | null | undefined): string {
   if (!owner) return "another editor, which has ended";
   return `${owner.program === "" ? "another editor" : owner.program} (process ${owner.pid} on ${owner.host})`;
 }
@@ -28,7 +28,7 @@ const LOOKS: ReadonlySet<string> = new Set(["agent/rules", "agent/terminals", "a
 /** Whether the request would change a session of another process. If so, a message was shown; do not send it. */
 export function isRefused(sessions: Speaker, method: string, what: "sent" | "answered" | "done" = "done"): boolean {
   if (!isReadOnly(sessions.snapshot) || LOOKS.has(method)) return false;
-  sessions.say("warn", `Not ${what}: this session is owned by ${ownerWords(sessions.snapshot.session.owner)}.`, TAKE_OVER);
+  sessions.say("warn", `Not ${what}: this session is owned by ${describeOwner(sessions.snapshot.session.owner)}.`, TAKE_OVER);
   return true;
 }
 
@@ -41,6 +41,6 @@ export function foldAccess(s: Snapshot, { access, owner }: AccessData): void {
   // redraw: only the owner can answer them
   for (const item of [...s.requests.values(), ...s.questions.values()]) touch(s, item);
   const id = `access:${s.lastSeq}:${s.items.length}`;
-  if (access === "readOnly") notice(s, "warn", `Read only: owned by ${ownerWords(owner)}.`, TAKE_OVER, id);
-  else if (was) notice(s, "info", "This session is this window's now.", "", id);
+  if (access === "readOnly") addNoticeItem(s, "warn", `Read only: owned by ${describeOwner(owner)}.`, TAKE_OVER, id);
+  else if (was) addNoticeItem(s, "info", "This session is this window's now.", "", id);
 }

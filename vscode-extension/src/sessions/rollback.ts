@@ -9,14 +9,14 @@ import { ANSWERS, TYPED, questionOf, revertOf } from "./rollback_plan";
  * conversation.
  */
 export async function rollBack(sessions: Sessions, atTurnId: string): Promise<string | undefined> {
-  const plan = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, files: "preview" }));
+  const plan = await sessions.requestForCurrent("agent/revert", (change) => ({ ...change, atTurnId, files: "preview" }));
   if (!plan) return undefined;
   const { title, conversation, files, answers } = questionOf(plan, (path) => vscode.workspace.asRelativePath(path));
   const changed = files.length === 0 ? "No file is to be changed." : `Files:\n${files.map((line) => `• ${line}`).join("\n")}\n\n${TYPED}`;
   const chosen = await vscode.window.showWarningMessage(title, { modal: true, detail: `${conversation}\n\n${changed}` }, ...answers.map((each) => ANSWERS[each]));
   const answer = answers.find((each) => ANSWERS[each] === chosen);
   if (answer === undefined) return undefined;
-  const done = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, ...revertOf(answer) }));
+  const done = await sessions.requestForCurrent("agent/revert", (change) => ({ ...change, atTurnId, ...revertOf(answer) }));
   return answer === "files" ? undefined : done?.inputText;
 }
 
@@ -28,7 +28,7 @@ export async function chooseRollBack(sessions: Sessions): Promise<string | undef
 }
 
 export async function compact(sessions: Sessions, instructions = ""): Promise<void> {
-  await sessions.ofCurrent("agent/compact", (change) => ({ ...change, ...(instructions !== "" && { instructions }) }));
+  await sessions.requestForCurrent("agent/compact", (change) => ({ ...change, ...(instructions !== "" && { instructions }) }));
 }
 
 function uses({ scope, hits }: RuleInfo): string {
@@ -37,14 +37,14 @@ function uses({ scope, hits }: RuleInfo): string {
 
 /** Lists the user's rules, which allow calls without asking; each can be deleted. */
 export async function showRules(sessions: Sessions): Promise<void> {
-  const answer = await sessions.ofCurrent("agent/rules", ({ sessionId }) => ({ sessionId }));
+  const answer = await sessions.requestForCurrent("agent/rules", ({ sessionId }) => ({ sessionId }));
   if (!answer) return;
   const remove: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Ask about it again" };
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly rule: RuleInfo }>();
   pick.placeholder = answer.rules.length > 0 ? "Allowed without asking; the trash takes a rule back" : "No rule is given: an approval offers rules to allow by";
   pick.items = answer.rules.map((rule) => ({ label: rule.label, description: uses(rule), rule, buttons: [remove] }));
   pick.onDidTriggerItemButton(async ({ item }) => {
-    const done = await sessions.ofCurrent("agent/removeRule", (change) => ({ ...change, ruleId: item.rule.id }));
+    const done = await sessions.requestForCurrent("agent/removeRule", (change) => ({ ...change, ruleId: item.rule.id }));
     if (done) pick.items = pick.items.filter(({ rule }) => rule !== item.rule);
   });
   pick.onDidAccept(() => { pick.hide(); });

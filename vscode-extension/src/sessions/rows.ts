@@ -1,5 +1,5 @@
 // Labels of sessions in lists. Pure; the current time is a parameter.
-import { ownerWords } from "./owners";
+import { describeOwner } from "./owners";
 import type { SessionInfo } from "../connection/protocol";
 
 const MINUTE_MS = 60_000;
@@ -18,7 +18,7 @@ export interface Row {
 }
 
 /** Formats how long ago a time is. */
-export function ago(thenMs: number, nowMs: number): string {
+export function formatAge(thenMs: number, nowMs: number): string {
   const past = nowMs - thenMs;
   if (Number.isNaN(past)) return "";
   if (past < MINUTE_MS) return "just now";
@@ -51,7 +51,7 @@ function icon(info: SessionInfo, isCurrent: boolean): string {
 
 export function rowOf(info: SessionInfo, currentId: string | undefined, nowMs: number): Row {
   const isCurrent = info.id === currentId;
-  const when = ago(Date.parse(info.updated), nowMs);
+  const when = formatAge(Date.parse(info.updated), nowMs);
   const words = [isCurrent ? "shown" : "", activityWord(info), info.worktree === undefined ? "" : "worktree", when].filter(Boolean);
   const context = info.access === "readOnly" ? "session.readOnly" : info.live ? "session.live" : "session";
   const label = titleOf(info);
@@ -64,9 +64,9 @@ const ACTIVITY_ICONS = { working: "sync~spin", waiting: "bell-dot", idle: "circl
 /** A line in the list of the sessions that run in any editor. */
 export function runningRow(info: SessionInfo, nowMs: number): { label: string; description: string; detail: string } {
   const cost = info.costUsd === undefined ? "" : `$${info.costUsd.toFixed(2)}`;
-  const words = [ACTIVITIES[info.activity], ago(Date.parse(info.updated), nowMs), cost].filter(Boolean);
+  const words = [ACTIVITIES[info.activity], formatAge(Date.parse(info.updated), nowMs), cost].filter(Boolean);
   const place = decodeURIComponent(info.workspaceFolder.replace(/^file:\/\//, ""));
-  const where = [info.owner ? ownerWords(info.owner) : "this window", info.worktree === undefined ? "" : "worktree", place].filter(Boolean);
+  const where = [info.owner ? describeOwner(info.owner) : "this window", info.worktree === undefined ? "" : "worktree", place].filter(Boolean);
   return { label: `$(${ACTIVITY_ICONS[info.activity]}) ${titleOf(info)}`, description: words.join(" · "), detail: where.join(" · ") };
 }
 

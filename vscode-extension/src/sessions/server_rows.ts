@@ -19,14 +19,14 @@ const ICONS: Readonly<Partial<Record<McpServerInfo["state"], string>>> = {
   running: "pass-filled", starting: "loading~spin", restarting: "loading~spin", login: "key", failed: "error",
 };
 
-function count(n: number, noun: string): string {
+function formatCount(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? "" : "s"}`;
 }
 
 /** The detail is the server's error, else its command or address. */
 export function serverRow(server: McpServerInfo): { readonly label: string; readonly description: string; readonly detail: string } {
   const offers = [[server.tools.length, "tool"], [server.prompts.length, "prompt"], [server.resources, "resource"]] as const;
-  const counts = offers.filter(([n]) => n > 0).map(([n, noun]) => count(n, noun));
+  const counts = offers.filter(([n]) => n > 0).map(([n, noun]) => formatCount(n, noun));
   return {
     label: `$(${ICONS[server.state] ?? "circle-slash"}) ${server.name}`,
     description: [STATES[server.state], ...counts, server.source].join(" · "),

@@ -19,7 +19,7 @@ function button(to: ServerSwitch): vscode.QuickInputButton {
 export async function showServers(sessions: Sessions): Promise<void> {
   const pick = vscode.window.createQuickPick<Row>();
   const load = async (): Promise<boolean> => {
-    const answer = await sessions.ofCurrent("agent/mcpServers", ({ sessionId }) => ({ sessionId }));
+    const answer = await sessions.requestForCurrent("agent/mcpServers", ({ sessionId }) => ({ sessionId }));
     if (!answer) return false;
     const { servers, problems } = answer;
     pick.placeholder = servers.length > 0 ? "MCP servers of this session" : "This session has no MCP server. Servers start with the first message; add them in the setting agentLs.mcp";
@@ -36,7 +36,7 @@ export async function showServers(sessions: Sessions): Promise<void> {
     if (!item.server || !to) return;
     const { name } = item.server;
     pick.busy = true;
-    await sessions.ofCurrent("agent/mcpSwitch", (change) => ({ ...change, name, to }));
+    await sessions.requestForCurrent("agent/mcpSwitch", (change) => ({ ...change, name, to }));
     await load();
     pick.busy = false;
   });

@@ -3,7 +3,7 @@
 import type { Level, Snapshot } from "../snapshot/items";
 import { type AgentEvent, type Configuration, type NewSessionChoice, type DraftInfo, type InputPart, type Method, type Problem, type Requests, type SubscribeResult, isMethodNotFound, problemOf } from "../connection/protocol";
 import type { Ask, Change, Connection, EditorContext } from "./seams";
-import { fromStored } from "../snapshot/history";
+import { restoreSnapshot } from "../snapshot/history";
 import { isReadOnly, isRefused } from "./owners";
 import { addNotice, apply, describe, newSnapshot, subscribed } from "../snapshot/snapshot";
 import { SessionVerbs } from "./session_verbs";
@@ -31,7 +31,7 @@ export class Sessions extends SessionVerbs {
   /** Parts of messages sent from here whose event has not arrived yet, by client key. */
   private readonly sent = new Map<string, readonly InputPart[]>();
   /** Settings chosen before there is a session, for the next one. */
-  private chosen: Configuration = {};
+  private nextConfiguration: Configuration = {};
 
   constructor(
     private readonly connection: Connection,
@@ -56,7 +56,7 @@ export class Sessions extends SessionVerbs {
   /** Adds a notice to the transcript, with actions for the user. */
   say(level: Level, text: string, hint?: string, actions: readonly Action[] = []): void {
     addNotice(this.snapshot, level, text, hint, actions);
-    this.tell({ ...(this.current !== undefined && { sessionId: this.current }) });
+    this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
   }
 
   /** Shows the step that must end before the agent can begin; undefined removes it. */
@@ -64,14 +64,14 @@ export class Sessions extends SessionVerbs {
     const { snapshot } = this;
     if (words === undefined) delete snapshot.progress;
     else snapshot.progress = words;
-    this.tell({ ...(this.current !== undefined && { sessionId: this.current }) });
+    this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
   }
 
   /** Removes the notices from before there was a session. */
   forgetNotices(): void {
     this.nowhere.items = [];
     this.nowhere.troubles = [];
-    this.tell({ switched: true });
+    this.notifyListeners({ switched: true });
   }
 
   /** Handles an event of the server. */
@@ -88,7 +88,7 @@ export class Sessions extends SessionVerbs {
       if (live.snapshot.state !== "CLOSED") live.snapshot.state = "IDLE";
       Object.assign(live, { gaps: 0, early: [], subscribing: false });
     }
-    this.tell({ forgotten: true });
+    this.notifyListeners({ forgotten: true });
     if (problem) this.say("error", problem.message, problem.hint, problem.kind === undefined ? [] : actionsOf(problem.kind, false));
   }
 
@@ -107,7 +107,7 @@ export class Sessions extends SessionVerbs {
     // The message that created this session is still being sent: display it here.
     if (sending && before === undefined) this.snapshot.sending = sending;
     if (before === undefined) delete this.nowhere.sending;
-    this.tell({ sessionId: id, switched: true });
+    this.notifyListeners({ sessionId: id, switched: true });
     if (before !== undefined && before !== id) await this.leave(before);
     return true;
   }
@@ -117,7 +117,7 @@ export class Sessions extends SessionVerbs {
     this.live.delete(id);
     if (this.current === id) this.current = undefined;
     // A deleted session has no open hunks any more.
-    this.tell({ sessionId: id, files: [], switched: true });
+    this.notifyListeners({ sessionId: id, files: [], switched: true });
   }
 
   /**
@@ -127,23 +127,23 @@ export class Sessions extends SessionVerbs {
   async create(configuration: NewSessionChoice = {}, folder = this.around.folder()): Promise<boolean> {
     const wanted = JSON.stringify([configuration, folder]);
     if (this.making?.wanted === wanted) return this.making.done;
-    const making = { wanted, done: this.make(configuration, folder) };
+    const making = { wanted, done: this.createSession(configuration, folder) };
     this.making = making;
     return making.done.finally(() => { if (this.making === making) this.making = undefined; });
   }
 
-  private async make(configuration: NewSessionChoice, folder: string | undefined): Promise<boolean> {
+  private async createSession(configuration: NewSessionChoice, folder: string | undefined): Promise<boolean> {
     if (folder === undefined) {
       this.say("warn", "No folder is open.", "The agent works in a folder: open one first.");
       return false;
     }
     const wanted = { ...this.around.configuration(), ...configuration };
-    const params = { clientKey: this.around.newKey(), workspaceFolder: folder, ...wanted, ...this.chosen };
+    const params = { clientKey: this.around.newKey(), workspaceFolder: folder, ...wanted, ...this.nextConfiguration };
     const made = await this.ask("agent/newSession", params);
     if (!made || !(await this.open(made.session.id))) return false;
-    const { provider, model } = this.chosen;
-    this.chosen = {};
-    if (provider !== undefined && model !== undefined) await this.offered("agent/configure", { sessionId: made.session.id, clientKey: this.around.newKey(), provider, model, remember: true });
+    const { provider, model } = this.nextConfiguration;
+    this.nextConfiguration = {};
+    if (provider !== undefined && model !== undefined) await this.requestIfSupported("agent/configure", { sessionId: made.session.id, clientKey: this.around.newKey(), provider, model, remember: true });
     return true;
   }
 
@@ -156,18 +156,18 @@ export class Sessions extends SessionVerbs {
   async submit(input: readonly InputPart[], how: Ask = "send"): Promise<boolean> {
     if (isRefused(this, "agent/submit", "sent")) return false;
     this.snapshot.sending = input;
-    this.tell({ ...(this.current !== undefined && { sessionId: this.current }) });
+    this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
     try {
       return await this.deliver(input, how);
     } finally {
       delete this.snapshot.sending;
       delete this.nowhere.sending;
-      this.tell({ ...(this.current !== undefined && { sessionId: this.current }) });
+      this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
     }
   }
 
   private async deliver(input: readonly InputPart[], how: Ask): Promise<boolean> {
-    const sessionId = await this.ready();
+    const sessionId = await this.ensureSession();
     if (sessionId === undefined) return false;
     const change = { sessionId, clientKey: this.around.newKey() };
     this.sent.set(change.clientKey, input);
@@ -178,12 +178,12 @@ export class Sessions extends SessionVerbs {
 
   async configure(configuration: Configuration): Promise<void> {
     if (this.current === undefined) {
-      this.chosen = { ...this.chosen, ...configuration };
-      this.nowhere.session = { ...this.around.configuration(), ...this.chosen };
-      this.tell({});
+      this.nextConfiguration = { ...this.nextConfiguration, ...configuration };
+      this.nowhere.session = { ...this.around.configuration(), ...this.nextConfiguration };
+      this.notifyListeners({});
       return;
     }
-    const answer = await this.ofCurrent("agent/configure", (change) => ({ ...change, ...configuration, ...(configuration.model !== undefined && { remember: true }) }));
+    const answer = await this.requestForCurrent("agent/configure", (change) => ({ ...change, ...configuration, ...(configuration.model !== undefined && { remember: true }) }));
     if (!answer) return;
     this.snapshot.session = { ...this.snapshot.session, ...answer.session };
     const what = Object.entries(configuration).map(([name, value]) => `${name} is ${value}`).join(", ");
@@ -191,7 +191,7 @@ export class Sessions extends SessionVerbs {
   }
 
   /** Sends an optional request. Returns undefined if the server fails or is too old for it. */
-  async offered<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"] | undefined> {
+  async requestIfSupported<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"] | undefined> {
     try {
       return await this.connection.request(method, params);
     } catch (error) {
@@ -208,7 +208,7 @@ export class Sessions extends SessionVerbs {
     if (id !== undefined) this.connection.notify("agent/draft", { sessionId: id, ...draft });
   }
 
-  private tell(change: Change): void {
+  private notifyListeners(change: Change): void {
     for (const listener of this.listeners) listener(change);
   }
 
@@ -226,7 +226,7 @@ export class Sessions extends SessionVerbs {
     }
   }
 
-  async ofCurrent<M extends Method>(
+  async requestForCurrent<M extends Method>(
     method: M,
     params: (change: { sessionId: string; clientKey: string }) => Requests[M]["params"],
   ): Promise<Requests[M]["result"] | undefined> {
@@ -235,12 +235,12 @@ export class Sessions extends SessionVerbs {
       return undefined;
     }
     if (isRefused(this, method)) return undefined;
-    const sessionId = await this.ready();
+    const sessionId = await this.ensureSession();
     return sessionId === undefined ? undefined : this.ask(method, params({ sessionId, clientKey: this.around.newKey() }));
   }
 
   /** Returns the id of a usable session: creates one if there is none, opens it again if it or the server has ended. */
-  private async ready(): Promise<string | undefined> {
+  private async ensureSession(): Promise<string | undefined> {
     // Messages sent while a session is being created are for that one.
     await this.making?.done;
     if (this.current === undefined) await this.create();
@@ -264,14 +264,14 @@ export class Sessions extends SessionVerbs {
       Object.assign(live, { subscribing: false, early: [] });
       throw error;
     }
-    if (result.snapshot) live.snapshot = fromStored(result.snapshot, result);
+    if (result.snapshot) live.snapshot = restoreSnapshot(result.snapshot, result);
     if (subscribed(live.snapshot, result) === "gap" && live.gaps < MAX_GAPS) {
       live.gaps += 1;
       live.snapshot = newSnapshot();
       return this.subscribe(id);
     }
     live.subscribing = false;
-    this.tell({ sessionId: id, files: result.pending.hunks, switched: true });
+    this.notifyListeners({ sessionId: id, files: result.pending.hunks, switched: true });
     for (const event of live.early.splice(0)) this.onEvent(event);
   }
 
@@ -289,7 +289,7 @@ export class Sessions extends SessionVerbs {
     if (outcome === "applied") {
       live.gaps = 0;
       this.describe(live.snapshot, event);
-      this.tell({ sessionId: id, event });
+      this.notifyListeners({ sessionId: id, event });
     } else if (outcome === "gap" && live.gaps < MAX_GAPS) {
       live.gaps += 1;
       this.subscribe(id).catch((error: unknown) => { this.report(error); });

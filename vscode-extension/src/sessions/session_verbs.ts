@@ -14,7 +14,7 @@ export abstract class SessionVerbs {
   abstract say(level: Level, text: string, hint?: string): void;
   abstract submit(input: readonly InputPart[], how?: Ask): Promise<boolean>;
   /** Sends a request for the current session. Undefined if there is none, or after a failure was shown. */
-  abstract ofCurrent<M extends Method>(
+  abstract requestForCurrent<M extends Method>(
     method: M,
     params: (change: { sessionId: string; clientKey: string }) => Requests[M]["params"],
   ): Promise<Requests[M]["result"] | undefined>;
@@ -32,29 +32,29 @@ export abstract class SessionVerbs {
     const waiting = [...this.snapshot.steers.values()].filter((item) => item.status === "waiting");
     const id = steerId ?? waiting.at(-1)?.id;
     if (id === undefined) this.say("info", "No steering message is waiting.");
-    else await this.ofCurrent("agent/unsteer", (change) => ({ ...change, steerId: id }));
+    else await this.requestForCurrent("agent/unsteer", (change) => ({ ...change, steerId: id }));
   }
 
   /** Ends the turn, not the session. */
   async interrupt(): Promise<void> {
-    await this.ofCurrent("agent/interrupt", (change) => change);
+    await this.requestForCurrent("agent/interrupt", (change) => change);
   }
 
   /** Ends the session. */
   async abort(): Promise<void> {
-    await this.ofCurrent("agent/abort", (change) => change);
+    await this.requestForCurrent("agent/abort", (change) => change);
   }
 
   /** Sends the plan as the user has edited it; the agent carries it out in `mode`. Returns false after a failure was shown. */
   async acceptPlan(text: string, mode: "ask" | "edits"): Promise<boolean> {
-    const answer = await this.ofCurrent("agent/acceptPlan", (change) => ({ ...change, text, mode }));
+    const answer = await this.requestForCurrent("agent/acceptPlan", (change) => ({ ...change, text, mode }));
     if (answer) this.snapshot.session = { ...this.snapshot.session, ...answer.session };
     return answer !== undefined;
   }
 
   /** Answers an approval. The first answer of all clients wins and arrives as an event. */
   async approve(item: ApprovalItem, answer: ApproveAnswer): Promise<void> {
-    await this.ofCurrent("agent/approve", (change) => ({ ...change, requestId: item.id, scope: "once", ...answer }));
+    await this.requestForCurrent("agent/approve", (change) => ({ ...change, requestId: item.id, scope: "once", ...answer }));
   }
 
   /** Sends a decision about hunks. The changed hunks arrive as hunk_state events, for all views. */
@@ -77,11 +77,11 @@ export abstract class SessionVerbs {
 
   /** Brings the changes of the session's git worktree to its folder. Undefined: it was refused, which the chat shows. */
   async bringChanges(): Promise<readonly BroughtFile[] | undefined> {
-    return (await this.ofCurrent("agent/bringChanges", (change) => change))?.files;
+    return (await this.requestForCurrent("agent/bringChanges", (change) => change))?.files;
   }
 
   /** Fetches earlier items. */
-  async earlier(): Promise<void> {
+  async fetchEarlier(): Promise<void> {
     const { snapshot, currentId: current } = this;
     if (current === undefined || !snapshot.more) return;
     const answer = await this.ask("agent/history", { sessionId: current, before: snapshot.oldestSeq, limit: HISTORY_PAGE });

@@ -72,7 +72,7 @@ export class SessionsTree implements vscode.TreeDataProvider<Node>, vscode.Dispo
     const { folder } = node as MoreNode;
     const known = this.read.get(folder);
     if (known?.cursor === undefined) return;
-    const page = await this.library.page(folder, known.cursor);
+    const page = await this.library.fetchPage(folder, known.cursor);
     known.sessions.push(...page.sessions);
     known.cursor = page.nextCursor;
     this.changed.fire(undefined);
@@ -127,7 +127,7 @@ export class SessionsTree implements vscode.TreeDataProvider<Node>, vscode.Dispo
     let known = this.read.get(folder);
     if (!known) {
       try {
-        const page = await this.library.page(folder);
+        const page = await this.library.fetchPage(folder);
         known = { sessions: [...page.sessions], cursor: page.nextCursor };
       } catch (error) {
         return [{ kind: "problem", message: problemOf(error).message }];

@@ -40,8 +40,8 @@ export class Keys implements vscode.Disposable {
   }
 
   /** Sends the keys to a server that has just started, before any other request. */
-  async handOver(send: Send): Promise<void> {
-    for (const provider of this.stored) {
+  async sendAll(send: Send): Promise<void> {
+    for (const provider of this.storedProviders) {
       const secret = await this.extension.secrets.get(PREFIX + provider);
       if (secret !== undefined) await this.give(send, provider, secret);
     }
@@ -49,7 +49,7 @@ export class Keys implements vscode.Disposable {
 
   /** Asks for a key. Returns true if one was stored. */
   async set(): Promise<boolean> {
-    const provider = await choose(await this.providers(), "Whose API key?", (each) => (this.stored.includes(each.id) ? "replaces the key that is stored" : ""));
+    const provider = await choose(await this.providers(), "Whose API key?", (each) => (this.storedProviders.includes(each.id) ? "replaces the key that is stored" : ""));
     if (!provider) return false;
     const secret = await vscode.window.showInputBox({
       title: `agent-ls: API key of ${provider.name}`,
@@ -59,14 +59,14 @@ export class Keys implements vscode.Disposable {
       validateInput: (text) => (/\s/.test(text.trim()) ? "A key has no white space in it." : undefined),
     });
     if (secret === undefined || secret.trim() === "") return false;
-    await this.remember([...new Set([...this.stored, provider.id])]);
+    await this.remember([...new Set([...this.storedProviders, provider.id])]);
     await this.extension.secrets.store(PREFIX + provider.id, secret.trim());
     void vscode.window.showInformationMessage(`The key of ${provider.name} is stored. It is used from the next message on.`);
     return true;
   }
 
   async remove(): Promise<void> {
-    const stored = (await this.providers()).filter(({ id }) => this.stored.includes(id));
+    const stored = (await this.providers()).filter(({ id }) => this.storedProviders.includes(id));
     if (stored.length === 0) {
       void vscode.window.showInformationMessage("No API key is stored here. One of the environment is not ours to remove.");
       return;
@@ -74,7 +74,7 @@ export class Keys implements vscode.Disposable {
     const provider = await choose(stored, "Remove whose API key?");
     if (!provider) return;
     await this.extension.secrets.delete(PREFIX + provider.id);
-    await this.remember(this.stored.filter((id) => id !== provider.id));
+    await this.remember(this.storedProviders.filter((id) => id !== provider.id));
     void vscode.window.showInformationMessage(`The key of ${provider.name} is removed.`);
   }
 
@@ -100,10 +100,10 @@ export class Keys implements vscode.Disposable {
 
   /** Whether any provider has a stored key. */
   get hasAny(): boolean {
-    return this.stored.length > 0;
+    return this.storedProviders.length > 0;
   }
 
-  private get stored(): readonly string[] {
+  private get storedProviders(): readonly string[] {
     return this.extension.globalState.get<readonly string[]>(LIST, []);
   }
 

@@ -22,15 +22,15 @@ function section(): vscode.WorkspaceConfiguration {
 }
 
 /** The value that the user has set; undefined if none. */
-export function chosen(name: string): unknown {
+export function readUserValue(name: string): unknown {
   // All have machine scope, so a workspace cannot set them.
   const value = section().inspect(name)?.globalValue;
   return value === "" ? undefined : value;
 }
 
 /** The configuration of new sessions; for settings without a user value the server chooses. */
-export function configuration(): Configuration {
-  const [provider, model, effort, mode, review] = ["provider", "model", "effort", "mode", "review"].map(chosen);
+export function readConfiguration(): Configuration {
+  const [provider, model, effort, mode, review] = ["provider", "model", "effort", "mode", "review"].map(readUserValue);
   return {
     ...(typeof provider === "string" && { provider }),
     ...(typeof model === "string" && { model }),
@@ -40,15 +40,15 @@ export function configuration(): Configuration {
   };
 }
 
-export function serverSettings(): Record<string, unknown> {
-  const set = SERVER_SETTINGS.map((name) => [name, chosen(name)] as const);
+export function readServerSettings(): Record<string, unknown> {
+  const set = SERVER_SETTINGS.map((name) => [name, readUserValue(name)] as const);
   return Object.fromEntries(set.filter(([, value]) => value !== undefined));
 }
 
 /**
  * All current values including defaults: a setting that the user has removed must not keep the value sent at the start.
  */
-export function settingsNow(): Record<string, unknown> {
+export function readAllSettings(): Record<string, unknown> {
   const all = section();
   return Object.fromEntries(SERVER_SETTINGS.map((name) => {
     const found = all.inspect(name);
@@ -60,6 +60,6 @@ export function notify(): Notify {
   return notifyOf(section().get("notify"));
 }
 
-export function showsCodeLens(): boolean {
+export function isCodeLensEnabled(): boolean {
   return section().get("codeLens", true);
 }

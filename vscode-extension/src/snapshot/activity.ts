@@ -20,7 +20,7 @@ function describeItem(item: Item | undefined, provider: string): string {
 }
 
 /** "" if the agent is not working. */
-export function doing(s: Snapshot): string {
+export function describeActivity(s: Snapshot): string {
   if (s.progress !== undefined) return s.progress;
   if (activity(s) !== "working") return "";
   const running = s.items.findLast((item) => item.kind === "tool" && item.agentId === undefined && item.background !== true && (item.status === "running" || item.status === "writing"));

@@ -11,7 +11,7 @@ import { isProposal, propose } from "./proposed_files";
 import { hunkOf } from "../review/model";
 import { type Action, actionsOf } from "../commands/failure_actions";
 
-export function notice(s: Snapshot, level: Level, text: string, hint: string, id: string, actions: readonly Action[] = []): void {
+export function addNoticeItem(s: Snapshot, level: Level, text: string, hint: string, id: string, actions: readonly Action[] = []): void {
   const item = add(s, (index): NoticeItem => ({ kind: "notice", id, index, level, text, ...(hint !== "" && { hint }), ...(actions.length > 0 && { actions }) }));
   if (actions.length > 0) s.troubles.push(item);
 }
@@ -29,7 +29,7 @@ function setHunk(s: Snapshot, raw: EventHunk): void {
   touch(s, s.hunkItem.get(raw.id));
 }
 
-export function askFor(s: Snapshot, request: ApprovalRequested): void {
+export function addApproval(s: Snapshot, request: ApprovalRequested): void {
   if (s.requests.has(request.requestId)) return;
   const item = add(s, (index) => ({
     kind: "approval" as const, id: request.requestId, index, request, summary: request.summary, status: "pending" as const,
@@ -37,7 +37,7 @@ export function askFor(s: Snapshot, request: ApprovalRequested): void {
   s.requests.set(item.id, item);
 }
 
-function steer(s: Snapshot, data: EventData["steering_injected"], status: "waiting" | "injected"): void {
+function addSteering(s: Snapshot, data: EventData["steering_injected"], status: "waiting" | "injected"): void {
   const known = s.steers.get(data.steerId);
   if (known) {
     known.status = status;
@@ -55,7 +55,7 @@ function updateHunk(s: Snapshot, raw: EventHunk): void {
 }
 
 /** Adds a file change to the summary of its turn. */
-export function noteFile(s: Snapshot, turnId: string, { path, uri, action, added, removed }: FileSum): void {
+export function addFileChange(s: Snapshot, turnId: string, { path, uri, action, added, removed }: FileSum): void {
   const files = s.turnFiles.get(turnId) ?? new Map<string, FileSum>();
   const before = files.get(uri);
   const first = before?.action === "create" && action === "modify" ? "create" : action;
@@ -136,8 +136,8 @@ export const folds: Folds = {
     replaceText(item.part, data.output);
     touch(s, item);
   },
-  steering_queued: (s, data) => { steer(s, data, "waiting"); },
-  steering_injected: (s, data) => { steer(s, data, "injected"); },
+  steering_queued: (s, data) => { addSteering(s, data, "waiting"); },
+  steering_injected: (s, data) => { addSteering(s, data, "injected"); },
   steering_removed(s, data) {
     const item = s.steers.get(data.steerId);
     if (item) item.status = "removed";
@@ -146,8 +146,8 @@ export const folds: Folds = {
   queue(s, data) {
     s.queue = data.items;
   },
-  turn_limit: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
-  loop_detection: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
+  turn_limit: (s, data, seq) => { addNoticeItem(s, "warn", data.message, "", itemId(seq)); },
+  loop_detection: (s, data, seq) => { addNoticeItem(s, "warn", data.message, "", itemId(seq)); },
   ...questionFolds,
   ...subagentFolds,
   ...compactionFolds,
@@ -158,8 +158,8 @@ export const folds: Folds = {
   /** Ignored: the diagnostics are in the output of the call. */
   diagnostics: () => undefined,
   save_requested: () => undefined, // editors mark unsaved files themselves
-  warning: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq), actionsOf("", false, data.action)); },
-  error: (s, data, seq) => { notice(s, "error", data.message, data.hint, itemId(seq), actionsOf(data.errorKind, data.retryable, data.action)); },
+  warning: (s, data, seq) => { addNoticeItem(s, "warn", data.message, "", itemId(seq), actionsOf("", false, data.action)); },
+  error: (s, data, seq) => { addNoticeItem(s, "error", data.message, data.hint, itemId(seq), actionsOf(data.errorKind, data.retryable, data.action)); },
   retry(s, data, seq) {
     const last = s.items.at(-1);
     const fields = { attempt: data.attempt, delayMs: data.delayMs, text: data.message };
@@ -179,11 +179,11 @@ export const folds: Folds = {
     const { path, action, added, removed, diff, hunks, uri } = data;
     const hunkIds = hunks.map((hunk) => hunk.id);
     if (hunks.length === 0 && isProposal(s, data.callId, uri)) {
-      noteFile(s, turnId, { path, uri, action, added, removed });
+      addFileChange(s, turnId, { path, uri, action, added, removed });
       return; // the proposal is displayed already, with its decision
     }
     for (const hunk of hunks) setHunk(s, hunk);
-    noteFile(s, turnId, { path, uri, action, added, removed });
+    addFileChange(s, turnId, { path, uri, action, added, removed });
     if (joinMove(s, { path, uri, action, hunkIds, callId: data.callId })) return;
     const item = add(s, (index) => ({
       kind: "file" as const, id: itemId(seq), index, path, uri, action, added, removed, diff, hunkIds, callId: data.callId,
@@ -194,7 +194,7 @@ export const folds: Folds = {
     for (const hunk of data.hunks) updateHunk(s, hunk);
     propose(s, data.hunks.map((hunk) => ({ ...hunkOf(hunk), path: hunk.path })));
   },
-  approval_requested: (s, data) => { askFor(s, data); },
+  approval_requested: (s, data) => { addApproval(s, data); },
   approval_resolved(s, data) {
     const item = s.requests.get(data.requestId);
     if (!item) return;

@@ -1,8 +1,8 @@
 // Converts the server's stored items (agent/history, the snapshot of agent/subscribe) into ours. Pure.
 import { rollBack } from "./fold_rollbacks";
-import { isWorthALine, noteFile, usageOf } from "./folds";
+import { isWorthALine, addFileChange, usageOf } from "./folds";
 import type { Entry, FileItem, Item, Part, QuestionItem, Snapshot, SubagentItem, TextItem, ToolItem } from "./items";
-import { type StoredMove, storedMoves } from "./moves";
+import { type StoredMove, findStoredMoves } from "./moves";
 import { newPart } from "./parts";
 import { propose } from "./proposed_files";
 import { type Action, actionsOf } from "../commands/failure_actions";
@@ -141,7 +141,7 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, { open, moves }: Kn
 /** Collects the files of the running turn for the summary at its end. */
 function noteOpenTurn(s: Snapshot, oldestFirst: readonly StoredItem[]): void {
   const ended = new Set(oldestFirst.flatMap((raw) => (raw.kind === "end" ? [raw.turnId] : [])));
-  for (const raw of oldestFirst) if (raw.kind === "file" && !ended.has(raw.turnId)) noteFile(s, raw.turnId, raw);
+  for (const raw of oldestFirst) if (raw.kind === "file" && !ended.has(raw.turnId)) addFileChange(s, raw.turnId, raw);
   for (const turnId of s.turnFiles.keys()) if (oldestFirst.at(-1)?.turnId !== turnId) s.turnFiles.delete(turnId);
 }
 
@@ -156,13 +156,13 @@ function rollBackAll(s: Snapshot): void {
 }
 
 /** Creates a snapshot from the server's stored items; call `subscribed` afterwards. */
-export function fromStored(stored: StoredSnapshot, result: SubscribeResult): Snapshot {
+export function restoreSnapshot(stored: StoredSnapshot, result: SubscribeResult): Snapshot {
   const s = newSnapshot();
   s.lastSeq = result.lastSeq;
   for (const file of result.pending.hunks) for (const hunk of file.hunks) s.hunks.set(hunk.id, hunkOfInfo(hunk, file.uri));
   const open = new Set(result.openParts.map(({ partId }) => partId));
   const oldestFirst = [...stored.items].reverse();
-  const moves = storedMoves(oldestFirst);
+  const moves = findStoredMoves(oldestFirst);
   s.items = oldestFirst.filter((raw) => isShown(raw) && moves.get(raw) !== null).map((raw, index) => itemOf(s, raw, index, { open, moves }));
   rollBackAll(s);
   collectTroubles(s);
@@ -178,7 +178,7 @@ export function fromStored(stored: StoredSnapshot, result: SubscribeResult): Sna
 
 /** Inserts a page of the history before the first item. */
 export function prepend(s: Snapshot, { items, more }: { readonly items: readonly StoredItem[]; readonly more: boolean }): void {
-  const moves = storedMoves([...items].reverse());
+  const moves = findStoredMoves([...items].reverse());
   const shown = items.filter((raw) => raw.seq < s.oldestSeq && isShown(raw) && moves.get(raw) !== null);
   const known: Known = { open: new Set(), moves };
   const oldestFirst = shown.map((raw, i) => itemOf(s, raw, s.first - 1 - i, known)).reverse();

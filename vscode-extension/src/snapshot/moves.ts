@@ -44,7 +44,7 @@ export interface StoredMove {
  * Finds the moves among stored items, oldest first. The item that represents both ends is mapped to the move, the
  * item of the other end to null.
  */
-export function storedMoves(oldestFirst: readonly StoredItem[]): Map<StoredItem, StoredMove | null> {
+export function findStoredMoves(oldestFirst: readonly StoredItem[]): Map<StoredItem, StoredMove | null> {
   const found = new Map<StoredItem, StoredMove | null>();
   const files = oldestFirst.filter((raw) => raw.kind === "file");
   for (const [i, file] of files.entries()) {
@@ -61,7 +61,7 @@ export function storedMoves(oldestFirst: readonly StoredItem[]): Map<StoredItem,
 }
 
 /** The files of a turn, each move as one file. */
-export function withMoves(s: Snapshot, files: readonly FileSum[]): (FileSum & { readonly movedFrom?: string })[] {
+export function joinMoves(s: Snapshot, files: readonly FileSum[]): (FileSum & { readonly movedFrom?: string })[] {
   const gone = new Set(files.flatMap(({ uri }) => s.moves.get(uri)?.uri ?? []));
   return files.filter(({ uri, action }) => !(action === "delete" && gone.has(uri))).map((file) => {
     const from = s.moves.get(file.uri);

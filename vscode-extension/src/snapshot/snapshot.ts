@@ -3,7 +3,7 @@
 // smaller ones are dropped; a gap requires a new subscription.
 import type { AccessData, AgentEvent, EventKind, InputPart, SubscribeResult } from "../connection/protocol";
 import { askQuestion } from "./fold_questions";
-import { askFor, foldEvent, folds, notice } from "./folds";
+import { addApproval, foldEvent, folds, addNoticeItem } from "./folds";
 import type { Activity, ApprovalItem, Item, Level, QuestionItem, Snapshot } from "./items";
 import { foldAccess, isReadOnly } from "../sessions/owners";
 import { extend, isPartKind, partKind, reopen, touch } from "./parts";
@@ -91,7 +91,7 @@ export function subscribed(s: Snapshot, result: SubscribeResult): Outcome {
     if (isPartKind(kind)) reopen(s, kind, open);
   }
   s.now = {};
-  for (const request of result.pending.approvals) askFor(s, request);
+  for (const request of result.pending.approvals) addApproval(s, request);
   for (const question of result.pending.questions) askQuestion(s, question);
   return "applied";
 }
@@ -100,7 +100,7 @@ export function subscribed(s: Snapshot, result: SubscribeResult): Outcome {
 export function addNotice(s: Snapshot, level: Level, text: string, hint?: string, actions: readonly Action[] = []): void {
   // A failure that is displayed with its buttons is not repeated.
   if (s.troubles.some((item) => item.text === text)) return;
-  notice(s, level, text, hint ?? "", `local:${s.items.length + 1}`, actions);
+  addNoticeItem(s, level, text, hint ?? "", `local:${s.items.length + 1}`, actions);
 }
 
 /** Sets the parts of a message that this window sent; its event has only the text for the model. */

@@ -1,6 +1,6 @@
 // Text of the status bar: activity, pending requests, cost. Pure.
 import type { Activity, Snapshot } from "../snapshot/items";
-import { money } from "../snapshot/money";
+import { formatMoney } from "../snapshot/money";
 import { count } from "../review/words";
 import { activity, pendingApprovals } from "../snapshot/snapshot";
 
@@ -48,7 +48,7 @@ function details(s: Snapshot): string[] {
     lines.push(`Used: ${short(usage.inputTokens)} in (${short(usage.cacheReadTokens)} from the cache), ${short(usage.outputTokens)} out`);
   }
   const cost = costOf(s);
-  if (cost !== undefined) lines.push(`Cost: ${money(cost)}`);
+  if (cost !== undefined) lines.push(`Cost: ${formatMoney(cost)}`);
   return lines.filter((line) => line !== "");
 }
 
@@ -62,7 +62,7 @@ export function statusLine(s: Snapshot, waiting: Waiting, isServerGone: boolean)
   const said = isServerGone ? ["server stopped"] : words(s, doing, waiting);
   const { model, isWalkthrough } = s.session;
   const cost = costOf(s);
-  const shown = [...said, isWalkthrough === true ? "" : (model ?? ""), cost === undefined || cost === 0 ? "" : money(cost)].filter((each) => each !== "");
+  const shown = [...said, isWalkthrough === true ? "" : (model ?? ""), cost === undefined || cost === 0 ? "" : formatMoney(cost)].filter((each) => each !== "");
   const isUrgent = isServerGone || doing === "waiting" || waiting.proposals > 0;
   const icon = isServerGone ? "$(warning)" : isUrgent ? ICONS.waiting : ICONS[doing];
   return {

@@ -95,7 +95,7 @@ export class Terminals implements vscode.Disposable {
   }
 
   async kill(terminalId: string): Promise<void> {
-    await this.sessions.ofCurrent("agent/terminalKill", (change) => ({ ...change, terminalId }));
+    await this.sessions.requestForCurrent("agent/terminalKill", (change) => ({ ...change, terminalId }));
   }
 
   dispose(): void {
@@ -104,7 +104,7 @@ export class Terminals implements vscode.Disposable {
   }
 
   private async listTerminals(): Promise<readonly TerminalInfo[]> {
-    const answer = await this.sessions.ofCurrent("agent/terminals", ({ sessionId }) => ({ sessionId }));
+    const answer = await this.sessions.requestForCurrent("agent/terminals", ({ sessionId }) => ({ sessionId }));
     return answer?.terminals ?? [];
   }
 

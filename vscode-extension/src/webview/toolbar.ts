@@ -2,7 +2,7 @@
 import { h, icon, textButton } from "./dom";
 import { type Entry, Menu } from "./menu";
 import type { FromView, SessionView } from "./messages";
-import { money } from "../snapshot/money";
+import { formatMoney } from "../snapshot/money";
 import type { ModelsResult } from "../connection/protocol";
 
 type Send = (message: FromView) => void;
@@ -157,7 +157,7 @@ export class Toolbar {
     this.meter.hidden = usage === null;
     if (!usage) return;
     const percent = Math.round((100 * usage.contextTokens) / Math.max(1, usage.contextWindowTokens));
-    const spent = usage.totalCostUsd === null ? "" : money(usage.totalCostUsd);
+    const spent = usage.totalCostUsd === null ? "" : formatMoney(usage.totalCostUsd);
     const ring = h("span", { class: `ring${percent >= 80 ? " full" : ""}`, "aria-hidden": "true" });
     ring.style.setProperty("--used", `${Math.min(100, percent)}%`);
     this.meter.replaceChildren(ring, h("span", { class: "percent" }, `${percent}%`), spent === "" ? "" : h("span", { class: "spent" }, `· ${spent}`));

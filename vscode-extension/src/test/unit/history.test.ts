@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Feed } from "../../chat/feed";
-import { fromStored, prepend } from "../../snapshot/history";
+import { restoreSnapshot, prepend } from "../../snapshot/history";
 import type { StoredItem, SubscribeResult } from "../../connection/protocol";
 import { apply, newSnapshot, pendingApprovals, subscribed } from "../../snapshot/snapshot";
 import type { EndView } from "../../webview/messages";
@@ -36,7 +36,7 @@ function opened(more: Partial<SubscribeResult> = {}) {
     ...more,
   });
   assert.ok(result.snapshot);
-  const s = fromStored(result.snapshot, result);
+  const s = restoreSnapshot(result.snapshot, result);
   assert.equal(subscribed(s, result), "applied");
   return s;
 }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { findBundle } from "../../server/bundle";
-import { type Steps, clearAway, install, installed, interpreter } from "../../server/install";
+import { type Steps, deleteUnusedEnvironments, install, findEnvironment, interpreterPath } from "../../server/install";
 import type { Outcome } from "../../server/programs";
 
 const DAY_MS = 24 * 3_600_000;
@@ -29,8 +29,8 @@ function steps(failing = "nothing", output = "", signal?: AbortSignal): Steps & 
 }
 
 function place(environment: string): void {
-  mkdirSync(dirname(interpreter(environment)), { recursive: true });
-  writeFileSync(interpreter(environment), "");
+  mkdirSync(dirname(interpreterPath(environment)), { recursive: true });
+  writeFileSync(interpreterPath(environment), "");
 }
 
 test("a server is installed step by step in its own folder, and found again", async () => {
@@ -38,7 +38,7 @@ test("a server is installed step by step in its own folder, and found again", as
   const environment = await install(BUNDLE, PYTHON, storage, work);
 
   assert.equal(environment, join(storage, "1.2.0-abc"));
-  assert.equal(await installed(BUNDLE, storage), environment);
+  assert.equal(await findEnvironment(BUNDLE, storage), environment);
   assert.equal(work.said.length, 4);
   assert.ok(work.ran.every((line) => line.startsWith("-I -m ")), "no module of a workspace gets in between");
   assert.deepEqual(readdirSync(storage), ["1.2.0-abc"], "nothing is left beside it");
@@ -46,17 +46,17 @@ test("a server is installed step by step in its own folder, and found again", as
 
 test("another version of the server is not used instead", async () => {
   await install(BUNDLE, PYTHON, storage, steps());
-  assert.equal(await installed({ ...BUNDLE, stamp: "1.3.0-def" }, storage), undefined);
+  assert.equal(await findEnvironment({ ...BUNDLE, stamp: "1.3.0-def" }, storage), undefined);
 });
 
 test("an environment whose Python is missing is created again", async () => {
   const environment = await install(BUNDLE, PYTHON, storage, steps());
   assert.ok(typeof environment === "string");
-  rmSync(interpreter(environment));
-  assert.equal(await installed(BUNDLE, storage), undefined);
+  rmSync(interpreterPath(environment));
+  assert.equal(await findEnvironment(BUNDLE, storage), undefined);
 
   await install(BUNDLE, PYTHON, storage, steps());
-  assert.equal(await installed(BUNDLE, storage), environment);
+  assert.equal(await findEnvironment(BUNDLE, storage), environment);
 });
 
 const FAILURES = [
@@ -104,7 +104,7 @@ test("installations unused for a week are deleted, those of other windows are ke
     for (const path of [join(folder, ".ready"), folder]) utimesSync(path, then, then);
   }
 
-  await clearAway(storage, "1.2.0-abc", Date.now());
+  await deleteUnusedEnvironments(storage, "1.2.0-abc", Date.now());
 
   assert.deepEqual(readdirSync(storage).sort(), ["1.1.0-lately", "1.2.0-abc"]);
 });

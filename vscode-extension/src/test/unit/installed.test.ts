@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
-import { findInstalled, fits } from "../../server/installed";
+import { findInstalled, isCompatible } from "../../server/installed";
 
 let folder: string;
 
@@ -33,7 +33,7 @@ test("a program of that name that fails, or is something else, is not offered", 
 });
 
 test("only a server of the same minor version takes the place of the bundled one", () => {
-  assert.ok(fits("1.2.9", "1.2.0-abc"));
-  assert.ok(!fits("1.3.0", "1.2.0-abc"));
-  assert.ok(!fits("2.2.0", "1.2.0-abc"));
+  assert.ok(isCompatible("1.2.9", "1.2.0-abc"));
+  assert.ok(!isCompatible("1.3.0", "1.2.0-abc"));
+  assert.ok(!isCompatible("2.2.0", "1.2.0-abc"));
 });

@@ -1,7 +1,7 @@
 // req: R4, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { foldAccess, isReadOnly, isRefused, ownerWords } from "../../sessions/owners";
+import { foldAccess, isReadOnly, isRefused, describeOwner } from "../../sessions/owners";
 import type { AgentEvent } from "../../connection/protocol";
 import { Library } from "../../sessions/library";
 import { Sessions } from "../../sessions/session";
@@ -44,8 +44,8 @@ test("requests in another editor's session are for that editor's user", () => {
 });
 
 test("the owner of a session is described as far as it is known", () => {
-  assert.equal(ownerWords({ ...OWNER, program: "" }), "another editor (process 4711 on ada)");
-  assert.match(ownerWords(null), /has ended/);
+  assert.equal(describeOwner({ ...OWNER, program: "" }), "another editor (process 4711 on ada)");
+  assert.match(describeOwner(null), /has ended/);
 });
 
 test("a session_end with another owner does not close the session", () => {
@@ -85,7 +85,7 @@ test("changes of another editor's session are refused with a message; reads are 
   await sessions.interrupt();
   await sessions.configure({ mode: "plan" });
   assert.ok(isRefused(sessions, "agent/approve", "answered"));
-  assert.deepEqual(await sessions.ofCurrent("agent/rules", ({ sessionId }) => ({ sessionId })), { rules: [] });
+  assert.deepEqual(await sessions.requestForCurrent("agent/rules", ({ sessionId }) => ({ sessionId })), { rules: [] });
   assert.deepEqual(connection.methods(), ["agent/subscribe", "agent/rules"]);
   const said = sessions.snapshot.items.flatMap((item) => (item.kind === "notice" ? [item.text] : []));
   const words = "this session is owned by Neovim (process 4711 on ada).";

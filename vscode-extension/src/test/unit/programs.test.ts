@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
-import { cleanEnvironment, executable, onPath, run } from "../../server/programs";
+import { cleanEnvironment, findExecutable, findOnPath, run } from "../../server/programs";
 import { findPython, isNewEnough } from "../../server/python";
 import { withoutSecrets } from "../../connection/redact";
 
@@ -22,15 +22,15 @@ function script(name: string, body: string): string {
 
 test("a program is searched only in absolute folders of PATH", () => {
   const tool = script("tool", "exit 0");
-  assert.equal(onPath("tool", ["relative", ".", "", folder].join(delimiter)), tool);
-  assert.equal(onPath("tool", ["relative", ".", ""].join(delimiter)), undefined);
+  assert.equal(findOnPath("tool", ["relative", ".", "", folder].join(delimiter)), tool);
+  assert.equal(findOnPath("tool", ["relative", ".", ""].join(delimiter)), undefined);
 });
 
 test("a folder or a non-executable file is not a program", () => {
   mkdirSync(join(folder, "sub"));
   writeFileSync(join(folder, "plain"), "");
-  assert.equal(executable(join(folder, "sub")), undefined);
-  assert.equal(executable(join(folder, "plain")), undefined);
+  assert.equal(findExecutable(join(folder, "sub")), undefined);
+  assert.equal(findExecutable(join(folder, "plain")), undefined);
 });
 
 test("both streams of a program are returned line by line, and its exit code", async () => {

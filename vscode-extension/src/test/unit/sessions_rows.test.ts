@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Library } from "../../sessions/library";
-import { ago, fileName, rowOf, runningRow } from "../../sessions/rows";
+import { formatAge, fileName, rowOf, runningRow } from "../../sessions/rows";
 import { FakeConnection, sessionInfo } from "../support/fake_connection";
 
 const NOW_MS = Date.parse("2026-03-02T12:00:00Z");
 const MINUTE_MS = 60_000;
 
 test("the age of a session is one or two words", () => {
-  const words = [0, 5, 90, 26 * 60, 3 * 24 * 60, 60 * 24 * 60].map((minutes) => ago(NOW_MS - minutes * MINUTE_MS, NOW_MS));
+  const words = [0, 5, 90, 26 * 60, 3 * 24 * 60, 60 * 24 * 60].map((minutes) => formatAge(NOW_MS - minutes * MINUTE_MS, NOW_MS));
   assert.deepEqual(words, ["just now", "5 min ago", "1 h ago", "yesterday", "3 days ago", "2026-01-01"]);
-  assert.equal(ago(NaN, NOW_MS), "");
+  assert.equal(formatAge(NaN, NOW_MS), "");
 });
 
 test("a session shows its activity before its last use", () => {
@@ -50,8 +50,8 @@ test("an exported file is named by the title, without characters that file syste
 test("a page starts at the cursor of the last one", async () => {
   const connection = new FakeConnection({ "agent/sessions": ({ cursor }) => ({ sessions: [sessionInfo(cursor ?? "first")], ...(cursor === undefined && { nextCursor: "c" }) }) });
   const library = new Library(connection, () => "k");
-  assert.equal((await library.page("file:///w")).nextCursor, "c");
-  const second = await library.page("file:///w", "c");
+  assert.equal((await library.fetchPage("file:///w")).nextCursor, "c");
+  const second = await library.fetchPage("file:///w", "c");
   assert.deepEqual([second.sessions[0]?.id, second.nextCursor], ["c", undefined]);
   assert.deepEqual(connection.asked[1]?.params, { limit: 30, workspaceFolder: "file:///w", cursor: "c" });
 });
@@ -67,8 +67,8 @@ test("requests that change a session have a key, and force only on purpose", asy
   await library.remove("s1", false);
   await library.remove("s1", true);
   await library.close("s1");
-  assert.equal(await library.text("s1", "markdown"), "markdown");
-  assert.equal(await library.text("s1", "html", true), "html");
+  assert.equal(await library.fetchTranscript("s1", "markdown"), "markdown");
+  assert.equal(await library.fetchTranscript("s1", "html", true), "html");
   const key = { sessionId: "s1", clientKey: "k" };
   assert.deepEqual(connection.asked.map(({ params }) => params), [
     { ...key, atTurnId: "t3" }, { ...key, title: "New" }, key, { ...key, force: true }, key, { sessionId: "s1", format: "markdown" },

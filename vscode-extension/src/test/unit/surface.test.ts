@@ -2,7 +2,7 @@
 // What the transcript says, and says once: rows of calls, cards of changes, approvals.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { fromStored } from "../../snapshot/history";
+import { restoreSnapshot } from "../../snapshot/history";
 import type { Snapshot } from "../../snapshot/items";
 import type { StoredItem } from "../../connection/protocol";
 import { apply, newSnapshot } from "../../snapshot/snapshot";
@@ -161,7 +161,7 @@ test("a rename is one change, also after a reload", (t) => {
   for (const [first, second] of [["delete", "create"], ["create", "delete"]] as const) {
     const path = { delete: "/w/old.py", create: "/w/new.py" };
     const items = [stored(3, path[second], second), stored(2, path[first], first), { id: "i1", seq: 1, turnId: "t", timestamp: "", kind: "user", text: "rename it" } as const];
-    const s = fromStored({ items, more: false }, subscription("s1", { lastSeq: 3 }));
+    const s = restoreSnapshot({ items, more: false }, subscription("s1", { lastSeq: 3 }));
     assert.deepEqual(s.items.map(({ index }) => index), [0, 1]);
     const page = open(t, s);
     assert.equal(page.document.querySelectorAll(".file").length, 1);

@@ -1,7 +1,7 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { doing } from "../../snapshot/activity";
+import { describeActivity } from "../../snapshot/activity";
 import type { NoticeItem, Snapshot } from "../../snapshot/items";
 import { addNotice, apply, newSnapshot } from "../../snapshot/snapshot";
 import { actionsOf, hintForPeople } from "../../commands/failure_actions";
@@ -49,16 +49,16 @@ test("every action that a server may name is implemented", () => {
 
 test("the end of the transcript displays the current activity", () => {
   const s = newSnapshot();
-  assert.equal(doing(s), "");
+  assert.equal(describeActivity(s), "");
   s.progress = "Setting up the server: packages";
-  assert.equal(doing(s), "Setting up the server: packages");
+  assert.equal(describeActivity(s), "Setting up the server: packages");
   delete s.progress;
   apply(s, recorded(1, "state", { state: "PROCESSING" }));
-  assert.equal(doing(s), "Thinking");
+  assert.equal(describeActivity(s), "Thinking");
   apply(s, recorded(2, "tool_call_start", { callId: "c", index: 0, name: "shell", arguments: "{}", summary: "pytest -q\nmore" }));
-  assert.equal(doing(s), "Waiting for the command", "its row has the words");
+  assert.equal(describeActivity(s), "Waiting for the command", "its row has the words");
   apply(s, recorded(3, "approval_requested", { requestId: "a", summary: "ls", rules: [] }));
-  assert.equal(doing(s), "", "it waits for the user");
+  assert.equal(describeActivity(s), "", "it waits for the user");
 });
 
 test("a notice of the extension keeps its actions", () => {
