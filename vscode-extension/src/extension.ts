@@ -86,7 +86,7 @@ function connect(
     else sessions.onEvent(event);
   };
   const giveUp = async () => {
-    status().serverGone();
+    status().showServerEnd();
     const restart = "Restart";
     const answer = await showError(`agent-ls: ${ends.description}`, restart, "Show Log");
     if (answer === undefined) return;

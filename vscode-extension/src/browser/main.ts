@@ -8,7 +8,7 @@ import { isReadOnly } from "../sessions/owners";
 import type { AccessData, AgentEvent } from "../connection/protocol";
 import { problemOf } from "../connection/protocol";
 import { Sessions } from "../sessions/session";
-import { activity } from "../snapshot/snapshot";
+import { findActivity } from "../snapshot/snapshot";
 import { nameInWorktree, pathOf } from "../connection/uris";
 import { h } from "../webview/dom";
 import { PanelConnection } from "./connection";
@@ -106,7 +106,7 @@ function onEvent(event: AgentEvent): void {
 
 function showTitle(): void {
   const { title = "" } = sessions.snapshot.session;
-  const asks = activity(sessions.snapshot) === "waiting" ? "● asks you · " : "";
+  const asks = findActivity(sessions.snapshot) === "waiting" ? "● asks you · " : "";
   document.title = `${asks}${title === "" ? "agent-ls" : title}`;
 }
 

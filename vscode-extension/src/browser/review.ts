@@ -6,7 +6,7 @@ import { isOpen } from "../review/model";
 import { nature, verdictWords } from "../review/words";
 import type { Sessions } from "../sessions/session";
 import { pathOf } from "../connection/uris";
-import { exact, h, plural, textButton } from "../webview/dom";
+import { revealHiddenCharacters, h, plural, textButton } from "../webview/dom";
 import { askUser } from "./dialogs";
 
 export function openHunks(sessions: Sessions): Hunk[] {
@@ -26,7 +26,7 @@ export async function judge(sessions: Sessions, hunkIds: readonly string[], verd
 }
 
 function lines({ oldLines, newLines, first }: Hunk): HTMLElement {
-  const line = (kind: "removed" | "added", sign: string) => (text: string) => h("span", { class: kind }, `${sign}${exact(text.replace(/\r?\n$/, ""))}\n`);
+  const line = (kind: "removed" | "added", sign: string) => (text: string) => h("span", { class: kind }, `${sign}${revealHiddenCharacters(text.replace(/\r?\n$/, ""))}\n`);
   return h("pre", { class: "diff", tabindex: 0, role: "group", "aria-label": `Change at line ${first + 1}` }, ...oldLines.map(line("removed", "-")), ...newLines.map(line("added", "+")));
 }
 

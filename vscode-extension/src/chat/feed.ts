@@ -1,7 +1,7 @@
 // Decides what to send to the webview: a new view gets the newest page, later only changes, and of a growing text only
 // its new part. Pure.
 import type { Item, Snapshot, TextItem } from "../snapshot/items";
-import { drain } from "../snapshot/snapshot";
+import { takeChangedItems } from "../snapshot/snapshot";
 import type { ToView } from "../webview/messages";
 import { attachmentsOf } from "./labels";
 import { type ViewContext, itemView, sessionView } from "./views";
@@ -22,7 +22,7 @@ export class Feed {
 
   /** The newest page, for a view without any content. */
   takeNewestPage(s: Snapshot): ToView {
-    drain(s);
+    takeChangedItems(s);
     this.sentTexts.clear();
     this.first = Math.max(s.first, s.first + s.items.length - PAGE);
     const session = sessionView(s, this.context);
@@ -50,7 +50,7 @@ export class Feed {
   takeChanges(s: Snapshot): ToView | undefined {
     const appends: { id: string; text: string; open: boolean }[] = [];
     const whole: Item[] = [];
-    for (const item of drain(s)) {
+    for (const item of takeChangedItems(s)) {
       if (item.index < this.first) continue;
       const piece = this.takeAppendedText(item);
       if (piece === undefined) whole.push(item);

@@ -6,7 +6,7 @@ import { joinMoves } from "../snapshot/moves";
 import { describeOwner } from "../sessions/owners";
 import { type HunkState, effectOf } from "../connection/protocol";
 import { isOpen } from "../review/model";
-import { activity, planOf } from "../snapshot/snapshot";
+import { findActivity, planOf } from "../snapshot/snapshot";
 import { notebookDiff } from "./notebook_diff";
 import type { ApprovalView, EndView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
 import { fileOf, lookOf } from "../snapshot/tool_words";
@@ -210,7 +210,7 @@ export function sessionView(s: Snapshot, context: ViewContext): SessionView {
   return {
     id: session.id ?? "",
     title: session.title ?? "",
-    activity: activity(s),
+    activity: findActivity(s),
     doing: describeActivity(s),
     sending: s.sending ? displaySentMessage(s.sending, "", context) : null,
     provider: session.provider ?? "",

@@ -4,7 +4,7 @@ import { all, ofFile } from "../review/model";
 import type { ReviewStore } from "../review/store";
 import { isDelta } from "../sessions/seams";
 import type { Sessions } from "../sessions/session";
-import { activity } from "../snapshot/snapshot";
+import { findActivity } from "../snapshot/snapshot";
 
 export class Contexts implements vscode.Disposable {
   private readonly values = new Map<string, boolean>();
@@ -24,7 +24,7 @@ export class Contexts implements vscode.Disposable {
   }
 
   private update(): void {
-    const doing = activity(this.sessions.snapshot);
+    const doing = findActivity(this.sessions.snapshot);
     const editor = vscode.window.activeTextEditor;
     this.set("agentLs.working", doing === "working" || doing === "waiting");
     this.set("agentLs.waiting", doing === "waiting");

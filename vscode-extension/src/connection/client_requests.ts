@@ -56,7 +56,7 @@ function answerersOf({ terminals, problems }: ClientServices): Answerers {
     checkTime: () => ({}), // VS Code watches displayed files and reloads them by itself
     editNotebook,
     terminalOpen: (opening) => terminals.open(opening),
-    terminalRuns: (running) => terminals.runs(running),
+    terminalRuns: (running) => terminals.recordRun(running),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { AccessData, OwnerInfo } from "../connection/protocol";
 import { addNoticeItem } from "../snapshot/folds";
 import type { Snapshot } from "../snapshot/items";
-import { touch } from "../snapshot/parts";
+import { markChanged } from "../snapshot/parts";
 
 export const TAKE_OVER = "Take it over (command “Take Over This Session”), or fork it to go on in a copy.";
 
@@ -39,7 +39,7 @@ export function foldAccess(s: Snapshot, { access, owner }: AccessData): void {
   delete session.owner;
   s.session = { ...session, access, ...(owner && { owner }) };
   // redraw: only the owner can answer them
-  for (const item of [...s.requests.values(), ...s.questions.values()]) touch(s, item);
+  for (const item of [...s.requests.values(), ...s.questions.values()]) markChanged(s, item);
   const id = `access:${s.lastSeq}:${s.items.length}`;
   if (access === "readOnly") addNoticeItem(s, "warn", `Read only: owned by ${describeOwner(owner)}.`, TAKE_OVER, id);
   else if (was) addNoticeItem(s, "info", "This session is this window's now.", "", id);

@@ -4,7 +4,7 @@ import type { Ctx } from "../ctx";
 import { inBackground } from "../logger";
 import type { ReviewStore } from "../review/store";
 import { isDelta } from "./seams";
-import { activity } from "../snapshot/snapshot";
+import { findActivity } from "../snapshot/snapshot";
 
 const KEY = "agentLs.session";
 
@@ -57,7 +57,7 @@ export class Remembered implements vscode.Disposable {
     const { sessions, client, extension, log } = this.ctx;
     // After the server's end the snapshot says idle, although the session may be unfinished.
     if (sessions.currentId === undefined || !client.isRunning) return;
-    const doing = activity(sessions.snapshot);
+    const doing = findActivity(sessions.snapshot);
     const memory: Memory = { id: sessions.currentId, isUnfinished: doing === "working" || doing === "waiting" || this.store.hunks.size > 0 };
     const encoded = JSON.stringify(memory);
     if (encoded === this.saved) return;

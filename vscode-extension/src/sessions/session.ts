@@ -5,7 +5,7 @@ import { type AgentEvent, type Configuration, type NewSessionChoice, type DraftI
 import type { Ask, Change, Connection, EditorContext } from "./seams";
 import { restoreSnapshot } from "../snapshot/history";
 import { isReadOnly, isRefused } from "./owners";
-import { addNotice, apply, describe, newSnapshot, subscribed } from "../snapshot/snapshot";
+import { addNotice, apply, setMessageParts, newSnapshot, applySubscription } from "../snapshot/snapshot";
 import { SessionVerbs } from "./session_verbs";
 import { type Action, actionsOf, hintForPeople } from "../commands/failure_actions";
 
@@ -265,7 +265,7 @@ export class Sessions extends SessionVerbs {
       throw error;
     }
     if (result.snapshot) live.snapshot = restoreSnapshot(result.snapshot, result);
-    if (subscribed(live.snapshot, result) === "gap" && live.gaps < MAX_GAPS) {
+    if (applySubscription(live.snapshot, result) === "gap" && live.gaps < MAX_GAPS) {
       live.gaps += 1;
       live.snapshot = newSnapshot();
       return this.subscribe(id);
@@ -280,7 +280,7 @@ export class Sessions extends SessionVerbs {
     if (kind !== "user_input" && kind !== "steering_queued") return;
     const { clientKey } = data as { readonly clientKey: string };
     const parts = this.sent.get(clientKey);
-    if (parts) describe(snapshot, parts);
+    if (parts) setMessageParts(snapshot, parts);
     this.sent.delete(clientKey);
   }
 

@@ -1,6 +1,6 @@
 // The settings section `agentLs`: defaults of new sessions, and the settings of the server.
 import * as vscode from "vscode";
-import { type Notify, notifyOf } from "../status/attention";
+import { type Notify, parseNotify } from "../status/attention";
 import type { Configuration, Mode, ReviewMode } from "../connection/protocol";
 
 export const SECTION = "agentLs";
@@ -57,7 +57,7 @@ export function readAllSettings(): Record<string, unknown> {
 }
 
 export function notify(): Notify {
-  return notifyOf(section().get("notify"));
+  return parseNotify(section().get("notify"));
 }
 
 export function isCodeLensEnabled(): boolean {

@@ -1,6 +1,6 @@
 // The agent's current activity in a few words, for the end of the transcript. Pure.
 import type { Item, Snapshot, ToolItem } from "./items";
-import { activity } from "./snapshot";
+import { findActivity } from "./snapshot";
 import { toolWords } from "./tool_words";
 
 function describeTool({ name, summary, status }: ToolItem): string {
@@ -22,7 +22,7 @@ function describeItem(item: Item | undefined, provider: string): string {
 /** "" if the agent is not working. */
 export function describeActivity(s: Snapshot): string {
   if (s.progress !== undefined) return s.progress;
-  if (activity(s) !== "working") return "";
+  if (findActivity(s) !== "working") return "";
   const running = s.items.findLast((item) => item.kind === "tool" && item.agentId === undefined && item.background !== true && (item.status === "running" || item.status === "writing"));
   if (running?.kind === "tool") return describeTool(running);
   return describeItem(s.items.at(-1), s.session.provider ?? "the model");

@@ -1,12 +1,12 @@
 // Applies events of the model's questions to a snapshot. Pure.
 import type { EventData, QuestionAsked } from "../connection/protocol";
 import type { Snapshot } from "./items";
-import { add, touch } from "./parts";
+import { addItem, markChanged } from "./parts";
 
 export function askQuestion(s: Snapshot, data: QuestionAsked): void {
   if (s.questions.has(data.questionId)) return;
   const { questionId: id, question: text, choices, multiple } = data;
-  const item = add(s, (index) => ({
+  const item = addItem(s, (index) => ({
     kind: "question" as const, id, index, text, choices, multiple, status: "pending" as const, answers: [],
   }));
   s.questions.set(id, item);
@@ -17,6 +17,6 @@ export const questionFolds = {
   question_answered(s: Snapshot, data: EventData["question_answered"]) {
     const item = s.questions.get(data.questionId);
     if (item) Object.assign(item, { status: data.declined ? "declined" : "answered", answers: data.answers });
-    touch(s, item);
+    markChanged(s, item);
   },
 };

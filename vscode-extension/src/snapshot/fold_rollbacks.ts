@@ -1,7 +1,7 @@
 // Applies roll backs to a snapshot. Pure.
 import type { EventData } from "../connection/protocol";
 import type { Item, Snapshot } from "./items";
-import { add, touch } from "./parts";
+import { addItem, markChanged } from "./parts";
 
 /** Marks rolled back items: they stay readable, but the model no longer has them. */
 export function rollBack(s: Snapshot, items: readonly Item[], { conversation, turns, restoredTurns }: EventData["reverted"]): void {
@@ -10,13 +10,13 @@ export function rollBack(s: Snapshot, items: readonly Item[], { conversation, tu
     const isOut = item.turnId !== undefined && (turns.includes(item.turnId) || (restoredTurns.includes(item.turnId) ? false : item.isOut === true));
     if (isOut === (item.isOut === true)) continue;
     item.isOut = isOut;
-    touch(s, item);
+    markChanged(s, item);
   }
 }
 
 export const rollBackFolds = {
   reverted(s: Snapshot, data: EventData["reverted"], seq: number) {
     rollBack(s, s.items, data);
-    add(s, (index) => ({ kind: "reverted" as const, id: `i${seq}`, index, data, turnId: data.revertId }));
+    addItem(s, (index) => ({ kind: "reverted" as const, id: `i${seq}`, index, data, turnId: data.revertId }));
   },
 };

@@ -1,7 +1,7 @@
 // Applies events of subagents to a snapshot. Pure.
 import type { EventData } from "../connection/protocol";
 import type { Snapshot } from "./items";
-import { add, touch } from "./parts";
+import { addItem, markChanged } from "./parts";
 
 function fields({ status, task, reason, output, turnsUsed: turns }: EventData["subagent"]) {
   return { status, task, reason, output, turns };
@@ -10,7 +10,7 @@ function fields({ status, task, reason, output, turnsUsed: turns }: EventData["s
 export const subagentFolds = {
   subagent(s: Snapshot, data: EventData["subagent"]) {
     const known = s.agents.get(data.agentId);
-    if (known) touch(s, Object.assign(known, fields(data)));
-    else s.agents.set(data.agentId, add(s, (index) => ({ kind: "subagent" as const, id: data.agentId, index, ...fields(data) })));
+    if (known) markChanged(s, Object.assign(known, fields(data)));
+    else s.agents.set(data.agentId, addItem(s, (index) => ({ kind: "subagent" as const, id: data.agentId, index, ...fields(data) })));
   },
 };

@@ -6,13 +6,13 @@ import { rollBackFolds } from "./fold_rollbacks";
 import { subagentFolds } from "./fold_subagents";
 import type { Level, NoticeItem, Snapshot, Usage } from "./items";
 import { joinMove } from "./moves";
-import { add, call, endPart, replaceText, textPart, touch } from "./parts";
-import { isProposal, propose } from "./proposed_files";
+import { addItem, ensureCall, endPart, replaceText, ensureTextItem, markChanged } from "./parts";
+import { isProposal, addProposals } from "./proposed_files";
 import { hunkOf } from "../review/model";
 import { type Action, actionsOf } from "../commands/failure_actions";
 
 export function addNoticeItem(s: Snapshot, level: Level, text: string, hint: string, id: string, actions: readonly Action[] = []): void {
-  const item = add(s, (index): NoticeItem => ({ kind: "notice", id, index, level, text, ...(hint !== "" && { hint }), ...(actions.length > 0 && { actions }) }));
+  const item = addItem(s, (index): NoticeItem => ({ kind: "notice", id, index, level, text, ...(hint !== "" && { hint }), ...(actions.length > 0 && { actions }) }));
   if (actions.length > 0) s.troubles.push(item);
 }
 
@@ -20,18 +20,18 @@ export function addNoticeItem(s: Snapshot, level: Level, text: string, hint: str
 export function forgetTroubles(s: Snapshot): void {
   for (const item of s.troubles.splice(0)) {
     delete item.actions;
-    touch(s, item);
+    markChanged(s, item);
   }
 }
 
 function setHunk(s: Snapshot, raw: EventHunk): void {
   s.hunks.set(raw.id, hunkOf(raw));
-  touch(s, s.hunkItem.get(raw.id));
+  markChanged(s, s.hunkItem.get(raw.id));
 }
 
 export function addApproval(s: Snapshot, request: ApprovalRequested): void {
   if (s.requests.has(request.requestId)) return;
-  const item = add(s, (index) => ({
+  const item = addItem(s, (index) => ({
     kind: "approval" as const, id: request.requestId, index, request, summary: request.summary, status: "pending" as const,
   }));
   s.requests.set(item.id, item);
@@ -41,17 +41,17 @@ function addSteering(s: Snapshot, data: EventData["steering_injected"], status: 
   const known = s.steers.get(data.steerId);
   if (known) {
     known.status = status;
-    touch(s, known);
+    markChanged(s, known);
     return;
   }
-  const item = add(s, (index) => ({ kind: "steer" as const, id: data.steerId, index, text: data.text, status }));
+  const item = addItem(s, (index) => ({ kind: "steer" as const, id: data.steerId, index, text: data.text, status }));
   s.steers.set(data.steerId, item);
 }
 
 function updateHunk(s: Snapshot, raw: EventHunk): void {
   const before = s.hunks.get(raw.id);
   setHunk(s, raw);
-  if (before?.state !== raw.state) touch(s, s.ends.get(raw.turnId));
+  if (before?.state !== raw.state) markChanged(s, s.ends.get(raw.turnId));
 }
 
 /** Adds a file change to the summary of its turn. */
@@ -106,42 +106,42 @@ export const folds: Folds = {
   },
   user_input(s, data, seq) {
     forgetTroubles(s);
-    touch(s, s.items.at(-1)); // redraw: the end of the turn before may have offered to continue
+    markChanged(s, s.items.at(-1)); // redraw: the end of the turn before may have offered to continue
     delete s.sending;
-    add(s, (index) => ({ kind: "user", id: itemId(seq), index, text: data.text }));
+    addItem(s, (index) => ({ kind: "user", id: itemId(seq), index, text: data.text }));
   },
   processing_end(s, data, seq, { turnId = "" }) {
     const files = [...(s.turnFiles.get(turnId)?.values() ?? [])];
     s.turnFiles.delete(turnId);
     if (!isWorthALine(data.reason, files)) return;
-    s.ends.set(turnId, add(s, (index) => ({ kind: "end" as const, id: itemId(seq), index, turnId, reason: data.reason, files })));
+    s.ends.set(turnId, addItem(s, (index) => ({ kind: "end" as const, id: itemId(seq), index, turnId, reason: data.reason, files })));
   },
-  assistant_text_start: (s, data) => void textPart(s, data.partId, "text"),
+  assistant_text_start: (s, data) => void ensureTextItem(s, data.partId, "text"),
   assistant_text_end: (s, data) => { endPart(s, data, "text"); },
-  reasoning_start: (s, data) => void textPart(s, data.partId, "reasoning"),
+  reasoning_start: (s, data) => void ensureTextItem(s, data.partId, "reasoning"),
   reasoning_end: (s, data) => { endPart(s, data, "reasoning"); },
   tool_call_start(s, data) {
-    const item = call(s, data.callId, data.name);
+    const item = ensureCall(s, data.callId, data.name);
     item.summary = data.summary;
     item.status = "running";
     replaceText(item.arguments, data.arguments);
     item.arguments.open = false;
-    touch(s, item);
+    markChanged(s, item);
   },
   tool_call_end(s, data) {
-    const item = call(s, data.callId, data.name);
+    const item = ensureCall(s, data.callId, data.name);
     item.status = data.isError ? "failed" : "done";
     item.result = data;
     item.arguments.open = item.part.open = false;
     replaceText(item.part, data.output);
-    touch(s, item);
+    markChanged(s, item);
   },
   steering_queued: (s, data) => { addSteering(s, data, "waiting"); },
   steering_injected: (s, data) => { addSteering(s, data, "injected"); },
   steering_removed(s, data) {
     const item = s.steers.get(data.steerId);
     if (item) item.status = "removed";
-    touch(s, item);
+    markChanged(s, item);
   },
   queue(s, data) {
     s.queue = data.items;
@@ -163,8 +163,8 @@ export const folds: Folds = {
   retry(s, data, seq) {
     const last = s.items.at(-1);
     const fields = { attempt: data.attempt, delayMs: data.delayMs, text: data.message };
-    if (last?.kind !== "retry") add(s, (index) => ({ kind: "retry", id: itemId(seq), index, ...fields }));
-    else touch(s, Object.assign(last, fields));
+    if (last?.kind !== "retry") addItem(s, (index) => ({ kind: "retry", id: itemId(seq), index, ...fields }));
+    else markChanged(s, Object.assign(last, fields));
   },
   usage(s, data, _seq, { agentId = "" }) {
     const usage = usageOf(data);
@@ -185,14 +185,14 @@ export const folds: Folds = {
     for (const hunk of hunks) setHunk(s, hunk);
     addFileChange(s, turnId, { path, uri, action, added, removed });
     if (joinMove(s, { path, uri, action, hunkIds, callId: data.callId })) return;
-    const item = add(s, (index) => ({
+    const item = addItem(s, (index) => ({
       kind: "file" as const, id: itemId(seq), index, path, uri, action, added, removed, diff, hunkIds, callId: data.callId,
     }));
     for (const hunk of hunks) s.hunkItem.set(hunk.id, item);
   },
   hunk_state(s, data) {
     for (const hunk of data.hunks) updateHunk(s, hunk);
-    propose(s, data.hunks.map((hunk) => ({ ...hunkOf(hunk), path: hunk.path })));
+    addProposals(s, data.hunks.map((hunk) => ({ ...hunkOf(hunk), path: hunk.path })));
   },
   approval_requested: (s, data) => { addApproval(s, data); },
   approval_resolved(s, data) {
@@ -206,27 +206,27 @@ export const folds: Folds = {
       item.command = data.command;
       if (asker) asker.summary = data.command;
     }
-    touch(s, asker);
-    touch(s, item);
+    markChanged(s, asker);
+    markChanged(s, item);
   },
   terminal_open(s, data) {
     s.terminals.set(data.terminalId, { ...data, id: data.terminalId, running: true, sinceMs: Date.now() });
     const item = s.calls.get(data.callId);
     if (item) Object.assign(item, { terminalId: data.terminalId, background: data.background });
-    touch(s, item);
+    markChanged(s, item);
   },
   terminal_waiting(s, data) {
     const terminal = s.terminals.get(data.terminalId);
     if (!terminal) return;
     terminal.waiting = data.waiting;
-    touch(s, s.calls.get(terminal.callId));
+    markChanged(s, s.calls.get(terminal.callId));
   },
   terminal_exit(s, data) {
     const terminal = s.terminals.get(data.terminalId);
     if (!terminal) return;
     terminal.running = terminal.waiting = false;
     terminal.exitCode = data.exitCode ?? null;
-    touch(s, s.calls.get(terminal.callId));
+    markChanged(s, s.calls.get(terminal.callId));
   },
 };
 

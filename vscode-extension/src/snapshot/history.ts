@@ -4,7 +4,7 @@ import { isWorthALine, addFileChange, usageOf } from "./folds";
 import type { Entry, FileItem, Item, Part, QuestionItem, Snapshot, SubagentItem, TextItem, ToolItem } from "./items";
 import { type StoredMove, findStoredMoves } from "./moves";
 import { newPart } from "./parts";
-import { propose } from "./proposed_files";
+import { addProposals } from "./proposed_files";
 import { type Action, actionsOf } from "../commands/failure_actions";
 import { pathOf } from "../connection/uris";
 import type { StoredItem, StoredSnapshot, SubscribeResult } from "../connection/protocol";
@@ -167,7 +167,7 @@ export function restoreSnapshot(stored: StoredSnapshot, result: SubscribeResult)
   rollBackAll(s);
   collectTroubles(s);
   noteOpenTurn(s, oldestFirst);
-  propose(s, result.pending.hunks.flatMap(({ uri, hunks }) => hunks.map((hunk) => ({ ...hunkOfInfo(hunk, uri), path: pathOf(uri) }))));
+  addProposals(s, result.pending.hunks.flatMap(({ uri, hunks }) => hunks.map((hunk) => ({ ...hunkOfInfo(hunk, uri), path: pathOf(uri) }))));
   s.more = stored.more;
   s.oldestSeq = oldestFirst[0]?.seq ?? 0;
   if (stored.usage) s.usage = usageOf(stored.usage);

@@ -1,6 +1,6 @@
 // Detects moves: a file that a call deletes and creates under another name with the same lines is one change. Pure.
 import type { FileItem, Hunk, Snapshot } from "./items";
-import { touch } from "./parts";
+import { markChanged } from "./parts";
 import type { FileSum, StoredItem } from "../connection/protocol";
 
 function linesOf(s: Snapshot, { hunkIds }: Pick<FileItem, "hunkIds">, side: (hunk: Hunk) => readonly string[]): string {
@@ -20,7 +20,7 @@ export function joinMove(s: Snapshot, file: Pick<FileItem, "path" | "uri" | "act
   s.moves.set(made.uri, from);
   Object.assign(other, { path: made.path, uri: made.uri, action: "modify", movedFrom: from.path, added: 0, removed: 0, diff: "", hunkIds: [...other.hunkIds, ...file.hunkIds] });
   for (const id of file.hunkIds) s.hunkItem.set(id, other);
-  touch(s, other);
+  markChanged(s, other);
   return true;
 }
 

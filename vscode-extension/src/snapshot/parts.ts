@@ -19,11 +19,11 @@ export function replaceText(part: Part, text: string): void {
   part.revision += 1;
 }
 
-export function touch(s: Snapshot, item: Item | undefined): void {
+export function markChanged(s: Snapshot, item: Item | undefined): void {
   if (item) s.touched.add(item.index);
 }
 
-export function add<T extends Item>(s: Snapshot, make: (index: number) => T): T {
+export function addItem<T extends Item>(s: Snapshot, make: (index: number) => T): T {
   const item = make(s.first + s.items.length);
   if (item.turnId === undefined && s.now.turnId !== undefined) item.turnId = s.now.turnId;
   if (item.agentId === undefined && s.now.agentId !== undefined) item.agentId = s.now.agentId;
@@ -33,13 +33,13 @@ export function add<T extends Item>(s: Snapshot, make: (index: number) => T): T 
 }
 
 /** The item of a call, created when it is first mentioned: arguments stream before the call starts. */
-export function call(s: Snapshot, callId: string, name = ""): ToolItem {
+export function ensureCall(s: Snapshot, callId: string, name = ""): ToolItem {
   const known = s.calls.get(callId);
   if (known) {
     if (name !== "") known.name = name;
     return known;
   }
-  const item = add<ToolItem>(s, (index) => ({
+  const item = addItem<ToolItem>(s, (index) => ({
     kind: "tool", id: callId, index, name, summary: "", status: "writing", arguments: newPart(), part: newPart(),
   }));
   s.calls.set(callId, item);
@@ -48,23 +48,23 @@ export function call(s: Snapshot, callId: string, name = ""): ToolItem {
   return item;
 }
 
-export function textPart(s: Snapshot, partId: string, kind: "text" | "reasoning"): Part {
+export function ensureTextItem(s: Snapshot, partId: string, kind: "text" | "reasoning"): Part {
   const part = s.parts.get(partId) ?? newPart();
   s.parts.set(partId, part);
   // The item is added with the first text, so that an empty part leaves no empty item.
   if (part.length > 0 && !s.partItem.has(partId)) {
-    s.partItem.set(partId, add<TextItem>(s, (index) => ({ kind, id: partId, index, part })));
+    s.partItem.set(partId, addItem<TextItem>(s, (index) => ({ kind, id: partId, index, part })));
   }
-  touch(s, s.partItem.get(partId));
+  markChanged(s, s.partItem.get(partId));
   return part;
 }
 
 /** Finds or creates the part for each kind of delta or open part. */
 const partOf = {
-  assistant_text: (s: Snapshot, id: string) => textPart(s, id, "text"),
-  reasoning: (s: Snapshot, id: string) => textPart(s, id, "reasoning"),
-  tool_call_args: (s: Snapshot, id: string, name?: string) => call(s, id.replace(/:args$/, ""), name).arguments,
-  tool_call_output: (s: Snapshot, id: string) => call(s, id.replace(/:out$/, "")).part,
+  assistant_text: (s: Snapshot, id: string) => ensureTextItem(s, id, "text"),
+  reasoning: (s: Snapshot, id: string) => ensureTextItem(s, id, "reasoning"),
+  tool_call_args: (s: Snapshot, id: string, name?: string) => ensureCall(s, id.replace(/:args$/, ""), name).arguments,
+  tool_call_output: (s: Snapshot, id: string) => ensureCall(s, id.replace(/:out$/, "")).part,
 };
 
 export type PartKind = keyof typeof partOf;
@@ -84,14 +84,14 @@ interface Piece {
 }
 
 /** Appends text to a part. */
-export function extend(s: Snapshot, kind: PartKind, piece: Piece): void {
+export function appendText(s: Snapshot, kind: PartKind, piece: Piece): void {
   // In output deltas, `name` is the stream (stdout or stderr), not the tool.
   const name = kind === "tool_call_args" ? piece.name : undefined;
   const part = partOf[kind](s, piece.partId, name);
   part.text += piece.text;
   part.length += codePoints(piece.text);
   partOf[kind](s, piece.partId, name); // creates the item, now that there is text
-  touch(s, s.partItem.get(piece.partId));
+  markChanged(s, s.partItem.get(piece.partId));
 }
 
 /** Replaces the text of an open part by its whole text so far. */
@@ -100,7 +100,7 @@ export function reopen(s: Snapshot, kind: PartKind, piece: Piece): void {
   if (!part.open) return;
   replaceText(part, piece.text);
   partOf[kind](s, piece.partId);
-  touch(s, s.partItem.get(piece.partId));
+  markChanged(s, s.partItem.get(piece.partId));
 }
 
 export function endPart(s: Snapshot, data: EventData["reasoning_end"], kind: "text" | "reasoning"): void {
@@ -109,5 +109,5 @@ export function endPart(s: Snapshot, data: EventData["reasoning_end"], kind: "te
   replaceText(part, data.text);
   part.open = false;
   part.interrupted = data.interrupted;
-  textPart(s, data.partId, kind);
+  ensureTextItem(s, data.partId, kind);
 }

@@ -1,6 +1,6 @@
 // Proposed changes as transcript items: each file of a call with its diff, before it is written. Pure.
 import type { FileItem, Hunk, Snapshot } from "./items";
-import { add, touch } from "./parts";
+import { addItem, markChanged } from "./parts";
 
 type Proposed = Hunk & { readonly path: string };
 
@@ -19,11 +19,11 @@ export function isProposal(s: Snapshot, callId: string, uri: string): boolean {
 }
 
 /** Adds items for proposals that have none yet. */
-export function propose(s: Snapshot, hunks: readonly Proposed[]): void {
+export function addProposals(s: Snapshot, hunks: readonly Proposed[]): void {
   for (const hunk of hunks.filter(({ id, state }) => state === "proposed" && !s.hunkItem.has(id))) {
     const { id, callId, uri, path, what, turnId } = hunk;
     const action = what === "content" ? "modify" : what;
-    const item = itemOf(s, callId, uri) ?? add(s, (index): FileItem => ({
+    const item = itemOf(s, callId, uri) ?? addItem(s, (index): FileItem => ({
       kind: "file", id: `proposed:${callId}:${uri}`, index, path, uri, action, added: 0, removed: 0, diff: "", hunkIds: [], callId, isProposal: true, ...(turnId !== "" && { turnId }),
     }));
     item.hunkIds = [...item.hunkIds, id];
@@ -31,6 +31,6 @@ export function propose(s: Snapshot, hunks: readonly Proposed[]): void {
     item.added += hunk.newLines.length;
     item.removed += hunk.oldLines.length;
     s.hunkItem.set(id, item);
-    touch(s, item);
+    markChanged(s, item);
   }
 }

@@ -6,7 +6,7 @@ import { askQuestion } from "./fold_questions";
 import { addApproval, foldEvent, folds, addNoticeItem } from "./folds";
 import type { Activity, ApprovalItem, Item, Level, QuestionItem, Snapshot } from "./items";
 import { foldAccess, isReadOnly } from "../sessions/owners";
-import { extend, isPartKind, partKind, reopen, touch } from "./parts";
+import { appendText, isPartKind, partKind, reopen, markChanged } from "./parts";
 import type { Action } from "../commands/failure_actions";
 
 export type Outcome = "applied" | "dropped" | "gap" | "skipped";
@@ -57,7 +57,7 @@ function applyDelta(s: Snapshot, event: AgentEvent): Outcome {
   if (known && (!known.open || offset < length)) return "dropped";
   s.now = turnAndAgent(event);
   const { text, name } = event.data as { text: string; name?: string };
-  extend(s, kind, { partId, text, ...(name !== undefined && { name }) });
+  appendText(s, kind, { partId, text, ...(name !== undefined && { name }) });
   return "applied";
 }
 
@@ -78,7 +78,7 @@ export function apply(s: Snapshot, event: AgentEvent): Outcome {
 }
 
 /** Applies the answer of agent/subscribe. "gap": its events do not continue this snapshot; subscribe from 0. */
-export function subscribed(s: Snapshot, result: SubscribeResult): Outcome {
+export function applySubscription(s: Snapshot, result: SubscribeResult): Outcome {
   if (result.lastSeq < s.lastSeq) return "gap";
   for (const event of result.events) if (apply(s, event) === "gap") return "gap";
   const session = { ...s.session };
@@ -104,11 +104,11 @@ export function addNotice(s: Snapshot, level: Level, text: string, hint?: string
 }
 
 /** Sets the parts of a message that this window sent; its event has only the text for the model. */
-export function describe(s: Snapshot, parts: readonly InputPart[]): void {
+export function setMessageParts(s: Snapshot, parts: readonly InputPart[]): void {
   const item = s.items.findLast(({ kind }) => kind === "user" || kind === "steer");
   if (item?.kind !== "user" && item?.kind !== "steer") return;
   item.parts = parts;
-  touch(s, item);
+  markChanged(s, item);
 }
 
 /** Pending approvals, oldest first; none if another process owns the session, because they are answered there. */
@@ -124,14 +124,14 @@ export function openQuestion(s: Snapshot): QuestionItem | undefined {
 }
 
 /** The items that changed since the last call, in order. */
-export function drain(s: Snapshot): Item[] {
+export function takeChangedItems(s: Snapshot): Item[] {
   const indexes = [...s.touched].sort((a, b) => a - b);
   s.touched.clear();
   return indexes.flatMap((index) => s.items[index - s.first] ?? []);
 }
 
 /** The session's activity, as the panel and the status bar name it. */
-export function activity(s: Snapshot): Activity {
+export function findActivity(s: Snapshot): Activity {
   if (s.state === "CLOSED") return s.hasFailed ? "idle" : "closed";
   if (s.state === "AWAITING_INPUT" || pendingApprovals(s).length > 0 || openQuestion(s)) return "waiting";
   // A turn with proposals continues after the user's decision.
@@ -141,7 +141,7 @@ export function activity(s: Snapshot): Activity {
 
 /** The plan that the user can accept: the last answer in mode plan; undefined while the agent works or before there is one. */
 export function planOf(s: Snapshot): string | undefined {
-  if (s.session.mode !== "plan" || activity(s) !== "idle" || isReadOnly(s)) return undefined;
+  if (s.session.mode !== "plan" || findActivity(s) !== "idle" || isReadOnly(s)) return undefined;
   for (const item of s.items.toReversed()) {
     if (item.kind === "user") return undefined;
     if (item.kind === "text" && item.agentId === undefined && item.isOut !== true) return item.part.text;

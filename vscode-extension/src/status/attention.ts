@@ -19,7 +19,7 @@ export interface Sight {
 const VALUES: ReadonlySet<unknown> = new Set<Notify>(["off", "away", "unseen", "system"]);
 
 /** Parses the setting; older versions stored a boolean. */
-export function notifyOf(value: unknown): Notify {
+export function parseNotify(value: unknown): Notify {
   if (value === false) return "off";
   return VALUES.has(value) ? (value as Notify) : "unseen";
 }
@@ -30,7 +30,7 @@ export function shouldNotify(how: Notify, { hasFocus, isChatVisible }: Sight): b
 }
 
 /** Number of pending requests to the user. */
-export function waiting(s: Snapshot, proposals: number): number {
+export function countPending(s: Snapshot, proposals: number): number {
   const questions = [...s.questions.values()].filter(({ status }) => status === "pending").length;
   return pendingApprovals(s).length + questions + (proposals > 0 ? 1 : 0);
 }
@@ -44,14 +44,14 @@ export interface Badge {
 export class Attention {
   private hasEndedUnseen = false;
 
-  take(event: Pick<AgentEvent, "kind"> | undefined, sight: Sight): void {
+  applyEvent(event: Pick<AgentEvent, "kind"> | undefined, sight: Sight): void {
     if (event?.kind === "processing_end") this.hasEndedUnseen = !sight.hasFocus || !sight.isChatVisible;
     else if (event?.kind === "user_input" || event?.kind === "session_start") this.hasEndedUnseen = false;
-    else if (event === undefined) this.look(sight);
+    else if (event === undefined) this.updateSight(sight);
   }
 
   /** Updates what the user can see. */
-  look({ hasFocus, isChatVisible }: Sight): void {
+  updateSight({ hasFocus, isChatVisible }: Sight): void {
     if (hasFocus && isChatVisible) this.hasEndedUnseen = false;
   }
 

@@ -1,6 +1,6 @@
 // The badge at the agent's icon: the number of pending requests, or that the agent is done. It takes no focus.
 import * as vscode from "vscode";
-import { Attention, type Sight, waiting } from "./attention";
+import { Attention, type Sight, countPending } from "./attention";
 import type { ChatPanel } from "../chat/panel";
 import { all } from "../review/model";
 import type { ReviewStore } from "../review/store";
@@ -17,14 +17,14 @@ export class ChatBadge implements vscode.Disposable {
     private readonly panel: ChatPanel,
   ) {
     const look = () => {
-      this.attention.look(this.sight());
+      this.attention.updateSight(this.sight());
       this.draw();
     };
     panel.onVisibility = look;
     this.subscriptions = [
       sessions.listen((change) => {
         if (isDelta(change)) return;
-        this.attention.take(change.event, this.sight());
+        this.attention.applyEvent(change.event, this.sight());
         this.draw();
       }),
       store.onDidChange(() => { this.draw(); }),
@@ -42,6 +42,6 @@ export class ChatBadge implements vscode.Disposable {
 
   private draw(): void {
     const proposals = all(this.store.hunks).filter(({ state }) => state === "proposed").length;
-    this.panel.badge = this.attention.badge(waiting(this.sessions.snapshot, proposals));
+    this.panel.badge = this.attention.badge(countPending(this.sessions.snapshot, proposals));
   }
 }

@@ -2,7 +2,7 @@
 // longer applies has to be hidden.
 import * as vscode from "vscode";
 import type { Snapshot } from "../snapshot/items";
-import { waiting } from "./attention";
+import { countPending } from "./attention";
 
 /** The errors that are displayed now. */
 const shown = new Set<symbol>();
@@ -24,7 +24,7 @@ export async function showError(text: string, ...buttons: string[]): Promise<str
  * messages may be its question.
  */
 export function hideErrors(snapshot: Snapshot): void {
-  if (shown.size === 0 || waiting(snapshot, 0) > 0) return;
+  if (shown.size === 0 || countPending(snapshot, 0) > 0) return;
   shown.clear();
   void vscode.commands.executeCommand("notifications.hideToasts");
 }

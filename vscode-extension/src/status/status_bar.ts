@@ -33,7 +33,7 @@ export class Status implements vscode.Disposable {
   }
 
   /** Shows that the server ended unexpectedly and is not restarted automatically. */
-  serverGone(): void {
+  showServerEnd(): void {
     this.isServerGone = true;
     this.draw();
   }

@@ -2,7 +2,7 @@
 import type { Activity, Snapshot } from "../snapshot/items";
 import { formatMoney } from "../snapshot/money";
 import { count } from "../review/words";
-import { activity, pendingApprovals } from "../snapshot/snapshot";
+import { findActivity, pendingApprovals } from "../snapshot/snapshot";
 
 export interface StatusLine {
   readonly text: string;
@@ -17,7 +17,7 @@ const ICONS: Record<Activity, string> = {
   working: "$(sync~spin)", waiting: "$(bell-dot)", idle: "$(comment-discussion)", closed: "$(comment-discussion)",
 };
 
-export function short(tokens: number): string {
+export function formatTokens(tokens: number): string {
   if (tokens < 1_000) return String(tokens);
   return tokens < 1_000_000 ? `${Math.round(tokens / 100) / 10}k` : `${Math.round(tokens / 100_000) / 10}M`;
 }
@@ -27,7 +27,7 @@ interface Waiting {
   readonly proposals: number;
 }
 
-function words(s: Snapshot, doing: Activity, { files, proposals }: Waiting): string[] {
+function listFacts(s: Snapshot, doing: Activity, { files, proposals }: Waiting): string[] {
   const asked = pendingApprovals(s).length;
   const what = proposals > 0 ? `proposes ${count(proposals, "change")}` : asked > 1 ? `asks you (${asked})` : "asks you";
   const state: Record<Activity, string> = { working: "working", waiting: what, idle: "", closed: "" };
@@ -44,8 +44,8 @@ function details(s: Snapshot): string[] {
   if (folder !== "") lines.push(`In ${folder}`);
   if (session.access === "readOnly") lines.push("Another window owns this session: it can only be read here.");
   if (usage && usage.contextWindowTokens > 0) {
-    lines.push(`Context: ${Math.round((100 * usage.contextTokens) / usage.contextWindowTokens)} % of ${short(usage.contextWindowTokens)} tokens`);
-    lines.push(`Used: ${short(usage.inputTokens)} in (${short(usage.cacheReadTokens)} from the cache), ${short(usage.outputTokens)} out`);
+    lines.push(`Context: ${Math.round((100 * usage.contextTokens) / usage.contextWindowTokens)} % of ${formatTokens(usage.contextWindowTokens)} tokens`);
+    lines.push(`Used: ${formatTokens(usage.inputTokens)} in (${formatTokens(usage.cacheReadTokens)} from the cache), ${formatTokens(usage.outputTokens)} out`);
   }
   const cost = costOf(s);
   if (cost !== undefined) lines.push(`Cost: ${formatMoney(cost)}`);
@@ -58,8 +58,8 @@ function costOf(s: Snapshot): number | undefined {
 }
 
 export function statusLine(s: Snapshot, waiting: Waiting, isServerGone: boolean): StatusLine {
-  const doing = activity(s);
-  const said = isServerGone ? ["server stopped"] : words(s, doing, waiting);
+  const doing = findActivity(s);
+  const said = isServerGone ? ["server stopped"] : listFacts(s, doing, waiting);
   const { model, isWalkthrough } = s.session;
   const cost = costOf(s);
   const shown = [...said, isWalkthrough === true ? "" : (model ?? ""), cost === undefined || cost === 0 ? "" : formatMoney(cost)].filter((each) => each !== "");

@@ -27,7 +27,7 @@ export interface Sink {
   end(how: string): void;
 }
 
-export function endWords(exitCode: number | null | undefined): string {
+export function describeEnd(exitCode: number | null | undefined): string {
   return typeof exitCode === "number" ? `exit ${exitCode}` : "ended";
 }
 
@@ -48,28 +48,28 @@ export class Follower {
   }
 
   /** Writes new output. Calls while it is reading cause one more pass at the end. */
-  async look(): Promise<void> {
+  async readNewOutput(): Promise<void> {
     if (this.isLooking) {
       this.mustLookAgain = true;
       return;
     }
     this.isLooking = true;
     try {
-      await this.lookOnce();
+      await this.readOnce();
     } finally {
       this.isLooking = false;
     }
-    if (!this.takeAgain()) return;
-    await this.look();
+    if (!this.takeRepeatRequest()) return;
+    await this.readNewOutput();
   }
 
-  private takeAgain(): boolean {
+  private takeRepeatRequest(): boolean {
     const again = this.mustLookAgain && !this.hasEnded;
     this.mustLookAgain = false;
     return again;
   }
 
-  private async lookOnce(): Promise<void> {
+  private async readOnce(): Promise<void> {
     while (!this.hasEnded) {
       const read = await this.source.read(this.offset);
       if (!read) {
@@ -80,7 +80,7 @@ export class Follower {
       const isAll = read.nextOffset <= this.offset || read.text === "";
       this.offset = Math.max(this.offset, read.nextOffset);
       // An answer may have both output and end; after the end there is no more output.
-      if (!read.running && isAll) this.finish(this.source.transcript()?.end ?? endWords(read.exitCode));
+      if (!read.running && isAll) this.finish(this.source.transcript()?.end ?? describeEnd(read.exitCode));
       if (isAll) return;
     }
   }

@@ -9,7 +9,7 @@ export class HostTerminals implements vscode.Disposable {
   private readonly terminals = new Map<string, vscode.Terminal>();
   private readonly calls = new Map<string, string>();
   /** Called when the command of a call starts in a terminal of this window. */
-  onRuns: (callId: string) => void = () => undefined;
+  onRun: (callId: string) => void = () => undefined;
   private readonly subscription = vscode.window.onDidCloseTerminal((closed) => {
     for (const [id, terminal] of this.terminals) if (terminal === closed) this.terminals.delete(id);
   });
@@ -27,9 +27,9 @@ export class HostTerminals implements vscode.Disposable {
     return {};
   }
 
-  runs({ terminalId, callId }: ClientRequests["terminalRuns"]["params"]): Record<string, never> {
+  recordRun({ terminalId, callId }: ClientRequests["terminalRuns"]["params"]): Record<string, never> {
     this.calls.set(callId, terminalId);
-    this.onRuns(callId);
+    this.onRun(callId);
     return {};
   }
 

@@ -56,7 +56,7 @@ export class Terminals implements vscode.Disposable {
       sessions.listen((change) => { this.take(change); }),
       vscode.window.onDidCloseTerminal((closed) => { this.onClosed(closed); }),
     ];
-    hosts.onRuns = (callId) => { this.replaceView(callId); };
+    hosts.onRun = (callId) => { this.replaceView(callId); };
   }
 
   /** Shows the output of a call without moving the focus. */
@@ -193,12 +193,12 @@ export class Terminals implements vscode.Disposable {
   private take({ event, switched }: Change): void {
     if (switched === true) {
       this.reattach();
-      for (const { view } of this.terminals.values()) view.changed();
+      for (const { view } of this.terminals.values()) view.scheduleRead();
     }
     if (!event) return;
     const { callId, terminalId } = (event.data ?? {}) as { callId?: string; terminalId?: string };
     const ofTerminal = terminalId === undefined ? undefined : this.sessions.snapshot.terminals.get(terminalId)?.callId;
     const id = event.kind === "tool_call_output_delta" ? event.partId?.replace(/:out$/, "") : (callId ?? ofTerminal);
-    if (id !== undefined) this.terminals.get(id)?.view.changed();
+    if (id !== undefined) this.terminals.get(id)?.view.scheduleRead();
   }
 }

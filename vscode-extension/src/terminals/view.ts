@@ -50,8 +50,8 @@ export class OutputView implements vscode.Pseudoterminal {
     this.isOpen = true;
     if (size) this.setDimensions(size);
     this.written.fire(`\x1b[1m$ ${lines(this.command)}\x1b[0m\r\n`);
-    this.poll = setInterval(() => { this.look(); }, POLL_MS);
-    this.look();
+    this.poll = setInterval(() => { this.readOutput(); }, POLL_MS);
+    this.readOutput();
   }
 
   close(): void {
@@ -86,15 +86,15 @@ export class OutputView implements vscode.Pseudoterminal {
   }
 
   /** Reads again soon, because there may be more output. */
-  changed(): void {
+  scheduleRead(): void {
     this.soon ??= setTimeout(() => {
       this.soon = undefined;
-      this.look();
+      this.readOutput();
     }, SOON_MS);
   }
 
-  private look(): void {
-    if (this.isOpen) void this.follower.look();
+  private readOutput(): void {
+    if (this.isOpen) void this.follower.readNewOutput();
   }
 
   private end(how: string): void {

@@ -20,7 +20,7 @@ export class Announcer {
     this.state.textContent = text;
   }
 
-  activity(activity: SessionView["activity"]): void {
+  announceActivity(activity: SessionView["activity"]): void {
     this.say(WORDS[activity]);
   }
 

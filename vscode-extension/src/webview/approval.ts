@@ -2,7 +2,7 @@
 import { formatExamples } from "../approvals/choices";
 import { ActionMenu } from "./action_menu";
 import { diffElement } from "./diff";
-import { exact, h, icon, textButton } from "./dom";
+import { revealHiddenCharacters, h, icon, textButton } from "./dom";
 import { highlightLater } from "./highlight";
 import type { ApprovalView, FromView } from "./messages";
 
@@ -18,13 +18,13 @@ function question(item: ApprovalView): string {
 }
 
 function effect(item: ApprovalView): (HTMLElement | null)[] {
-  if (item.trust !== "") return [h("p", {}, h("code", {}, exact(item.trust)))];
+  if (item.trust !== "") return [h("p", {}, h("code", {}, revealHiddenCharacters(item.trust)))];
   if (item.command !== "") return [];
-  if (item.text !== "") return [h("pre", { class: "command", tabindex: 0, "aria-label": "What it is called with" }, exact(item.text))];
-  if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, exact(item.summary))];
+  if (item.text !== "") return [h("pre", { class: "command", tabindex: 0, "aria-label": "What it is called with" }, revealHiddenCharacters(item.text))];
+  if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, revealHiddenCharacters(item.summary))];
   const files = item.files.map(({ path, action, diff }) =>
-    h("div", {}, h("p", {}, `${action} `, h("code", {}, exact(path))), diff === "" ? null : diffElement(diff, `Change of ${path}`)));
-  return [...files, ...item.paths.map((path) => h("p", {}, h("code", {}, exact(path))))];
+    h("div", {}, h("p", {}, `${action} `, h("code", {}, revealHiddenCharacters(path))), diff === "" ? null : diffElement(diff, `Change of ${path}`)));
+  return [...files, ...item.paths.map((path) => h("p", {}, h("code", {}, revealHiddenCharacters(path))))];
 }
 
 function ruleLabel({ label, scope }: Rule): string {
@@ -35,7 +35,7 @@ function ruleLabel({ label, scope }: Rule): string {
 
 /** Working folder and reason of the request, on one line; null if there are none. */
 function reasons({ where, why }: ApprovalView): HTMLElement | null {
-  const words = [exact(where), why].filter((part) => part !== "").join(" · ");
+  const words = [revealHiddenCharacters(where), why].filter((part) => part !== "").join(" · ");
   return words === "" ? null : h("p", { class: "dim reasons" }, words);
 }
 
@@ -81,7 +81,7 @@ class Command {
   private draw(): void {
     this.field.value = this.command;
     this.field.rows = Math.min(12, this.command.split("\n").length + 1);
-    const code = h("code", { class: "hljs", "data-language": "bash" }, exact(this.command));
+    const code = h("code", { class: "hljs", "data-language": "bash" }, revealHiddenCharacters(this.command));
     this.element.replaceChildren(this.isEdited ? this.field : h("pre", { class: "command", tabindex: 0, "aria-label": "The command" }, code));
     highlightLater(this.element);
   }
@@ -162,7 +162,7 @@ export function approvalElement(item: ApprovalView, send: Send, isReadOnly: bool
     "section",
     { class: "approval pending", "aria-labelledby": titleId },
     h("h2", { id: titleId }, icon("question"), question(item)),
-    item.about === "" ? null : h("p", { class: "about" }, exact(item.about)),
+    item.about === "" ? null : h("p", { class: "about" }, revealHiddenCharacters(item.about)),
     command?.element,
     ...effect(item),
     reasons(item),

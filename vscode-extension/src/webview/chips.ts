@@ -7,7 +7,7 @@ export const IMAGE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image
 const MAX_IMAGE_BYTES = 5_000_000; // limit of the providers
 
 /** Why an image cannot be attached; undefined if it can. */
-export function refusal({ name, type, size }: { readonly name: string; readonly type: string; readonly size: number }): string | undefined {
+export function describeRefusal({ name, type, size }: { readonly name: string; readonly type: string; readonly size: number }): string | undefined {
   if (!IMAGE_TYPES.includes(type)) return `${name} was not attached: only PNG, JPEG, GIF and WebP pictures can be.`;
   return size > MAX_IMAGE_BYTES ? `${name} was not attached: it has more than 5 MB.` : undefined;
 }

@@ -1,5 +1,5 @@
 // The prompt: text, attachments, and how to send while the agent works.
-import { Chips, IMAGE_TYPES, alongElement, droppedFiles, readImage, refusal } from "./chips";
+import { Chips, IMAGE_TYPES, alongElement, droppedFiles, readImage, describeRefusal } from "./chips";
 import { h, iconButton, textButton } from "./dom";
 import { Mentions } from "./mentions";
 import type { Along, Attachment, DraftView, FromView, Offer, SessionView } from "./messages";
@@ -10,9 +10,9 @@ type How = Extract<FromView, { type: "submit" }>["how"];
 interface Host {
   readonly send: (message: FromView) => void;
   /** Called when a message is sent. */
-  readonly sent: () => void;
+  readonly onSent: () => void;
   /** Called when the draft has changed, to save it. */
-  readonly keep: () => void;
+  readonly onDraftChange: () => void;
   /** Shows a text below the prompt and announces it. */
   readonly say: (text: string) => void;
 }
@@ -47,10 +47,10 @@ export class Composer {
   constructor(private readonly host: Host) {
     const { send } = host;
     this.chips = new Chips(() => {
-      host.keep();
+      host.onDraftChange();
       this.input.focus();
     });
-    this.mentions = new Mentions(this.input, { send, changed: () => { this.onChange(); }, run: (text) => { send({ type: "submit", text, attachments: [], how: "send" }); } });
+    this.mentions = new Mentions(this.input, { send, onPromptChange: () => { this.onChange(); }, run: (text) => { send({ type: "submit", text, attachments: [], how: "send" }); } });
     this.toolbar = new Toolbar(send, () => { this.focus(); });
     this.sendButton = iconButton("send", "Send (Enter)", () => { this.submit("send"); }, { class: "icon send" });
     this.stopButton = iconButton("debug-stop", "Stop (Escape)", () => { send({ type: "stop" }); }, { class: "icon stop" });
@@ -127,7 +127,7 @@ export class Composer {
     }).observe(input);
     input.addEventListener("input", () => { this.onChange(); });
     input.addEventListener("keydown", (event) => { this.onKey(event); });
-    input.addEventListener("click", () => { this.mentions.look(); });
+    input.addEventListener("click", () => { this.mentions.updateMenu(); });
     input.addEventListener("paste", (event) => { this.takeFiles(event, event.clipboardData); });
     this.element.addEventListener("dragover", (event) => { event.preventDefault(); });
     this.element.addEventListener("drop", (event) => { this.takeFiles(event, event.dataTransfer); });
@@ -136,8 +136,8 @@ export class Composer {
 
   private onChange(): void {
     this.onShape();
-    this.mentions.look();
-    this.host.keep();
+    this.mentions.updateMenu();
+    this.host.onDraftChange();
   }
 
   private onShape(): void {
@@ -166,9 +166,9 @@ export class Composer {
     this.mentions.close();
     this.problem.hidden = true;
     this.restore({ text: "", attachments: [] });
-    this.host.keep();
+    this.host.onDraftChange();
     this.host.send({ type: "submit", text, attachments, how });
-    this.host.sent();
+    this.host.onSent();
     this.input.focus();
   }
 
@@ -204,7 +204,7 @@ export class Composer {
   }
 
   private async attachImage(file: File): Promise<void> {
-    const why = refusal({ name: file.name === "" ? "The picture" : file.name, type: file.type, size: file.size });
+    const why = describeRefusal({ name: file.name === "" ? "The picture" : file.name, type: file.type, size: file.size });
     this.problem.hidden = why === undefined;
     this.problem.textContent = why ?? "";
     if (why !== undefined) this.host.say(why);

@@ -1,5 +1,5 @@
 // A unified diff as lines with a sign and a colour.
-import { exact, h, plural } from "./dom";
+import { revealHiddenCharacters, h, plural } from "./dom";
 
 const MAX_LINES = 600; // the file shows the rest
 const CLASSES: Readonly<Record<string, string>> = { "+": "added", "-": "removed" };
@@ -14,7 +14,7 @@ export function diffElement(diff: string, label: string): HTMLElement {
   const lines = diffLines(diff);
   const shown = lines.slice(0, MAX_LINES).map((line, i) => {
     if (line.startsWith("@")) return i === 0 ? null : h("span", { class: "fold" }, "⋯\n");
-    return h("span", { class: CLASSES[line.charAt(0)] ?? "context" }, `${exact(line.replace(/\r$/, ""))}\n`);
+    return h("span", { class: CLASSES[line.charAt(0)] ?? "context" }, `${revealHiddenCharacters(line.replace(/\r$/, ""))}\n`);
   });
   const more = lines.length - MAX_LINES;
   return h("pre", { class: "diff", tabindex: 0, role: "group", "aria-label": label }, ...shown, more > 0 && h("span", { class: "fold" }, `⋯ ${plural(more, "more line")}\n`));

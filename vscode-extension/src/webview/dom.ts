@@ -29,7 +29,7 @@ export function textButton(label: string, onClick: (event: Event) => void, extra
 }
 
 /** Finds the descendant with this `data-` value; the value is escaped. */
-export function byData(root: Element, name: string, value: string): HTMLElement | undefined {
+export function findByData(root: Element, name: string, value: string): HTMLElement | undefined {
   return [...root.querySelectorAll<HTMLElement>(`[data-${name}]`)].find((element) => element.dataset[name] === value);
 }
 
@@ -37,7 +37,7 @@ export function byData(root: Element, name: string, value: string): HTMLElement 
  * Makes the text of an approval request fully visible: replaces characters that would hide text or change its direction
  * by visible signs.
  */
-export function exact(text: string): string {
+export function revealHiddenCharacters(text: string): string {
   return text.replace(/[\x00-\x08\x0b-\x1f]/g, (char) => String.fromCharCode(0x2400 + char.charCodeAt(0)))
     .replace(/[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
 }

@@ -1,5 +1,5 @@
 // The elements of the transcript by item: created once, then updated in place if possible.
-import { byData, h } from "./dom";
+import { findByData, h } from "./dom";
 import type { Append, ItemView, TextView } from "./messages";
 import { type RenderContext, itemElement } from "./render";
 import { StreamedMarkdown } from "./stream";
@@ -54,7 +54,7 @@ export class Entries {
   make(item: ItemView): HTMLElement {
     const made = this.parts(item);
     made.element.dataset["id"] = item.id;
-    this.belong(made.element, item);
+    this.markAgent(made.element, item);
     this.byId.set(item.id, { index: item.index, ...made });
     return made.element;
   }
@@ -65,16 +65,16 @@ export class Entries {
     if (!before) return false;
     if (before.card && item.kind === "tool") {
       before.card.update(item);
-      this.belong(before.element, item);
+      this.markAgent(before.element, item);
       return true;
     }
     const hadFocus = before.element.contains(document.activeElement);
     const focused = focusedAction(before.element);
     const made = this.make(item);
     before.element.replaceWith(made);
-    if (focused !== undefined) byData(made, "action", focused)?.focus();
+    if (focused !== undefined) findByData(made, "action", focused)?.focus();
     // An answered request has no buttons, so the keyboard focus goes to the prompt.
-    if (hadFocus && !made.contains(document.activeElement)) this.context.toPrompt();
+    if (hadFocus && !made.contains(document.activeElement)) this.context.focusPrompt();
     return true;
   }
 
@@ -94,7 +94,7 @@ export class Entries {
     if (details) details.open = isShown;
   }
 
-  private belong(element: HTMLElement, item: ItemView): void {
+  private markAgent(element: HTMLElement, item: ItemView): void {
     element.classList.toggle("out", item.isOut === true);
     if (item.agentId === undefined) return;
     element.classList.add("of-agent");

@@ -4,7 +4,7 @@ import { h, icon, plural } from "./dom";
 const FEW = 3; // least number of rows to collapse
 type Kind = "read" | "search";
 
-function words(kinds: readonly Kind[]): string {
+function formatSummary(kinds: readonly Kind[]): string {
   const count = (kind: Kind) => kinds.filter((each) => each === kind).length;
   const parts = [count("read") > 0 ? `Read ${plural(count("read"), "file")}` : "", count("search") > 0 ? `Searched ${plural(count("search"), "time")}` : ""];
   return parts.filter((part) => part !== "").join(", ").replace(/, S/, ", s");
@@ -20,7 +20,7 @@ function kindOf(element: Element): Kind | undefined {
 }
 
 /** Yields each run of enough consecutive read-only calls, including the finished reasoning between them. */
-function* runs(content: Element): Generator<HTMLElement[]> {
+function* findRuns(content: Element): Generator<HTMLElement[]> {
   let run: HTMLElement[] = [];
   for (const element of [...content.children, undefined]) {
     if (element instanceof HTMLElement && (kindOf(element) || (run.length > 0 && isThought(element)))) {
@@ -41,7 +41,7 @@ export class Groups {
     const heads = new Map([...content.querySelectorAll<HTMLElement>(":scope > .group")].map((head) => [head.dataset["group"], head]));
     for (const head of heads.values()) head.remove();
     for (const member of content.querySelectorAll(":scope > .grouped, :scope > .folded")) member.classList.remove("grouped", "folded");
-    for (const run of runs(content)) {
+    for (const run of findRuns(content)) {
       const key = `group:${run[0]?.dataset["id"] ?? ""}`;
       run[0]?.before(this.head(key, run, heads.get(key)));
     }
@@ -50,7 +50,7 @@ export class Groups {
   private head(key: string, run: readonly HTMLElement[], before: HTMLElement | undefined): HTMLElement {
     const isOpen = this.expanded.get(key) ?? false;
     const hadFocus = before !== undefined && before === document.activeElement;
-    const label = words(run.flatMap((each) => kindOf(each) ?? []));
+    const label = formatSummary(run.flatMap((each) => kindOf(each) ?? []));
     const head = h("button", { type: "button", class: "group", "data-group": key, "aria-expanded": String(isOpen) }, icon(isOpen ? "chevron-down" : "chevron-right"), icon("search"), label);
     const show = (open: boolean) => {
       for (const member of run) {

@@ -5,7 +5,7 @@ import { Composer } from "./composer";
 import { h } from "./dom";
 import { homeElement } from "./home";
 import type { DraftView, FromView, Home, Posted, SessionView, ToView } from "./messages";
-import { Pressed } from "./pressed";
+import { ClickGuard } from "./pressed";
 import { QueueList } from "./queue";
 import type { RenderContext } from "./render";
 import { Transcript } from "./transcript";
@@ -29,12 +29,12 @@ const send = (message: FromView) => {
 const kept = host.getState();
 
 const expanded = new Map<string, boolean>(kept?.expanded ?? []);
-const context: RenderContext = { send, expanded, isReadOnly: () => session?.readOnly === true, sendAgain: () => { composer.sendAgain(); }, toPrompt: () => { composer.focus(); }, fold: (agentId: string, isHidden: boolean) => { transcript.fold(agentId, isHidden); }, toggleCall: (callId: string) => { transcript.toggleCall(callId); } };
+const context: RenderContext = { send, expanded, isReadOnly: () => session?.readOnly === true, sendAgain: () => { composer.sendAgain(); }, focusPrompt: () => { composer.focus(); }, fold: (agentId: string, isHidden: boolean) => { transcript.fold(agentId, isHidden); }, toggleCall: (callId: string) => { transcript.toggleCall(callId); } };
 const transcript = new Transcript(context);
 const announcer = new Announcer();
-const composer = new Composer({ send, sent: () => { transcript.follow(); }, keep: keepDraft, say: (text) => { announcer.say(text); } });
+const composer = new Composer({ send, onSent: () => { transcript.follow(); }, onDraftChange: keepDraft, say: (text) => { announcer.say(text); } });
 const queue = new QueueList(send);
-const pressed = new Pressed(window);
+const pressed = new ClickGuard(window);
 const top = h("div", { id: "top" });
 const bars = h("div", { id: "bars" });
 let session: SessionView | undefined;
@@ -85,13 +85,13 @@ function showBars(now: SessionView): void {
   if (encoded === shownBars) return;
   shownBars = encoded;
   const focused = document.activeElement instanceof HTMLElement && bars.contains(document.activeElement) ? document.activeElement.dataset["action"] : undefined;
-  top.replaceChildren(...present(header(now, () => { transcript.toQuestion(); }, send)));
+  top.replaceChildren(...present(header(now, () => { transcript.goToQuestion(); }, send)));
   bars.replaceChildren(...present(planBar(now, context), acceptBar(now, send), reviewBar(now, send)));
   if (focused !== undefined) bars.querySelector<HTMLElement>(`[data-action="${focused}"]`)?.focus();
 }
 
 function showSession(now: SessionView): void {
-  if (session && session.activity !== now.activity) announcer.activity(now.activity);
+  if (session && session.activity !== now.activity) announcer.announceActivity(now.activity);
   session = now;
   composer.show(now);
   transcript.showNow(now);
@@ -187,10 +187,10 @@ function receive(message: ToView): void {
       reportDrawn();
       break;
     case "earlier":
-      transcript.earlier(message.items, message.first, message.more);
+      transcript.insertEarlier(message.items, message.first, message.more);
       break;
     case "later":
-      transcript.later(message.items, message.isEnd);
+      transcript.appendLater(message.items, message.isEnd);
       break;
     case "attach":
       composer.attach(message.attachment);
@@ -229,7 +229,7 @@ function receive(message: ToView): void {
 document.getElementById("app")?.append(top, transcript.element, bars, queue.element, composer.element, announcer.element);
 composer.restore(kept?.draft ?? NO_DRAFT);
 transcript.element.addEventListener("scroll", keepSoon, { passive: true, capture: true });
-window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { pressed.after(() => { receive(data); }); });
+window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { pressed.drawAfterClick(() => { receive(data); }); });
 window.addEventListener("focus", () => {
   emptyAtMs = isEmpty(composer.draft) ? performance.now() : -JUST_MS;
   send({ type: "keyboard", isHere: true });

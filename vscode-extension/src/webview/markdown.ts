@@ -67,11 +67,11 @@ md.renderer.rules.code_block = (tokens, index) => codeBlock(tokens[index]?.conte
 
 export type Token = ReturnType<typeof md.parse>[number];
 
-export function parse(text: string): Token[] {
+export function parseMarkdown(text: string): Token[] {
   return md.parse(text, { isOpen: true });
 }
 
-export function draw(tokens: Token[], isOpen: boolean): DocumentFragment {
+export function drawTokens(tokens: Token[], isOpen: boolean): DocumentFragment {
   const template = document.createElement("template");
   template.innerHTML = md.renderer.render(tokens, md.options, { isOpen });
   return template.content;

@@ -21,7 +21,7 @@ export function wordAt(text: string, cursor: number): Word | undefined {
 interface Host {
   readonly send: (message: FromView) => void;
   /** Called after this class has changed the prompt. */
-  readonly changed: () => void;
+  readonly onPromptChange: () => void;
   /** Runs a command without arguments. */
   readonly run: (text: string) => void;
 }
@@ -40,7 +40,7 @@ export class Mentions {
   }
 
   /** Call after the text or the cursor has changed. */
-  look(): void {
+  updateMenu(): void {
     const { selectionStart, selectionEnd, value } = this.input;
     const word = selectionStart === selectionEnd ? wordAt(value, selectionStart) : undefined;
     if (!word) {
@@ -77,6 +77,6 @@ export class Mentions {
     input.setRangeText(runs ? "" : insert, word.from, end, "end");
     if (token !== null) this.host.send({ type: "choose", token });
     if (runs) this.host.run(insert);
-    this.host.changed();
+    this.host.onPromptChange();
   }
 }

@@ -2,9 +2,9 @@
 
 const CLICKED = "button, summary, a, label, select, input, [role=option], [data-open], [data-link]";
 
-export class Pressed {
+export class ClickGuard {
   private isDown = false;
-  private readonly waiting: (() => void)[] = [];
+  private readonly drawQueue: (() => void)[] = [];
 
   constructor(page: Window) {
     // Not on a scrollbar, which sends no pointerup.
@@ -18,8 +18,8 @@ export class Pressed {
   }
 
   /** Draws now, or after the click; always in order. */
-  after(draw: () => void): void {
-    if (this.isDown || this.waiting.length > 0) this.waiting.push(draw);
+  drawAfterClick(draw: () => void): void {
+    if (this.isDown || this.drawQueue.length > 0) this.drawQueue.push(draw);
     else draw();
   }
 
@@ -28,7 +28,7 @@ export class Pressed {
     this.isDown = false;
     // The click event follows pointerup.
     setTimeout(() => {
-      while (!this.isDown && this.waiting.length > 0) this.waiting.shift()?.();
+      while (!this.isDown && this.drawQueue.length > 0) this.drawQueue.shift()?.();
     }, 0);
   }
 }

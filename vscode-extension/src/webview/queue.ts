@@ -1,5 +1,5 @@
 // The queued messages, which can be edited, reordered, sent at once or removed.
-import { byData, h, icon, iconButton, plural, textButton } from "./dom";
+import { findByData, h, icon, iconButton, plural, textButton } from "./dom";
 import type { FromView, QueuedView } from "./messages";
 
 export class QueueList {
@@ -26,7 +26,7 @@ export class QueueList {
     this.element.replaceChildren(...this.items.map((item, i) => this.row(item, i)));
     this.element.hidden = this.items.length === 0;
     if (wanted.action === "") return;
-    const row = byData(this.element, "queued", wanted.queuedId);
+    const row = findByData(this.element, "queued", wanted.queuedId);
     (row?.querySelector<HTMLElement>(`[data-action="${wanted.action}"]:not(:disabled)`) ?? row?.querySelector<HTMLElement>("button:not(:disabled)"))?.focus();
   }
 

@@ -17,7 +17,7 @@ export interface RenderContext {
   /** Whether another process owns the session, so that requests are answered there. */
   readonly isReadOnly: () => boolean;
   /** Focuses the prompt. */
-  readonly toPrompt: () => void;
+  readonly focusPrompt: () => void;
   /** Sends the prompt. */
   readonly sendAgain: () => void;
   /** Collapses or expands a subagent's items. */

@@ -1,6 +1,6 @@
 // Renders streamed text: only the last block is parsed and drawn again, and an open code block is only extended.
 import { highlightLater } from "./highlight";
-import { type Token, draw, parse } from "./markdown";
+import { type Token, drawTokens, parseMarkdown } from "./markdown";
 
 const LONG_TAIL_CHARS = 8_000; // longer lists and paragraphs are split where possible
 
@@ -61,7 +61,7 @@ export class StreamedMarkdown {
   private redraw(isOpen: boolean): void {
     work.parses += 1;
     this.fence = undefined;
-    let tokens = parse(this.tailText);
+    let tokens = parseMarkdown(this.tailText);
     const last = isOpen ? tokens.findLastIndex(isBlockStart) : 0;
     if (last > 0) {
       this.settle(tokens.slice(0, last), tokens[last]?.map?.[0] ?? 0);
@@ -69,11 +69,11 @@ export class StreamedMarkdown {
     } else if (isOpen && this.tailText.length > LONG_TAIL_CHARS) {
       const line = lastItemLine(tokens);
       if (line > 0) {
-        this.settle(parse(this.tailText.slice(0, charOfLine(this.tailText, line))), line);
-        tokens = parse(this.tailText);
+        this.settle(parseMarkdown(this.tailText.slice(0, charOfLine(this.tailText, line))), line);
+        tokens = parseMarkdown(this.tailText);
       }
     }
-    this.tail.replaceChildren(draw(tokens, isOpen));
+    this.tail.replaceChildren(drawTokens(tokens, isOpen));
     highlightLater(this.tail);
     if (isOpen) this.watchFence(tokens);
   }
@@ -81,7 +81,7 @@ export class StreamedMarkdown {
   /** Draws blocks that cannot change any more for the last time. */
   private settle(tokens: Token[], lines: number): void {
     const done = document.createElement("div");
-    done.append(draw(tokens, false));
+    done.append(drawTokens(tokens, false));
     this.tail.before(done);
     highlightLater(done);
     this.tailText = this.tailText.slice(charOfLine(this.tailText, lines));

@@ -68,20 +68,20 @@ export class ToolCard {
       icon(ICONS[status] ?? toolIcon(name)),
       h("span", { class: "sr-only" }, `${WORDS[status]}: `),
       h("span", { class: "verb", title: name }, verb),
-      h("span", { class: "what", title: summary }, this.what(), item.lines === "" ? "" : h("span", { class: "dim" }, ` ${item.lines}`)),
-      h("span", { class: "outcome dim" }, ...this.outcome()),
+      h("span", { class: "what", title: summary }, this.drawTitle(), item.lines === "" ? "" : h("span", { class: "dim" }, ` ${item.lines}`)),
+      h("span", { class: "outcome dim" }, ...this.drawOutcome()),
     );
     this.drawQuick();
     this.drawBody();
   }
 
-  private what(): HTMLElement | string {
+  private drawTitle(): HTMLElement | string {
     const { summary, target } = this.item;
     // Not a button, because it is inside the clickable row. The keyboard reaches the link below in the expanded card.
     return target === "" ? summary : h("span", { class: "path", "data-open": target, title: `Open ${target}` }, summary);
   }
 
-  private outcome(): (HTMLElement | string)[] {
+  private drawOutcome(): (HTMLElement | string)[] {
     const { outcome, allowed, sinceMs } = this.item;
     const words = [outcome, allowed].filter((part) => part !== "").join(" · ");
     if (sinceMs === null) return [words];

@@ -10,13 +10,13 @@ type Send = (message: FromView) => void;
 const MODES: Readonly<Record<SessionView["mode"], string>> = { plan: "Plan", ask: "Ask", edits: "Edits", full: "Full" };
 const MODE_HELP = "What the agent may do without asking: plan reads only; ask asks before commands and once before edits; edits asks before commands; full asks only for what is never done silently";
 
-function count(tokens: number): string {
+function formatCount(tokens: number): string {
   return tokens.toLocaleString("en");
 }
 
 const PARTS = [["system", "· Instructions"], ["tools", "· Tools"], ["documents", "· Project documents"], ["history", "· Conversation"], ["toolOutput", "· Tool output"]] as const;
 
-function short(tokens: number): string {
+function formatTokens(tokens: number): string {
   return tokens >= 1_000_000 ? `${tokens / 1_000_000}M` : `${Math.round(tokens / 1000)}k`;
 }
 
@@ -31,7 +31,7 @@ export function modelEntries({ models, providers }: ModelsResult, words: string,
     const facts = [known.get(provider)?.name ?? provider];
     if (!hasKey(provider)) facts.push(`needs ${known.get(provider)?.keyVariable ?? "a key"}`);
     if (typeof address === "string") facts.push(address);
-    if (typeof contextTokens === "number") facts.push(short(contextTokens));
+    if (typeof contextTokens === "number") facts.push(formatTokens(contextTokens));
     if (typeof inputPrice === "number" && typeof outputPrice === "number") facts.push(`$${inputPrice}/$${outputPrice}`);
     return {
       icon: hasKey(provider) ? "hubot" : "key", label: name === "" ? id : name, detail: facts.join(" · "),
@@ -163,12 +163,12 @@ export class Toolbar {
     this.meter.replaceChildren(ring, h("span", { class: "percent" }, `${percent}%`), spent === "" ? "" : h("span", { class: "spent" }, `· ${spent}`));
     const cached = Math.round((100 * usage.cacheReadTokens) / Math.max(1, usage.inputTokens));
     const facts: (readonly [string, string])[] = [
-      ["Context", `${count(usage.contextTokens)} of ${count(usage.contextWindowTokens)} tokens`],
-      ["Read", `${count(usage.inputTokens)} tokens, ${cached}% from cache`],
-      ["Written", `${count(usage.outputTokens)} tokens`],
+      ["Context", `${formatCount(usage.contextTokens)} of ${formatCount(usage.contextWindowTokens)} tokens`],
+      ["Read", `${formatCount(usage.inputTokens)} tokens, ${cached}% from cache`],
+      ["Written", `${formatCount(usage.outputTokens)} tokens`],
       ["Cost", spent === "" ? "unknown: no price for this model" : spent],
     ];
-    if (usage.parts) facts.splice(1, 0, ...PARTS.map(([name, label]): readonly [string, string] => [label, `${count(usage.parts?.[name] ?? 0)} tokens`]));
+    if (usage.parts) facts.splice(1, 0, ...PARTS.map(([name, label]): readonly [string, string] => [label, `${formatCount(usage.parts?.[name] ?? 0)} tokens`]));
     if (percent >= 80) facts.push(["Nearly full", "/compact makes room"]);
     this.meter.setAttribute("aria-label", `${this.meter.textContent}. ` + facts.map(([name, value]) => `${name} ${value}`).join(". "));
     this.meter.title = facts.map(([name, value]) => `${name}: ${value}`).join("\n");

@@ -100,11 +100,11 @@ export class Transcript {
     this.setFirst(first, hasMore);
     for (const item of items.slice(-AT_ONCE)) this.content.append(this.entries.make(item));
     this.stick();
-    this.inSlices(items.slice(0, -AT_ONCE).reverse(), (elements) => { this.insertBefore(elements.reverse()); }, drawn);
+    this.drawInSlices(items.slice(0, -AT_ONCE).reverse(), (elements) => { this.insertBefore(elements.reverse()); }, drawn);
   }
 
-  earlier(items: readonly ItemView[], first: number, hasMore: boolean): void {
-    this.inSlices([...items].reverse(), (elements) => { this.insertBefore(elements.reverse()); }, () => {
+  insertEarlier(items: readonly ItemView[], first: number, hasMore: boolean): void {
+    this.drawInSlices([...items].reverse(), (elements) => { this.insertBefore(elements.reverse()); }, () => {
       this.setFirst(first, hasMore);
       this.isAsking = false;
       const over = this.entries.drop(this.entries.size - MAX_ITEMS, "newest");
@@ -115,8 +115,8 @@ export class Transcript {
   }
 
   /** Adds the page after the last item. */
-  later(items: readonly ItemView[], isEnd: boolean): void {
-    this.inSlices(items, (elements) => { this.content.append(...elements); }, () => {
+  appendLater(items: readonly ItemView[], isEnd: boolean): void {
+    this.drawInSlices(items, (elements) => { this.content.append(...elements); }, () => {
       this.last = items.at(-1)?.index ?? this.last;
       this.hasEnd = isEnd;
       this.isAsking = false;
@@ -156,7 +156,7 @@ export class Transcript {
   }
 
   /** Scrolls to the oldest pending request and focuses its first answer. */
-  toQuestion(): void {
+  goToQuestion(): void {
     const question = this.list.querySelector<HTMLElement>(".approval.pending");
     if (!question) {
       this.goToEnd();
@@ -236,7 +236,7 @@ export class Transcript {
   }
 
   /** Creates the elements of a page in slices; later changes wait until the end. */
-  private inSlices(items: readonly ItemView[], insert: (elements: HTMLElement[]) => void, done: () => void): void {
+  private drawInSlices(items: readonly ItemView[], insert: (elements: HTMLElement[]) => void, done: () => void): void {
     const mine = ++this.drawing;
     const waiting: (() => void)[] = (this.afterwards = this.afterwards ?? []);
     let at = 0;

@@ -1,7 +1,7 @@
 // req: H17
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Attention, type Notify, shouldNotify, notifyOf, waiting } from "../../status/attention";
+import { Attention, type Notify, shouldNotify, parseNotify, countPending } from "../../status/attention";
 import { apply, newSnapshot } from "../../snapshot/snapshot";
 import { recorded } from "../support/golden";
 
@@ -19,32 +19,32 @@ for (const [how, expected] of Object.entries({
 }
 
 test("an old boolean setting is accepted, and an invalid value is the default", () => {
-  assert.deepEqual([true, false, "away", "loud", undefined].map(notifyOf), ["unseen", "off", "away", "unseen", "unseen"]);
+  assert.deepEqual([true, false, "away", "loud", undefined].map(parseNotify), ["unseen", "off", "away", "unseen", "unseen"]);
 });
 
 test("the badge counts pending requests and disappears with the answers", () => {
   const s = newSnapshot();
   const attention = new Attention();
-  assert.equal(attention.badge(waiting(s, 0)), undefined);
+  assert.equal(attention.badge(countPending(s, 0)), undefined);
   apply(s, recorded(1, "approval_requested", { requestId: "a", summary: "", rules: [] }));
   apply(s, recorded(2, "question_asked", { questionId: "q", question: "Which?", choices: [], multiple: false }));
-  assert.deepEqual(attention.badge(waiting(s, 3)), { value: 3, tooltip: "agent-ls waits for 3 answers of yours" });
+  assert.deepEqual(attention.badge(countPending(s, 3)), { value: 3, tooltip: "agent-ls waits for 3 answers of yours" });
   apply(s, recorded(3, "approval_resolved", { requestId: "a", decision: "deny", scope: "once", decidedBy: "c", reason: "" }));
   apply(s, recorded(4, "question_answered", { questionId: "q", answers: [], declined: true }));
-  assert.equal(attention.badge(waiting(s, 0)), undefined);
+  assert.equal(attention.badge(countPending(s, 0)), undefined);
 });
 
 test("a turn that ended unseen has a badge until the user looks", () => {
   const attention = new Attention();
-  attention.take({ kind: "processing_end" }, SEEN);
+  attention.applyEvent({ kind: "processing_end" }, SEEN);
   assert.equal(attention.badge(0), undefined);
-  attention.take({ kind: "processing_end" }, AWAY);
+  attention.applyEvent({ kind: "processing_end" }, AWAY);
   assert.equal(attention.badge(0)?.tooltip, "agent-ls is done");
-  attention.look(HIDDEN);
+  attention.updateSight(HIDDEN);
   assert.equal(attention.badge(0)?.value, 1, "the window alone is not the chat");
-  attention.look(SEEN);
+  attention.updateSight(SEEN);
   assert.equal(attention.badge(0), undefined);
-  attention.take({ kind: "processing_end" }, GONE);
-  attention.take({ kind: "user_input" }, HIDDEN);
+  attention.applyEvent({ kind: "processing_end" }, GONE);
+  attention.applyEvent({ kind: "user_input" }, HIDDEN);
   assert.equal(attention.badge(0), undefined);
 });

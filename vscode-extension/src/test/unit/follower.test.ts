@@ -31,13 +31,13 @@ test("all output is read, in as many pages as necessary, each once", async () =>
   const kept = new Kept();
   const { follower, text, ends } = follow({ read: kept.read });
   kept.text = "one two three";
-  await follower.look();
+  await follower.readNewOutput();
   kept.text += " 👋 four";
-  await follower.look();
+  await follower.readNewOutput();
   assert.equal(text(), "one two three 👋 four");
   assert.deepEqual(ends, []);
   kept.exitCode = 3;
-  await follower.look();
+  await follower.readNewOutput();
   assert.deepEqual([text(), ends, follower.isRunning], ["one two three 👋 four", ["exit 3"], false]);
 });
 
@@ -45,31 +45,31 @@ test("output that arrives during a read is read too, and nothing is requested af
   const kept = new Kept();
   kept.text = "abcdefgh";
   const { follower, text, ends } = follow({ read: kept.read });
-  await Promise.all([follower.look(), follower.look(), follower.look()]);
+  await Promise.all([follower.readNewOutput(), follower.readNewOutput(), follower.readNewOutput()]);
   assert.equal(text(), "abcdefgh");
   kept.exitCode = 0;
-  await follower.look();
+  await follower.readNewOutput();
   const { length } = kept.asked;
-  await follower.look();
+  await follower.readNewOutput();
   assert.deepEqual([kept.asked.length, ends], [length, ["exit 0"]]);
 });
 
 test("without output from the server, the transcript's output is used", async () => {
   let transcript: TranscriptOutput = { text: "one\n" };
   const { follower, text, ends } = follow({ transcript: () => transcript });
-  await follower.look();
+  await follower.readNewOutput();
   transcript = { text: "one\ntwo\n" };
-  await follower.look();
+  await follower.readNewOutput();
   assert.equal(text(), "one\ntwo\n");
   transcript = { text: "one…", end: "exit 0, 1.0 s" };
-  await follower.look();
+  await follower.readNewOutput();
   assert.deepEqual([text(), ends], ["one\ntwo\n", ["exit 0, 1.0 s"]]);
 });
 
 test("after a reload the transcript of an ended command is displayed once", async () => {
   const { follower, text, ends } = follow({ transcript: () => ({ text: "all of it", end: "exit 1, 2.0 s" }) });
-  await follower.look();
-  await follower.look();
+  await follower.readNewOutput();
+  await follower.readNewOutput();
   assert.deepEqual([text(), ends], ["all of it", ["exit 1, 2.0 s"]]);
 });
 
@@ -81,9 +81,9 @@ test("a disconnected server does not restart the output", async () => {
     read: (offset) => (isThere ? kept.read(offset) : Promise.resolve(undefined)),
     transcript: () => ({ text: "from the server, and the end", end: "exit 0" }),
   });
-  await follower.look();
+  await follower.readNewOutput();
   assert.equal(ends.length, 0);
   isThere = false;
-  await follower.look();
+  await follower.readNewOutput();
   assert.deepEqual([text(), ends], ["from the server", ["exit 0"]]);
 });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Feed } from "../../chat/feed";
 import { restoreSnapshot, prepend } from "../../snapshot/history";
 import type { StoredItem, SubscribeResult } from "../../connection/protocol";
-import { apply, newSnapshot, pendingApprovals, subscribed } from "../../snapshot/snapshot";
+import { apply, newSnapshot, pendingApprovals, applySubscription } from "../../snapshot/snapshot";
 import type { EndView } from "../../webview/messages";
 import { NOTHING_PENDING, sessionInfo, subscription } from "../support/fake_connection";
 import { delta, recorded, sessionEvents } from "../support/golden";
@@ -37,7 +37,7 @@ function opened(more: Partial<SubscribeResult> = {}) {
   });
   assert.ok(result.snapshot);
   const s = restoreSnapshot(result.snapshot, result);
-  assert.equal(subscribed(s, result), "applied");
+  assert.equal(applySubscription(s, result), "applied");
   return s;
 }
 

@@ -5,7 +5,7 @@ import { foldAccess, isReadOnly, isRefused, describeOwner } from "../../sessions
 import type { AgentEvent } from "../../connection/protocol";
 import { Library } from "../../sessions/library";
 import { Sessions } from "../../sessions/session";
-import { activity, apply, newSnapshot, openQuestion, pendingApprovals, subscribed } from "../../snapshot/snapshot";
+import { findActivity, apply, newSnapshot, openQuestion, pendingApprovals, applySubscription } from "../../snapshot/snapshot";
 import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
 import { accessEvent, recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
@@ -33,9 +33,9 @@ test("the golden access event is applied in any order, and does not change the n
 
 test("requests in another editor's session are for that editor's user", () => {
   const s = asking();
-  assert.deepEqual([pendingApprovals(s).length, openQuestion(s)?.id, activity(s)], [1, "q1", "waiting"]);
+  assert.deepEqual([pendingApprovals(s).length, openQuestion(s)?.id, findActivity(s)], [1, "q1", "waiting"]);
   apply(s, readOnly);
-  assert.deepEqual([pendingApprovals(s), openQuestion(s), activity(s)], [[], undefined, "idle"]);
+  assert.deepEqual([pendingApprovals(s), openQuestion(s), findActivity(s)], [[], undefined, "idle"]);
   assert.deepEqual([...s.touched].sort(), [0, 1, 2]);
   apply(s, { ...readOnly, data: { access: "owner" } });
   assert.deepEqual([pendingApprovals(s).length, openQuestion(s)?.id], [1, "q1"]);
@@ -58,7 +58,7 @@ test("a session_end with another owner does not close the session", () => {
 test("a former owner is forgotten with the next subscription", () => {
   const s = asking();
   apply(s, readOnly);
-  subscribed(s, { ...subscription("s1"), lastSeq: 2, session: sessionInfo("s1") });
+  applySubscription(s, { ...subscription("s1"), lastSeq: 2, session: sessionInfo("s1") });
   assert.deepEqual([isReadOnly(s), s.session.owner], [false, undefined]);
 });
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Snapshot } from "../../snapshot/items";
 import type { SessionInfo } from "../../connection/protocol";
 import { Sessions } from "../../sessions/session";
-import { newSnapshot, planOf, subscribed } from "../../snapshot/snapshot";
+import { newSnapshot, planOf, applySubscription } from "../../snapshot/snapshot";
 import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
 import { recorded } from "../support/golden";
 
@@ -17,7 +17,7 @@ const EVENTS = [
 
 function after(session: Partial<SessionInfo>): Snapshot {
   const s = newSnapshot();
-  subscribed(s, subscription("s1", { session: sessionInfo("s1", session), events: EVENTS, lastSeq: 3 }));
+  applySubscription(s, subscription("s1", { session: sessionInfo("s1", session), events: EVENTS, lastSeq: 3 }));
   return s;
 }
 

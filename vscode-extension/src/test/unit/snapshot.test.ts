@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventData } from "../../connection/protocol";
 import type { Item, Snapshot } from "../../snapshot/items";
-import { activity, addNotice, apply, drain, newSnapshot, pendingApprovals, subscribed } from "../../snapshot/snapshot";
+import { findActivity, addNotice, apply, takeChangedItems, newSnapshot, pendingApprovals, applySubscription } from "../../snapshot/snapshot";
 import { NOTHING_PENDING } from "../support/fake_connection";
 import { foldCases, recorded, sessionEvents, tokens } from "../support/golden";
 
@@ -20,7 +20,7 @@ for (const { name, steps, outcomes, view } of foldCases) {
     const got = steps.map(({ event, subscribed: result }) => {
       if (event) return apply(s, event);
       assert.ok(result);
-      return subscribed(s, result);
+      return applySubscription(s, result);
     });
     assert.deepEqual(got, outcomes);
     assert.equal(s.lastSeq, view.lastSeq);
@@ -55,36 +55,36 @@ test("the snapshot of a whole session has what views need", () => {
   assert.deepEqual([s.terminals.get("term1")?.running, s.terminals.get("term1")?.exitCode], [false, 0]);
   assert.equal(s.calls.get("c3")?.terminalId, "term1");
   assert.deepEqual(s.queue, []);
-  assert.equal(activity(s), "idle", "a failure closed it: the next message opens it again");
+  assert.equal(findActivity(s), "idle", "a failure closed it: the next message opens it again");
 });
 
 test("split events and events of a subscription reduce to the same items", () => {
   const events = sessionEvents.filter((event) => event.seq !== undefined);
   const live = wholeSession();
   const s = newSnapshot();
-  const session = { ...live.session, state: "CLOSED" } as Parameters<typeof subscribed>[1]["session"];
-  assert.equal(subscribed(s, { clientId: "c", session, events, lastSeq: events.length, openParts: [], pending: NOTHING_PENDING }), "applied");
+  const session = { ...live.session, state: "CLOSED" } as Parameters<typeof applySubscription>[1]["session"];
+  assert.equal(applySubscription(s, { clientId: "c", session, events, lastSeq: events.length, openParts: [], pending: NOTHING_PENDING }), "applied");
   const plain = (items: Item[]) => items.map((item) => JSON.stringify(item, (key, value: unknown) => (key === "revision" ? 0 : value)));
   assert.deepEqual(plain(s.items), plain(live.items));
 });
 
 test("each change is reported once", () => {
   const s = wholeSession();
-  assert.equal(drain(s).length, s.items.length);
-  assert.deepEqual(drain(s), []);
+  assert.equal(takeChangedItems(s).length, s.items.length);
+  assert.deepEqual(takeChangedItems(s), []);
   addNotice(s, "warn", "careful", "do this");
-  assert.deepEqual(drain(s).map((item) => item.kind), ["notice"]);
+  assert.deepEqual(takeChangedItems(s).map((item) => item.kind), ["notice"]);
 });
 
 test("the activity is described for the user", () => {
   const s = newSnapshot();
-  assert.equal(activity(s), "idle");
+  assert.equal(findActivity(s), "idle");
   apply(s, recorded(1, "state", { state: "PROCESSING" }));
-  assert.equal(activity(s), "working");
+  assert.equal(findActivity(s), "working");
   apply(s, recorded(2, "approval_requested", { requestId: "a", summary: "ls", rules: [] }));
-  assert.equal(activity(s), "waiting");
+  assert.equal(findActivity(s), "waiting");
   apply(s, recorded(3, "approval_resolved", { requestId: "a", decision: "allow", reason: "" }));
-  assert.equal(activity(s), "working");
+  assert.equal(findActivity(s), "working");
 });
 
 test("closing and reopening a session adds no items", () => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Snapshot } from "../../snapshot/items";
 import { apply, newSnapshot } from "../../snapshot/snapshot";
 import { formatMoney } from "../../snapshot/money";
-import { short, statusLine } from "../../status/status_words";
+import { formatTokens, statusLine } from "../../status/status_words";
 import { sessionInfo } from "../support/fake_connection";
 import { recorded, tokens } from "../support/golden";
 
@@ -47,5 +47,5 @@ test("a session of another window and a stopped server are displayed", () => {
 
 test("money and tokens are abbreviated", () => {
   assert.deepEqual([0, 0.004, 0.5, 12.345].map(formatMoney), ["$0.00", "<$0.01", "$0.50", "$12.35"]);
-  assert.deepEqual([999, 1_250, 128_000, 1_000_000].map(short), ["999", "1.3k", "128k", "1M"]);
+  assert.deepEqual([999, 1_250, 128_000, 1_000_000].map(formatTokens), ["999", "1.3k", "128k", "1M"]);
 });
