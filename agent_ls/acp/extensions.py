@@ -79,7 +79,7 @@ class Extensions:
         """Accept or reject changes of the named session. Hunk ids of other sessions are ignored."""
         manager = self._sessions.manager
         conversation = await self._sessions.conversation(params.session_id)
-        manager.owners.demand(conversation.live)
+        manager.owners.check_owned(conversation.live)
         found = manager.review.open_hunks(
             session_id=params.session_id, path=params.path, turn_id=params.turn_id
         )

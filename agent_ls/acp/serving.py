@@ -77,7 +77,7 @@ async def _serve(connection: AcpStreams) -> None:
                     credentials=credentials,
                     editor=EditorServices(client_files=files if client.reads_files else None),
                 )
-                manager.owners.known_as(client.title)
+                manager.owners.set_program_name(client.title)
                 wire = AcpWire(writer, tasks, clean=lambda line: without(line, manager.secrets()))
                 folder_settings = FolderSettings(manager, of_user, client.settings, (*wrong, *found))
                 sessions = OpenSessions(manager, wire, tasks, client, new_id("c"), folder_settings.apply)

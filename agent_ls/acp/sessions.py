@@ -241,7 +241,7 @@ class OpenSessions:
             if (found := self._open.get(session_id)) and not found.is_closing:
                 return found
             live = await self._live(session_id)
-            self.manager.owners.demand(live)
+            self.manager.owners.check_owned(live)
             made = self._make(live)
             made.start(after=live.session.last_seq)
             return made

@@ -114,7 +114,7 @@ class EditorEnvironment(FrontingEnvironment):
             if paths.count(path) > 1:
                 raise CommitError(path, "it is named twice in one commit")
         for write in rest.values():
-            await self._demand_writable(write, is_checked_later=not edits)
+            await self._check_writable(write, is_checked_later=not edits)
         if edits or closing:  # otherwise `inner` checks the paths before it writes
             await anyio.to_thread.run_sync(demand_path, abandon_on_cancel=True)
         return _Plan(edits, rest, closing)
@@ -145,7 +145,7 @@ class EditorEnvironment(FrontingEnvironment):
             raise EditRefusedError(write.path, reason)
         return replace(write, base=on_disk)
 
-    async def _demand_writable(self, write: FileWrite, *, is_checked_later: bool) -> None:
+    async def _check_writable(self, write: FileWrite, *, is_checked_later: bool) -> None:
         if reason := self._host.blocked(self._absolute(write.path)):
             raise EditRefusedError(write.path, reason)
         if is_checked_later:

@@ -110,7 +110,7 @@ class MemoryEnvironment:
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
         folder = self._resolve(path)
-        self._demand_folder(path, folder)
+        self._check_folder(path, folder)
         return self._listed(folder, "", depth)
 
     def _listed(self, folder: str, prefix: str, depth: int) -> list[DirEntry]:
@@ -179,7 +179,7 @@ class MemoryEnvironment:
         if self._run_command is None:
             raise UnsupportedError("Commands cannot be run here: the environment is in memory only.")
         folder = self._resolve(options.working_dir or ".")
-        self._demand_folder(options.working_dir, folder)
+        self._check_folder(options.working_dir, folder)
         return await self._run_command(command, replace(options, working_dir=folder), on_output)
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
@@ -223,7 +223,7 @@ class MemoryEnvironment:
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
         top = self._resolve(path)
         plan = search.plan_glob(pattern, top)
-        self._demand_folder(path, top)
+        self._check_folder(path, top)
         found = [
             file
             for file in search.walk(self, plan.folder, self._root)
@@ -250,7 +250,7 @@ class MemoryEnvironment:
     def _resolve(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(self._root, path))
 
-    def _demand_folder(self, asked: str, folder: str) -> None:
+    def _check_folder(self, asked: str, folder: str) -> None:
         if folder in self.files:
             raise NotAFolderError(asked)
         if folder not in self.folders:

@@ -56,7 +56,7 @@ class NotebookEnvironment(FrontingEnvironment):
         if not opened:
             return await self.inner.commit(writes, attribution)
         for at, notebook in opened.items():
-            await self._demand_fit(notebook, writes[at])
+            await self._check_editable(notebook, writes[at])
         await anyio.to_thread.run_sync(demand_path, abandon_on_cancel=True)
         # From here on the commit is completed or reverted, even if the call is cancelled.
         with anyio.CancelScope(shield=True):
@@ -78,7 +78,7 @@ class NotebookEnvironment(FrontingEnvironment):
         states |= dict(zip(rest, written, strict=True))
         return [states[at] for at in range(len(writes))]
 
-    async def _demand_fit(self, notebook: OpenNotebook, write: FileWrite) -> None:
+    async def _check_editable(self, notebook: OpenNotebook, write: FileWrite) -> None:
         if write.content is None:
             raise EditRefusedError(write.path, "it is open as a notebook in the editor; close it there first")
         if notebook.problem:
@@ -91,7 +91,7 @@ class NotebookEnvironment(FrontingEnvironment):
         notebook = self._open(write.path)
         if notebook is None:
             raise EditRefusedError(write.path, "it was closed before the change was made")
-        await self._demand_fit(notebook, write)
+        await self._check_editable(notebook, write)
         before = write.base or b""
         changed = await self._host.change_cells(notebook, align_cells(notebook.cells, _cells_of(write)))
         return FileState(notebook.path, before, await self._as_shown(changed))

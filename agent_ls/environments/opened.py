@@ -42,8 +42,8 @@ class PathCheck:
 
 
 @contextmanager
-def checking_path(check: Callable[[], object]) -> Iterator[PathCheck]:
-    """Register a check that the first `demand_path` in this context runs."""
+def deferred_path_check(check: Callable[[], object]) -> Iterator[PathCheck]:
+    """Register a check that the first `run_path_check` in this context runs."""
     pending = PathCheck(check)
     token = _path_check.set(pending)
     try:
@@ -52,7 +52,7 @@ def checking_path(check: Callable[[], object]) -> Iterator[PathCheck]:
         _path_check.reset(token)
 
 
-def demand_path() -> None:
+def run_path_check() -> None:
     """Run the pending check of the paths that are about to be opened or changed. Blocks.
 
     Raises:
@@ -76,7 +76,7 @@ def current_check() -> Check | None:
     return _check.get()
 
 
-def demand_opened(descriptor: int, facts: os.stat_result) -> None:
+def check_opened(descriptor: int, facts: os.stat_result) -> None:
     """Run the current check on an open file.
 
     Raises:

@@ -128,7 +128,7 @@ LOOKING = MappingProxyType(
 """Variables of a read-only command. They keep common programs from writing files or connecting to servers."""
 
 
-def within(
+def wrap_command(
     command: str, options: CommandOptions, sandbox: Sandbox, limits: SandboxLimits, folder: str
 ) -> tuple[str, CommandOptions]:
     """Return the command and options for running it confined.
@@ -144,7 +144,7 @@ def within(
         return command, replace(
             options, env_vars={**options.env_vars, **temporary}, confinement=confinement(limits)
         )
-    return confined(command, sandbox, limits, folder), replace(options, argv=())
+    return confine_command(command, sandbox, limits, folder), replace(options, argv=())
 
 
 def confinement(limits: SandboxLimits) -> Confinement:
@@ -153,7 +153,7 @@ def confinement(limits: SandboxLimits) -> Confinement:
     return Confinement(writable, (*limits.hidden, *limits.hidden_files), limits.network, limits.only_looks)
 
 
-def confined(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str) -> str:
+def confine_command(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str) -> str:
     """Return a command line that runs the command confined. It replaces the shell that runs it (exec)."""
     refused = sandbox.filters[limits.only_looks]
     opened = f"exec {_FILTER_AT}<{shlex.quote(refused)}; " if _is_filtered(sandbox, limits) else ""

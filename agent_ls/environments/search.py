@@ -37,7 +37,7 @@ _WILDCARD = re.compile(r"[*?\[{\\]")
 # --- patterns -------------------------------------------------------------------------------------------------
 
 
-def demand_passable(pattern: str) -> None:
+def check_pattern_text(pattern: str) -> None:
     """Check that a pattern can be an argument of a program. Raises InvalidPatternError."""
     try:
         is_passable = b"\0" not in pattern.encode()
@@ -49,7 +49,7 @@ def demand_passable(pattern: str) -> None:
 
 def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
     """Compile a search pattern. Raises InvalidPatternError."""
-    demand_passable(pattern)
+    check_pattern_text(pattern)
     source = re.escape(pattern) if options.literal else pattern
     if not options.literal and (only := _RIPGREP_ONLY.search(pattern)):
         raise InvalidPatternError(

@@ -89,20 +89,20 @@ class _Folder:
     def stat(self, path: str) -> os.stat_result:
         return os.stat(path)
 
-    def demand_readable(self, path: str) -> str:
+    def check_readable(self, path: str) -> str:
         if not self._is_inside(path):
             raise AccessDeniedError(path, f"it is outside of {self._folder}")
         return os.path.realpath(path)
 
-    def demand_opened(self, path: str, real: str, facts: os.stat_result) -> None:
-        self.demand_readable(real or path)
+    def check_opened(self, path: str, real: str, facts: os.stat_result) -> None:
+        self.check_readable(real or path)
 
-    def demand_writable(self, path: str, call_id: str) -> None:
-        self.demand_readable(path)
+    def check_writable(self, path: str, call_id: str) -> None:
+        self.check_readable(path)
 
-    def demand_landing(self, real: str, call_id: str) -> None:
+    def check_target(self, real: str, call_id: str) -> None:
         if real != self._real:
-            self.demand_readable(real)
+            self.check_readable(real)
 
     def _is_inside(self, path: str) -> bool:
         real = os.path.realpath(path)

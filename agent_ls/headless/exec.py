@@ -197,7 +197,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
 
 
 async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
-    manager.owners.known_as("agent-ls exec")
+    manager.owners.set_program_name("agent-ls exec")
     if options.resume:
         live = await manager.open_session(options.resume)
         live.approver.mode = MODES[options.approve]

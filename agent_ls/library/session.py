@@ -185,7 +185,7 @@ class AgentSession:
     @property
     def queue(self) -> tuple[QueueItem, ...]:
         """The queued messages, in order."""
-        return tuple(item.told() for item in self._live.session.queue)
+        return tuple(item.to_queue_item() for item in self._live.session.queue)
 
     def edit_queued(self, queued_id: str, text: str) -> bool:
         """Replace the text of a queued message. All queue methods return False for a message that is not queued."""

@@ -21,7 +21,7 @@ class Input:
     client_key: str = ""
     queued_id: str = ""
 
-    def told(self) -> QueueItem:
+    def to_queue_item(self) -> QueueItem:
         """Return the queued message in the form that events use."""
         return QueueItem(self.queued_id, self.text, self.client_key, len(self.images))
 
@@ -185,5 +185,5 @@ class Inbox:
         self._urgent = max(0, self._urgent - 1)
         return self._queue.popleft()
 
-    def changed(self) -> QueueChanged:
-        return QueueChanged(tuple(item.told() for item in self._queue))
+    def make_event(self) -> QueueChanged:
+        return QueueChanged(tuple(item.to_queue_item() for item in self._queue))

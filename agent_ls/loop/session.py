@@ -205,7 +205,7 @@ class Session:
         """
         if known := self._answers.of(client_key):
             return known
-        self._demand_open()
+        self._check_open()
         item = Input(text, tuple(images), client_key)
         asked = self.questions.pending() if text.strip() and not images and not self._stop else ()
         if asked:
@@ -229,7 +229,7 @@ class Session:
         """
         if known := self._answers.of(client_key):
             return SteerId(known.steer_id)
-        self._demand_open()
+        self._check_open()
         steer_id = self._queue_steer(Input(text, tuple(images), client_key))
         self._answers.keep(client_key, Submitted(steer_id=steer_id))
         return steer_id
@@ -247,7 +247,7 @@ class Session:
         """
         if known := self._answers.of(client_key):
             return QueuedId(known.queued_id)
-        self._demand_open()
+        self._check_open()
         queued_id = self._queue_input(Input(text, tuple(images), client_key))
         self._answers.keep(client_key, Submitted(queued_id=queued_id))
         return queued_id
@@ -256,10 +256,10 @@ class Session:
         """Edit the queue. Returns False and changes nothing if the queue no longer contains a message that
         `change` names. Raises SessionClosedError if the session is closed.
         """
-        self._demand_open()
+        self._check_open()
         if not self._inbox.change(change):
             return False
-        self.emit(self._inbox.changed())
+        self.emit(self._inbox.make_event())
         if isinstance(change, StartNow):
             self.interrupt()
             self._inbox.release()
@@ -277,7 +277,7 @@ class Session:
         """
         if known := self._answers.of(client_key):
             return known.compaction_id
-        self._demand_open()
+        self._check_open()
         compaction_id = self._loop.context.compactor.ask(self.config, instructions, client_key)
         self._wake.set()
         return self._answers.keep(client_key, Submitted(compaction_id=compaction_id)).compaction_id
@@ -319,7 +319,7 @@ class Session:
             SessionBusyError: a turn is running, or another caller is inside this block.
             SessionClosedError: the session is closed.
         """
-        self._demand_open()
+        self._check_open()
         if self.is_busy or self._is_held:
             raise SessionBusyError(self.id)
         self._is_held = True
@@ -507,7 +507,7 @@ class Session:
             return False
         self._begin(self._inbox.pop())
         # Emitted last: a crash between the two events must not lose the input.
-        self._emitter.emit(self._inbox.changed())
+        self._emitter.emit(self._inbox.make_event())
         return True
 
     def _maybe_begin_compaction(self) -> bool:
@@ -573,10 +573,10 @@ class Session:
         queued_id = QueuedId(new_id("q"))
         queued = Input(item.text, item.images, item.client_key, queued_id)
         (self._inbox.add_next if self._stop else self._inbox.add)(queued)
-        self.emit(self._inbox.changed())
+        self.emit(self._inbox.make_event())
         self._wake.set()
         return queued_id
 
-    def _demand_open(self) -> None:
+    def _check_open(self) -> None:
         if self.is_closing:
             raise SessionClosedError(self.id)

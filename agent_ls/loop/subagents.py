@@ -165,9 +165,9 @@ class Subagents:
                 f"An agent at depth {self._depth} starts no agents (the limit is {limit}): do the task yourself.",
                 kind="permission_denied",
             )
-        self._demand_room()
+        self._check_capacity()
         environment = await self._environment(task.working_dir)
-        self._demand_room()  # checked again: other subagents may have started during the await
+        self._check_capacity()  # checked again: other subagents may have started during the await
         before = _finished_turns(self.parent.history.turns) if task.with_history else ()
         profile = self._profile(task)
         changed = SubagentChanged(
@@ -196,7 +196,7 @@ class Subagents:
             return _state(agent)
         if agent.changed.reason == "closed":
             raise ToolError(f"Agent {agent_id} was closed. Start another one.", kind="validation")
-        self._demand_room()
+        self._check_capacity()
         agent.changed = replace(agent.changed, status="running", reason="", output="", task=message)
         self._begin(agent, message)
         return _state(agent)
@@ -252,7 +252,7 @@ class Subagents:
     def _running(self) -> Sequence[_Agent]:
         return [agent for agent in self._agents.values() if agent.is_running]
 
-    def _demand_room(self) -> None:
+    def _check_capacity(self) -> None:
         most = self._kit.config().max_subagents
         if len(self._running()) >= most:
             raise ToolError(f"{most} agents run already: wait for one, or close one.", kind="limit")

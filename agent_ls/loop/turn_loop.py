@@ -406,7 +406,7 @@ class TurnLoop:
         sent = self.context.sending(profile, config)
         early = EarlyCalls(self._dispatcher, profile, config, self._ports.environment)
         try:
-            reply = await early.beside(
+            reply = await early.read_while_running(
                 self._model.ask(
                     request, config.retry, streaming=profile.supports_streaming, on_call=early.offer
                 )

@@ -60,7 +60,7 @@ def assemble(
     client_id = new_id("c")
     protocol.clean = lambda message: without(message, manager.secrets())
     senders = EventSenders(send=protocol.send_event, drain=server.writer.drain, start=start)
-    manager.owners.known_as(protocol.client.name)
+    manager.owners.set_program_name(protocol.client.name)
     manager.owners.watch(follow_access(senders))
     requests = ClientRequests(
         client_id,

@@ -202,7 +202,7 @@ class SessionLog:
         if self._is_closed:  # after closing, the descriptor's number may belong to another file
             self._fail(OSError(errno.EBADF, "the log is closed"))
             return
-        self._demand_ours()
+        self._check_ownership()
         # Lines beyond the limit are lost; readers detect the gap in the event numbers.
         if len(self._waiting) <= MAX_WAITING_BYTES:
             self._waiting += without(b"".join(lines), self._secrets())
@@ -214,7 +214,7 @@ class SessionLog:
             self.problem = ""
         except OSError as error:
             self._fail(error)
-        self._demand_ours()  # check again: this process may have been suspended since the first check
+        self._check_ownership()  # check again: this process may have been suspended since the first check
 
     async def sync(self) -> None:
         """Call fsync in a thread. A failure is reported to `on_failure`."""
@@ -266,7 +266,7 @@ class SessionLog:
         self._release(self._descriptor)
         self._descriptor = descriptor
 
-    def _demand_ours(self) -> None:
+    def _check_ownership(self) -> None:
         if not self.is_ours():
             raise OwnershipLostError
 

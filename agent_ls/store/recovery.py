@@ -168,7 +168,7 @@ def _told(
     """
     if item := fold.begun_from_queue:
         yield UserInput(item.text, item.client_key, item.queued_id)
-        yield Inbox(queue=_queue(fold)).changed()
+        yield Inbox(queue=_queue(fold)).make_event()
     elif fold.untold_input:
         yield UserInput(fold.untold_input.content)
     for steer in fold.untold_steers:

@@ -28,7 +28,7 @@ DEADLINE_S = 30
 
 
 class SilentJournal:
-    def demand_ours(self) -> None:
+    def check_ownership(self) -> None:
         return None
 
     async def announce(self, changes: Any, attribution: Attribution) -> None:

@@ -276,13 +276,13 @@ class Swapping(PathBounds):
         super().__init__(guarded.bounds.places)
         self._guarded = guarded
 
-    def demand_readable(self, path: str) -> str:
-        real = super().demand_readable(path)
+    def check_readable(self, path: str) -> str:
+        real = super().check_readable(path)
         self.swap()
         return real
 
-    def demand_writable(self, path: str, call_id: str) -> None:
-        super().demand_writable(path, call_id)
+    def check_writable(self, path: str, call_id: str) -> None:
+        super().check_writable(path, call_id)
         self.swap()
 
     def swap(self) -> None:

@@ -13,7 +13,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from agent_ls.app.sessions.ownership.follower import ReadAlong
+from agent_ls.app.sessions.ownership.follower import SessionFollower
 from agent_ls.environments.base import Attribution, ExecutionEnvironment
 from agent_ls.environments.editor_host import OpenDocument
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
@@ -66,7 +66,7 @@ class Held:
 async def test_a_session_opened_while_another_process_follows_it_is_owned_here_only(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
         talk = await stored(rig)
-        owners, found = rig.manager.owners, list[ReadAlong | None]()
+        owners, found = rig.manager.owners, list[SessionFollower | None]()
 
         async def read_along() -> None:
             found.append(await owners.read_along(talk.session_id))
@@ -78,16 +78,16 @@ async def test_a_session_opened_while_another_process_follows_it_is_owned_here_o
             async with anyio.create_task_group() as group:
                 group.start_soon(read_along)
                 reading = await reached(lock)
-                group.start_soon(owners.came, talk.live)
+                group.start_soon(owners.report_open, talk.live)
                 os.close(reading)
-        assert (found, owners.elsewhere(talk.session_id)) == ([None], None)
+        assert (found, owners.find_follower(talk.session_id)) == ([None], None)
 
 
 @pytest.mark.req("R4")
 async def test_a_follower_whose_last_subscriber_left_during_a_join_is_started_again(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
         talk = await stored(rig)
-        owners, found = rig.manager.owners, list[ReadAlong | None]()
+        owners, found = rig.manager.owners, list[SessionFollower | None]()
         first = await owners.read_along(talk.session_id)
         assert first
         listening = first.subscribe()
@@ -107,7 +107,7 @@ async def test_a_follower_whose_last_subscriber_left_during_a_join_is_started_ag
                 os.close(reading)
         assert found == [None]
         again = await owners.read_along(talk.session_id)
-        assert again and again is not first and owners.elsewhere(talk.session_id) is again
+        assert again and again is not first and owners.find_follower(talk.session_id) is again
         again.subscribe().close()
 
 

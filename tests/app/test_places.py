@@ -64,7 +64,7 @@ def test_a_denied_path_is_refused_through_a_link_and_below_an_added_folder(work:
         assert isinstance(written(path, found), Refuse)
         assert isinstance(judged(ReadEffect((str(path),)), found), Refuse)
         with pytest.raises(AccessDeniedError):
-            PathBounds(found).demand_readable(str(path))
+            PathBounds(found).check_readable(str(path))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders have no modes there")
@@ -102,4 +102,4 @@ def test_state_folder_is_not_read_even_inside_the_workspace(work: Path) -> None:
         assert isinstance(judged(ReadEffect((str(path),)), found), Refuse)
         assert isinstance(written(path, found), Ask)
         with pytest.raises(AccessDeniedError, match="keys, rules and sessions"):
-            PathBounds(found).demand_readable(str(path))
+            PathBounds(found).check_readable(str(path))

@@ -76,7 +76,7 @@ async def hunks(editor: LyingClient, session_id: str) -> list[dict[str, Any]]:
     return [hunk for file in files for hunk in file["hunks"]]
 
 
-def demand_in_step(found: list[dict[str, Any]], text: str) -> None:
+def check_in_step(found: list[dict[str, Any]], text: str) -> None:
     """Check that each pending hunk is in the user's text at its reported position."""
     lines = text.splitlines(keepends=True)
     for hunk in found:
@@ -97,7 +97,7 @@ async def test_with_review_after_the_result_matches_the_text(tmp_path: Path) -> 
             assert (text == NEW) == is_done, name
             assert ended["isError"] != is_done, name
             found = await hunks(editor, session_id)
-            demand_in_step(found, text)
+            check_in_step(found, text)
             assert len(found) == (2 if is_done else 0), name
             assert is_done or "editor" in ended["output"].lower(), ended["output"]
             assert (folder / name).read_text() == OLD, "never behind an open document"

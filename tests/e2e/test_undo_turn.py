@@ -74,15 +74,15 @@ async def test_undo_of_a_turn_keeps_later_turns_and_typing(restarted: bool, tmp_
                 await found.editor.save(a)
                 await found.client.shut_down()
             else:
-                await demand_first_undone(found, document, b, first, session_id)
+                await check_first_undone(found, document, b, first, session_id)
         if restarted:
             async with served(tmp_path, provider=provider) as found:
                 document = await found.editor.open(a, text)
                 await found.editor.subscribe(session_id)
-                await demand_first_undone(found, document, b, first, session_id)
+                await check_first_undone(found, document, b, first, session_id)
 
 
-async def demand_first_undone(found: Served, document: Any, b: Path, first: str, session_id: str) -> None:
+async def check_first_undone(found: Served, document: Any, b: Path, first: str, session_id: str) -> None:
     result = await review(found, turnId=first, verdict="undo")
     assert result["refused"] == [] and {hunk["state"] for hunk in result["changed"]} == {"undone"}
     lines = document.source.splitlines()

@@ -7,7 +7,13 @@ from itertools import pairwise
 
 import pytest
 
-from agent_ls.environments.sandbox import Sandbox, SandboxLimits, confined, confined_argv, seatbelt_profile
+from agent_ls.environments.sandbox import (
+    Sandbox,
+    SandboxLimits,
+    confine_command,
+    confined_argv,
+    seatbelt_profile,
+)
 
 pytestmark = [pytest.mark.req("X4")]
 
@@ -27,7 +33,7 @@ COMMAND = "echo \"it's\" && rm 'a b'"
 def test_the_command_is_one_word_for_the_inner_shell_and_the_outer_shell_is_replaced(
     sandbox: Sandbox,
 ) -> None:
-    line = confined(COMMAND, sandbox, LIMITS, "/home/ada/shop")
+    line = confine_command(COMMAND, sandbox, LIMITS, "/home/ada/shop")
     assert line.startswith("trap '' TERM; ") == (sandbox is BUBBLEWRAP)
     argv = shlex.split(line.removeprefix("trap '' TERM; "))
     assert argv[0] == "exec" and argv[1:] == confined_argv(COMMAND, sandbox, LIMITS, "/home/ada/shop")

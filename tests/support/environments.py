@@ -99,7 +99,7 @@ async def ended_at_its_limit(
 class NoBounds:
     """A path policy that allows everything: the wrapper must not change any result."""
 
-    def demand_readable(self, path: str) -> str:
+    def check_readable(self, path: str) -> str:
         return path if "\0" in path else os.path.realpath(path)
 
     def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
@@ -111,13 +111,13 @@ class NoBounds:
     def stat(self, path: str) -> os.stat_result:
         return os.stat(path)
 
-    def demand_opened(self, path: str, real: str, facts: os.stat_result) -> None:
+    def check_opened(self, path: str, real: str, facts: os.stat_result) -> None:
         return None
 
-    def demand_landing(self, real: str, call_id: str) -> None:
+    def check_target(self, real: str, call_id: str) -> None:
         return None
 
-    def demand_writable(self, path: str, call_id: str) -> None:
+    def check_writable(self, path: str, call_id: str) -> None:
         return None
 
 

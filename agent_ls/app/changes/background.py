@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import anyio
 
 from agent_ls.app.changes.commands import Before, Filed, Filing
-from agent_ls.app.review.running_commands import UnderWay
+from agent_ls.app.review.running_commands import RunningCommands
 from agent_ls.environments.base import Attribution
 
 
@@ -27,7 +27,9 @@ class _Running:
 class BackgroundChanges:
     """Records the changes by background processes of one session. `tell` posts a notice to the session's model."""
 
-    def __init__(self, filing: Filing, tell: Callable[[Attribution, str], None], under_way: UnderWay) -> None:
+    def __init__(
+        self, filing: Filing, tell: Callable[[Attribution, str], None], under_way: RunningCommands
+    ) -> None:
         self._filing = filing
         self._tell = tell
         self._under_way = under_way
@@ -61,7 +63,7 @@ class BackgroundChanges:
     def began(self, process_id: str, attribution: Attribution, before: Before) -> None:
         """Register a process that the paused command has started, and resume."""
         self._running.append(_Running(process_id, attribution))
-        self._under_way.began(self.look)
+        self._under_way.add_background(self.look)
         self.resume(before)
 
     async def ended(self, process_id: str) -> None:
@@ -73,7 +75,7 @@ class BackgroundChanges:
             if found in self._running:
                 await self._settle(found)
                 self._running.remove(found)
-                self._under_way.ended(self.look)
+                self._under_way.remove_background(self.look)
 
     async def _settle(self, ended: _Running | None = None) -> None:
         if self._pauses or not self._running or self._before is None:

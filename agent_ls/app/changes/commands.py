@@ -103,7 +103,7 @@ class Filed:
 
     def words(self, how: str) -> str:
         """Return the notice for the model, or "". `how` is a phrase such as "by the command"."""
-        told = [self._told(state) for state in self.states]
+        told = [self._format_change(state) for state in self.states]
         more = f" and {len(told) - NAMED_FILES} more" if len(told) > NAMED_FILES else ""
         notes = []
         if told:
@@ -117,7 +117,7 @@ class Filed:
             )
         return " ".join([*notes, self.note]).strip()
 
-    def _told(self, state: FileState) -> str:
+    def _format_change(self, state: FileState) -> str:
         is_merged = ", merged into the user's unsaved changes" if state.path in self.merged else ""
         what = "deleted" if state.after is None else "new" if state.before is None else ""
         words = f"{what}{is_merged}".removeprefix(", ")

@@ -86,14 +86,14 @@ class ReviewedEnvironment(ForwardingEnvironment):
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        self._journal.demand_ours()
+        self._journal.check_ownership()
         if not (self._commands and options.attribution.call_id):
             return await self.inner.exec_command(command, options, on_output)
         watched = self._commands
         await watched.files.save(partial(self._tell_of_save, options.attribution))
         before = await watched.background.pause()
         filed = Filed()
-        with self._review.under_way.waiting():
+        with self._review.under_way.mark_running():
             try:
                 result = await self.inner.exec_command(command, options, on_output)
             finally:
@@ -104,7 +104,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
         return replace(result, note=" ".join(filter(None, (result.note, filed.words("by the command")))))
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        self._journal.demand_ours()
+        self._journal.check_ownership()
         if not (self._commands and options.attribution.call_id):
             return await self.inner.start_process(command, options)
         watched = self._commands

@@ -133,8 +133,8 @@ async def _sandbox() -> DoctorFinding:
             lambda event: None,
             LookingSandbox(state_folder()),
         )
-        text = await sandbox.raise_up()
-        stands = sandbox.is_raised
+        text = await sandbox.start_sandbox()
+        stands = sandbox.is_started
         await anyio.to_thread.run_sync(sandbox.take_down)
         if stands:
             return DoctorFinding("sandbox", "good", f"where agentLs.sandbox is enabled: {text}")

@@ -153,7 +153,7 @@ class GitMentions:
 
     async def _readable(self, names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         """Split names into those that may be read without asking, and the others."""
-        return await anyio.to_thread.run_sync(_split, names, self._folder, self._bounds.demand_readable)
+        return await anyio.to_thread.run_sync(_split, names, self._folder, self._bounds.check_readable)
 
 
 def _split(

@@ -235,7 +235,7 @@ class SessionMentions:
 
     async def _file(self, path: str, is_folder: bool) -> Attached:
         try:
-            await anyio.to_thread.run_sync(self.bounds.demand_readable, path)
+            await anyio.to_thread.run_sync(self.bounds.check_readable, path)
         except (OutsideBoundsError, PathNotFoundError):
             pass  # the user is asked when the model reads the file
         except AccessDeniedError as error:

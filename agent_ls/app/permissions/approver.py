@@ -195,7 +195,7 @@ class PolicyApprover:
         request = next((event for event in self.approvals.pending() if event.request_id == request_id), None)
         if request is None:  # already answered: returns the first answer
             return self.approvals.answer(request_id, answer)
-        _demand_offered(request, answer)
+        _check_offered(request, answer)
         if not answer.rule_id:
             answer = replace(answer, scope="once")  # anything longer than once is a rule
         resolved = self.approvals.answer(request_id, answer)
@@ -259,7 +259,7 @@ def _is_command(question: ApprovalQuestion) -> bool:
     return isinstance(question.effect, CommandEffect)
 
 
-def _demand_offered(request: ApprovalRequested, answer: ApprovalAnswer) -> None:
+def _check_offered(request: ApprovalRequested, answer: ApprovalAnswer) -> None:
     """Check that the answer's rule was offered for this scope or a wider one. Raises UnknownApprovalError."""
     widths = [_WIDTH[rule.scope] for rule in request.rules if rule.id == answer.rule_id]
     if answer.rule_id and _WIDTH[answer.scope] > max(widths, default=-1):

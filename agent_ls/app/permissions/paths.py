@@ -93,8 +93,8 @@ class PathBounds:
         """Implement Bounds.stat."""
         return self.disk.stat(path)
 
-    def demand_readable(self, path: str) -> str:
-        """Implement Bounds.demand_readable."""
+    def check_readable(self, path: str) -> str:
+        """Implement Bounds.check_readable."""
         real = self.disk.real_path(path)
         if self.places.is_own_state(path) or self.places.is_own_state(real):
             raise AccessDeniedError(
@@ -114,20 +114,20 @@ class PathBounds:
             raise PathNotFoundError(path)  # reveals no content; creating the file may be approved
         raise OutsideBoundsError(path, real)
 
-    def demand_opened(self, path: str, real: str, facts: os.stat_result) -> None:
-        """Implement Bounds.demand_opened."""
+    def check_opened(self, path: str, real: str, facts: os.stat_result) -> None:
+        """Implement Bounds.check_opened."""
         if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode) and _is_linked(facts, self.places, self.disk):
             raise AccessDeniedError(path, "it is another name of a file that holds credentials")
         try:
-            self.demand_readable(real or path)
+            self.check_readable(real or path)
         except EnvError as error:
             raise AccessDeniedError(
                 path,
                 f"the path resolved to another file when it was opened (a symbolic link changed): {error}",
             ) from error
 
-    def demand_landing(self, real: str, call_id: str) -> None:
-        """Implement Bounds.demand_landing."""
+    def check_target(self, real: str, call_id: str) -> None:
+        """Implement Bounds.check_target."""
         judged = self._landings.get(call_id, {}).values()
         if real in judged or any(real == os.path.dirname(place) for place in judged):
             return
@@ -137,8 +137,8 @@ class PathBounds:
                 real, "the path resolved to another file when the change was made (a symbolic link changed)"
             )
 
-    def demand_writable(self, path: str, call_id: str) -> None:
-        """Implement Bounds.demand_writable."""
+    def check_writable(self, path: str, call_id: str) -> None:
+        """Implement Bounds.check_writable."""
         judged = self._landings.get(call_id, {}).get(path)
         if judged is None:
             raise AccessDeniedError(path, "this change was not approved")

@@ -24,7 +24,7 @@ from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.errors import ProcessStartError
 from agent_ls.environments.local.denials import is_denied_anyway
 from agent_ls.environments.local.sandbox import find_sandbox
-from agent_ls.environments.sandbox import REPLACED, Sandbox, SandboxLimits, within
+from agent_ls.environments.sandbox import REPLACED, Sandbox, SandboxLimits, wrap_command
 from agent_ls.environments.wrappers.sandbox import Inside
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Approver
 from agent_ls.loop.events.types import RecordedEvent, Warning
@@ -51,19 +51,19 @@ class SessionSandbox:
     _placeholders: Placeholders = field(default_factory=Placeholders)
 
     @property
-    def is_raised(self) -> bool:
+    def is_started(self) -> bool:
         """Whether the configured sandbox is active; True if none is configured."""
         return self.sandbox is not None or not self.settings.enabled
 
-    async def raise_up(self) -> str:
+    async def start_sandbox(self) -> str:
         """Start the sandbox. Return what it enforces, or why it is unavailable; "" if none is configured."""
         if not self.settings.enabled:
             return ""
         limits = await anyio.to_thread.run_sync(self._limits)
         filters = os.path.join(self.state, "confinement")
         self.sandbox, why = await find_sandbox(limits, filters, self.settings.use)
-        line = told(self.sandbox, limits) if self.sandbox else why
-        self.emit(Warning(line if self.sandbox else missing(why), "sandbox"))
+        line = describe_limits(self.sandbox, limits) if self.sandbox else why
+        self.emit(Warning(line if self.sandbox else warn_unavailable(why), "sandbox"))
         return line
 
     async def can_look_confined(self) -> bool:
@@ -72,7 +72,7 @@ class SessionSandbox:
             return self.sandbox is not None
         return await self.looking.find() is not None
 
-    def within(
+    def wrap_command(
         self, command: str, options: CommandOptions, folder: str, *, only_looks: bool
     ) -> Inside | None:
         sandbox = self.sandbox if self.settings.enabled or not only_looks else self.looking.found
@@ -89,7 +89,7 @@ class SessionSandbox:
             guarded = (*limits.guarded, *made)
             pinned = (*limits.pinned, *_between(limits.writable, made))
             limits = replace(limits, guarded=guarded, pinned=tuple(dict.fromkeys(pinned)))
-        command, options = within(command, options, sandbox, limits, os.path.realpath(folder))
+        command, options = wrap_command(command, options, sandbox, limits, os.path.realpath(folder))
         return Inside(command, options, sandbox, only_looks, limits.absent, made)
 
     def is_denied_anyway(self, output: str, folder: str) -> bool:
@@ -120,7 +120,7 @@ class SessionSandbox:
 
         If a sandbox is configured, the command can read the temporary folder of other commands.
         """
-        hidden = _hidden(self.places(), self.state)
+        hidden = _list_hidden(self.places(), self.state)
         temporary = self._temporary if self.settings.enabled else ""
         return SandboxLimits((), temporary, **hidden, replaced=self.replaced, only_looks=True)
 
@@ -156,15 +156,15 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
     writable = tuple(dict.fromkeys(os.path.realpath(place) for place in wanted if os.path.isdir(place)))
     guarded = [os.path.join(root, name) for root in writable for name in (*GUARDED_NAMES, *_GIT_REDIRECTS)]
     absent = tuple(place for place in guarded if not os.path.lexists(place) or is_placeholder(place))
-    found = _there([place for place in guarded if place not in absent])
-    there = tuple(place for place in found if any(_below(place, root) for root in writable))
+    found = _existing_places([place for place in guarded if place not in absent])
+    there = tuple(place for place in found if any(_is_below(place, root) for root in writable))
     return SandboxLimits(
         writable=writable,
         temporary=temporary,
         guarded=there,
         pinned=tuple(dict.fromkeys(_between(writable, there))),
         absent=absent,
-        **_hidden(places, state, writable),
+        **_list_hidden(places, state, writable),
         network=settings.network,
     )
 
@@ -178,7 +178,7 @@ def _between(roots: Sequence[str], places: Sequence[str]) -> Iterator[str]:
     """Yield the folders between a root and each path in `places`, outermost first."""
     for place in places:
         inner = [os.path.dirname(place)]
-        while inner[-1] not in roots and any(_below(inner[-1], root) for root in roots):
+        while inner[-1] not in roots and any(_is_below(inner[-1], root) for root in roots):
             inner.append(os.path.dirname(inner[-1]))
         yield from reversed(inner[:-1])
 
@@ -188,7 +188,7 @@ class _Hidden(TypedDict):
     hidden_files: tuple[str, ...]
 
 
-def _hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidden:
+def _list_hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidden:
     """Return the existing files and folders to hide: credentials and the state folder.
 
     A folder that contains one of `roots` is not hidden.
@@ -197,10 +197,10 @@ def _hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidden:
     own_state = _around(os.path.realpath(state), places.worktree) if places.worktree else [state]
     found = [
         place
-        for place in _there((*wanted, *own_state))
+        for place in _existing_places((*wanted, *own_state))
         # A path that the user cannot open is inaccessible to their commands as well.
         if (os.access(place, os.R_OK) or os.access(place, os.X_OK))
-        and not any(_below(root, place) for root in roots)
+        and not any(_is_below(root, place) for root in roots)
     ]
     return {
         "hidden": tuple(place for place in found if os.path.isdir(place)),
@@ -212,13 +212,13 @@ def _around(folder: str, worktree: str) -> Iterator[str]:
     """Yield everything in a folder except the worktree below it."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
-        if not _below(worktree, path):
+        if not _is_below(worktree, path):
             yield path
         elif path != worktree:
             yield from _around(path, worktree)
 
 
-def told(sandbox: Sandbox, limits: SandboxLimits) -> str:
+def describe_limits(sandbox: Sandbox, limits: SandboxLimits) -> str:
     """Return the message about what an active sandbox enforces."""
     network = "the network is open" if limits.network else "no network"
     guarded = "" if sandbox.guards else _LANDLOCK_GAPS
@@ -235,7 +235,7 @@ _LANDLOCK_GAPS = (
 )
 
 
-def missing(why: str) -> str:
+def warn_unavailable(why: str) -> str:
     """Return the warning that a configured sandbox is not available."""
     return (
         f"The sandbox is enabled in the settings, but not available: {why}. Every command needs your approval "
@@ -270,9 +270,9 @@ class Leaving:
         return os.path.normpath(os.path.join(self.folder, options.working_dir))
 
 
-def _there(places: Sequence[str]) -> Iterator[str]:
+def _existing_places(places: Sequence[str]) -> Iterator[str]:
     yield from dict.fromkeys(os.path.realpath(place) for place in places if os.path.lexists(place))
 
 
-def _below(path: str, folder: str) -> bool:
+def _is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

@@ -34,7 +34,7 @@ class _Typing:
     is_timed: bool = False
 
 
-class HunkNews:
+class HunkEventPublisher:
     """Publishes the hunk events of all files. `tell` publishes an event to a session."""
 
     def __init__(self, tell: Tell, clock: Clock, start: TaskStarter) -> None:

@@ -18,7 +18,7 @@ class Journal(Protocol):
     nothing is written.
     """
 
-    def demand_ours(self) -> None:
+    def check_ownership(self) -> None:
         """Check that this process still owns the session.
 
         Raises:

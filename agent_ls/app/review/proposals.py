@@ -123,7 +123,7 @@ class Proposals:
     def _add(self, proposals: Sequence[Proposal], by: By) -> None:
         """Add proposals to their files."""
         for proposal in proposals:
-            self.stand(proposal, by)
+            self.add_proposal(proposal, by)
         for proposal in proposals:
             self.follow(self._state.files[proposal.write.path])
 
@@ -158,7 +158,7 @@ class Proposals:
             if data != write.base:
                 raise StaleFileError(write.path)
             self._state.begin(write.path, text_of(data))
-            return propose_bytes(write.path, what_of(write), attribution)
+            return propose_bytes(write.path, write_kind(write), attribution)
         before, now = text_of(write.base), text_of(data)
         sheet = rebase_sheet(propose(write.path, before, text_of(write.content), attribution), now)
         if any(hunk.state == "stale" for hunk in sheet.hunks):
@@ -282,7 +282,7 @@ class Proposals:
         self._tell_news(file, proposal, by, comment)
         self.tidy(file)
 
-    def stand(self, proposal: Proposal, by: By) -> None:
+    def add_proposal(self, proposal: Proposal, by: By) -> None:
         """Add a proposal to its file, and publish hunks that have not been published yet."""
         file = self._state.files[proposal.write.path]
         file.proposals.append(proposal)
@@ -329,7 +329,7 @@ def call_of(attribution: Attribution) -> Call:
     return (attribution.session_id, attribution.call_id)
 
 
-def what_of(write: FileWrite) -> Literal["create", "delete", "content"]:
+def write_kind(write: FileWrite) -> Literal["create", "delete", "content"]:
     return "create" if write.base is None else "delete" if write.content is None else "content"
 
 

@@ -18,7 +18,7 @@ from agent_ls.app.review.change_events import file_change
 from agent_ls.app.review.notebooks import user_edited
 from agent_ls.app.review.proposal_notes import orphan_notice
 from agent_ls.app.review.proposals import Proposals, Wait, call_of
-from agent_ls.app.review.restore_proposals import WaitingCall, judged_by, read_waiting, stands_again
+from agent_ls.app.review.restore_proposals import WaitingCall, read_decisions, read_waiting, restore_proposal
 from agent_ls.app.review.reviewed_file import Proposal, is_text, maybe_bytes, text_of
 from agent_ls.app.review.state import Audience, ReviewState
 from agent_ls.environments.base import Attribution, ExecutionEnvironment
@@ -110,7 +110,7 @@ async def gather(
 
     def from_store() -> Evidence:
         waiting = read_waiting(opened, session_id, stored.fold.reviews.values())
-        decisions = judged_by((event.encoded for event in stored.events), waiting)
+        decisions = read_decisions((event.encoded for event in stored.events), waiting)
         waiting = {id_: replace(it, judged=tuple(decisions.get(id_, ()))) for id_, it in waiting.items()}
         hunks = stored_hunks(event.encoded for event in stored.events)
         wanted = {path: items for path, items in hunks.items() if any(item.awaits for item in items)}
@@ -172,7 +172,7 @@ def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> LogCo
     )
 
 
-def stand_found(proposals: Proposals, found: LogComparison, audience: Audience) -> None:
+def restore_proposals(proposals: Proposals, found: LogComparison, audience: Audience) -> None:
     """Restore proposals and register their calls as waiting.
 
     For calls that no longer wait, the model gets a notice of the decisions, because it never received the
@@ -184,7 +184,7 @@ def stand_found(proposals: Proposals, found: LogComparison, audience: Audience) 
     waiting = {call_of(it.attribution) for it in found.waiting}
     for proposal in found.proposals:
         if proposal.call not in waiting:
-            proposals.stand(proposal, "editor")
+            proposals.add_proposal(proposal, "editor")
     for it in found.decided:
         if it.judged:
             audience.notice(orphan_notice(it.judged, audience.files.working_directory()))
@@ -237,7 +237,9 @@ class _Look:
                 continue
             who = Attribution(self.stored.header.session_id, hunks[0].hunk.turn_id, call_id)
             waiting = self.evidence.waiting.get(call_id) or WaitingCall(who, ())
-            proposal, gone = stands_again(path, hunks, waiting, self.evidence.now[path], positions, text_then)
+            proposal, gone = restore_proposal(
+                path, hunks, waiting, self.evidence.now[path], positions, text_then
+            )
             lost += gone
             if proposal.hunks:
                 found.append(proposal)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_ls.app.review.proposal_notes import Judged
-from agent_ls.app.review.proposals import what_of
+from agent_ls.app.review.proposals import write_kind
 from agent_ls.app.review.reviewed_file import Proposal, is_text, text_of
 from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.loop.events import codec as event_codec
@@ -58,7 +58,7 @@ def read_waiting(
     return found
 
 
-def judged_by(events: Iterable[bytes], calls: Iterable[str]) -> dict[str, list[Judged]]:
+def read_decisions(events: Iterable[bytes], calls: Iterable[str]) -> dict[str, list[Judged]]:
     """Return the recorded decisions about the proposals of these calls, by call id, from old to new."""
     wanted = set(calls)
     proposed: dict[str, Hunk] = {}
@@ -92,7 +92,7 @@ def _restore_decision(told: HunkStateChanged, hunk: Hunk, proposed: Hunk) -> Jud
     return Judged(told.path, shown, "kept", own, told.comment)
 
 
-def stands_again(
+def restore_proposal(
     path: str,
     stored: Sequence[StoredHunk],
     waiting: WaitingCall,
@@ -113,7 +113,7 @@ def stands_again(
     sheets: tuple[ProposalSheet, ...]
     if write and not (is_text(write.base) and is_text(write.content)):
         sheets = (ProposalSheet(path, None, None, tuple(hunks), is_opaque=True),)
-    elif write and what_of(write) != "content":
+    elif write and write_kind(write) != "content":
         sheets = tuple(restore_whole_file(path, hunk, text) for hunk in hunks)
     elif (
         write

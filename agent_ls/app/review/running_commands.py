@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 
-class UnderWay:
+class RunningCommands:
     """Counts running foreground commands, and records changes by background processes."""
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class UnderWay:
         self._background: list[Callable[[], Awaitable[None]]] = []
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
+    def mark_running(self) -> Iterator[None]:
         """Mark a foreground command as running, until its changes are recorded."""
         self._waited_for += 1
         try:
@@ -33,11 +33,11 @@ class UnderWay:
         """
         return self._waited_for > 0
 
-    def began(self, look: Callable[[], Awaitable[None]]) -> None:
+    def add_background(self, look: Callable[[], Awaitable[None]]) -> None:
         """Register a background process; `look` records its changes so far."""
         self._background.append(look)
 
-    def ended(self, look: Callable[[], Awaitable[None]]) -> None:
+    def remove_background(self, look: Callable[[], Awaitable[None]]) -> None:
         self._background.remove(look)
 
     async def settle(self) -> None:

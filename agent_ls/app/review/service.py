@@ -22,7 +22,7 @@ from agent_ls.app.review.proposal_decisions import ProposalDecisions
 from agent_ls.app.review.proposals import Proposals
 from agent_ls.app.review.review_notices import gone_notice
 from agent_ls.app.review.reviewed_file import ReviewedFile, is_text, text_of, written_as
-from agent_ls.app.review.running_commands import UnderWay
+from agent_ls.app.review.running_commands import RunningCommands
 from agent_ls.app.review.saved_files import SavedFiles
 from agent_ls.app.review.state import Audience, ReviewState, all_hunks
 from agent_ls.app.review.undone_saves import SaveUndone, UndoneSaves, nothing_unsaved
@@ -61,7 +61,7 @@ class ReviewService:
         self._links: dict[str, str] = {}
         self._last_unreviewed: dict[str, tuple[str, str, str | None]] = {}
         self.saved = SavedFiles()
-        self.under_way = UnderWay()
+        self.under_way = RunningCommands()
         self.findings = ReviewFindings()
 
     # -- reports from editors

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 import anyio
 
 from agent_ls.app.review.change_events import find_hunk_positions, relative_name
-from agent_ls.app.review.hunk_events import By, HunkNews
+from agent_ls.app.review.hunk_events import By, HunkEventPublisher
 from agent_ls.app.review.notebooks import user_edited
 from agent_ls.app.review.review_notices import returned_notice
 from agent_ls.app.review.reviewed_file import ReviewedFile, maybe_bytes, text_of, written_as
@@ -95,7 +95,7 @@ class ReviewState:
         Files in a session's own worktree get none.
         """
         self.files: dict[str, ReviewedFile] = {}
-        self.hunk_events = HunkNews(self.publish, clock, start)
+        self.hunk_events = HunkEventPublisher(self.publish, clock, start)
         self._recorded_positions: dict[tuple[str, str], HunkPositions] = {}
         self._writing: Counter[str] = Counter()
         self._written = anyio.Event()

@@ -44,10 +44,10 @@ class ServerConfinement:
         settings = SandboxSettings(enabled=True, network=wanted.network, writable=list(wanted.writable))
         looking = LookingSandbox(self.state)
         sandbox = SessionSandbox(settings, self.places, str(self.state), lambda event: None, looking)
-        why = await sandbox.raise_up()
+        why = await sandbox.start_sandbox()
 
         def within() -> Inside | None:
-            return sandbox.within(command, options, os.path.realpath(folder), only_looks=False)
+            return sandbox.wrap_command(command, options, os.path.realpath(folder), only_looks=False)
 
         inside = await anyio.to_thread.run_sync(within)
         if inside is None:

@@ -148,21 +148,21 @@ class SessionBuilder:
     looking: LookingSandbox
     hide: Callable[[Sequence[str]], None]
 
-    def local(self, folder: str, demand_right: Callable[[], None] = anybody) -> ExecutionEnvironment:
+    def local(self, folder: str, check_right: Callable[[], None] = anybody) -> ExecutionEnvironment:
         """Return the environment that accesses `folder`, which may be on another machine.
 
-        `demand_right` raises an error if writing is no longer allowed.
+        `check_right` raises an error if writing is no longer allowed.
         """
         if self.program.environment:
             return self.program.environment
         if site := self.sites.site(folder):
-            return self.sites.environment(site, demand_right)
+            return self.sites.environment(site, check_right)
         return LocalEnvironment(
             folder,
             environ=self.models.child_environ,
             env_policy=lambda: self.now().command_environment.rules(),
             terminals=ChosenTerminals(lambda: self.now().terminal, self.editor.terminals),
-            demand_right=demand_right,
+            check_right=check_right,
             limits=LocalLimits(
                 max_background=lambda: self.now().max_background_processes,
                 read_limit_bytes=lambda: self.now().max_read_mebibytes * MEBIBYTE,
@@ -422,7 +422,7 @@ class SessionBuilder:
             review=choice.review,
             is_trusted=gate.is_trusted,
             confinement=ConfinementFacts(
-                has_sandbox=lambda: sandbox is None or sandbox.is_raised,
+                has_sandbox=lambda: sandbox is None or sandbox.is_started,
                 can_confine=sandbox.can_look_confined if sandbox else _cannot_confine,
                 # The embedding program itself must confine the environment that it provides.
                 unconfined=lambda: "trust" if self.program.environment else self.now().unconfined_commands,

@@ -36,7 +36,7 @@ from agent_ls.app.permissions.paths import user_memory
 from agent_ls.app.permissions.trust import Trusting, WorkspaceTrust
 from agent_ls.app.recording.tapes import Tapes
 from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.review.restore import find, gather, stand_found
+from agent_ls.app.review.restore import find, gather, restore_proposals
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.builder import SessionBuilder, SessionChoice
 from agent_ls.app.sessions.freed_memory import return_memory_after_turns
@@ -329,7 +329,7 @@ class SessionManager:
                 opened = await anyio.to_thread.run_sync(opener, session_id)
             with closed_on_failure(opened):
                 live = await self._resume(session_id, opened)
-            await self.owners.came(live)
+            await self.owners.report_open(live)
             return live
 
     async def _maybe_open(self, session_id: str) -> LiveSession | None:
@@ -397,7 +397,7 @@ class SessionManager:
         for change in found.changes:
             live.touched.changed(change.ledger.path)
             self.review.adopt(change)
-        stand_found(self.review.proposals, found, live)
+        restore_proposals(self.review.proposals, found, live)
         for path in found.paths:  # the user may have typed after these files were read
             if self._host and (document := self._host.open_document(path)):
                 self.review.user_edit(path, document.text)

@@ -77,8 +77,8 @@ class SessionFiles:
         """Record settings that a resume reads again."""
         self.opened.recorder.config(settings)
 
-    def demand_ours(self) -> None:
-        """Implement Journal.demand_ours: raise OwnershipLostError if another process has taken the session."""
+    def check_ownership(self) -> None:
+        """Implement Journal.check_ownership: raise OwnershipLostError if another process has taken the session."""
         if not self.opened.is_ours:
             raise OwnershipLostError
 

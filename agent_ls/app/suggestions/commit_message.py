@@ -152,7 +152,7 @@ def _listed(heading: str, rows: Sequence[str]) -> str:
 
 def _may_be_sent(bounds: PathBounds, folder: str, name: str) -> bool:
     try:
-        bounds.demand_readable(join(folder, name))
+        bounds.check_readable(join(folder, name))
     except EnvError:
         return False
     return True

@@ -91,9 +91,9 @@ class Suggestions:
             )
         bounds = self._context.bounds(folders)
         try:
-            real = bounds.demand_readable(path)
+            real = bounds.check_readable(path)
             with suppress(FileNotFoundError):  # a new file that is not saved yet
-                bounds.demand_opened(path, real, os.stat(real))
+                bounds.check_opened(path, real, os.stat(real))
         except SecretFileError:
             raise _not_sent(name, "its name is that of a file with secrets", "") from None
         except AccessDeniedError as error:

@@ -49,7 +49,7 @@ class FarEnvironment:
 
     - `config`: returns the options; called when the environment is created at the far end, and again after a
       lost connection.
-    - `demand_right`: called before a commit is sent; raises an error to refuse the commit.
+    - `check_right`: called before a commit is sent; raises an error to refuse the commit.
     - `known`: data about the far end from an earlier connection, used until the connection is made.
     - `notify`: gets a sentence for the model when a lost connection has ended background processes.
     """
@@ -59,14 +59,14 @@ class FarEnvironment:
         host: FarHost,
         config: Callable[[], EndConfig],
         *,
-        demand_right: Callable[[], None] = lambda: None,
+        check_right: Callable[[], None] = lambda: None,
         notify: Callable[[str], None] = lambda text: None,
         known: Opened | None = None,
     ) -> None:
         self.host = host
         self.notify = notify
         self._config = config
-        self._demand_right = demand_right
+        self._check_right = check_right
         self._opened = known
         self._connection: FarConnection | None = None
         self._opening = anyio.Lock()
@@ -120,7 +120,7 @@ class FarEnvironment:
         return entries
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        self._demand_right()
+        self._check_right()
         connection, number = await self._ready()
         # shielded, because the result of a commit must be known even if the call is cancelled
         with anyio.CancelScope(shield=True):
@@ -158,7 +158,7 @@ class FarEnvironment:
             await self._sweep(connection, changed, lost.pid)
             settled = await settle(changed, self._content)
             if settled.is_untouched or settled.is_partly_done:
-                self._demand_right()  # another process may have taken the session since
+                self._check_right()  # another process may have taken the session since
                 with suppress(StaleFileError):  # the lost far end may have written a file just now
                     await self._committed(connection, number, settled.not_begun, attribution)
                 settled = await settle(changed, self._content)

@@ -47,7 +47,7 @@ from agent_ls.environments.local.steps import (
     unlink_own,
     write_new,
 )
-from agent_ls.environments.opened import demand_opened, demand_path, real_path
+from agent_ls.environments.opened import check_opened, demand_path, real_path
 from agent_ls.system import is_alive
 
 _UNLIMITED_BYTES = 1 << 62
@@ -120,24 +120,24 @@ def _is_in_place(real: str, facts: os.stat_result) -> bool:
 
 
 def anybody() -> None:
-    """Do nothing, which allows writing: the default for `demand_right`."""
+    """Do nothing, which allows writing: the default for `check_right`."""
 
 
 def commit(
     writes: Sequence[FileWrite],
     resolve: Callable[[str], str],
     deleted: DeletedModes,
-    demand_right: Callable[[], None] = anybody,
+    check_right: Callable[[], None] = anybody,
 ) -> list[FileState]:
     """Implement ExecutionEnvironment.commit; `resolve` makes a path absolute.
 
-    `demand_right` raises an error if writing is no longer allowed. The error is passed on.
+    `check_right` raises an error if writing is no longer allowed. The error is passed on.
     """
     demand_path()
     with _ONE_AT_A_TIME:
         targets = [_look(write, resolve, deleted, is_only=len(writes) == 1) for write in writes]
         _refuse_repeats(targets)
-        _Transaction(demand_right).run([target for target in targets if target.changes])
+        _Transaction(check_right).run([target for target in targets if target.changes])
         for target in targets:
             deleted.note(target)
     return [FileState(target.path, target.write.base, target.write.content) for target in targets]
@@ -178,9 +178,9 @@ def _look(
     # Several files are compared with their base before the first file is written. A single file is compared only
     # once, directly before it is replaced.
     if not (is_only and facts and stat.S_ISREG(facts.st_mode) and target.changes and not target.is_deletion):
-        _demand_base(target)
+        _check_base(target)
     if facts and target.changes and not target.is_deletion:
-        _demand_writable(target, facts)
+        _check_writable(target, facts)
     return target
 
 
@@ -201,7 +201,7 @@ def _permissions(facts: os.stat_result) -> int:
     return stat.S_IMODE(facts.st_mode)
 
 
-def _demand_base(target: _Target) -> None:
+def _check_base(target: _Target) -> None:
     asked, base = target.write.path, target.write.base
     try:
         current: bytes | None = read_file(target.path, asked, _UNLIMITED_BYTES)
@@ -216,7 +216,7 @@ def _demand_base(target: _Target) -> None:
     raise StaleFileError(asked)
 
 
-def _demand_writable(target: _Target, facts: os.stat_result) -> None:
+def _check_writable(target: _Target, facts: os.stat_result) -> None:
     """Check the file's own permission bits, which a rename would bypass."""
     if not _permissions(facts) & 0o222:
         raise AccessDeniedError(target.write.path, "the file is read-only")
@@ -236,8 +236,8 @@ def _refuse_repeats(targets: Sequence[_Target]) -> None:
 
 
 class _Transaction:
-    def __init__(self, demand_right: Callable[[], None]) -> None:
-        self._demand_right = demand_right
+    def __init__(self, check_right: Callable[[], None]) -> None:
+        self._check_right = check_right
         self._undo: list[tuple[str, Callable[[], object]]] = []
         self._staged: dict[str, str] = {}
         self._set_aside: list[tuple[_Target, str]] = []
@@ -281,7 +281,7 @@ class _Transaction:
         real = real_path(descriptor)
         if real and real != folder:
             raise StaleFileError(asked, "its folder was replaced by another one")
-        demand_opened(descriptor, os.fstat(descriptor))
+        check_opened(descriptor, os.fstat(descriptor))
         return f"/proc/self/fd/{descriptor}" if real else folder
 
     def _try(self, step: Callable[[_Target], None], target: _Target) -> None:
@@ -298,7 +298,7 @@ class _Transaction:
 
     def _go_on(self) -> None:
         try:
-            self._demand_right()
+            self._check_right()
         except BaseException:
             for temporary in self._staged.values():
                 with suppress(OSError):
@@ -338,7 +338,7 @@ class _Transaction:
             self._undo.append((path, partial(remove_if_empty, path)))
 
     def _put(self, target: _Target) -> None:
-        _demand_base(target)
+        _check_base(target)
         before = target.write.base or b""
         if target.facts is None:
             self._name_new(self._staged[target.real], target)
@@ -371,7 +371,7 @@ class _Transaction:
 
     def _take_away(self, target: _Target) -> None:
         """Rename a file that is to be deleted, so that a later failure can restore the same file."""
-        _demand_base(target)
+        _check_base(target)
         at = self._at(target)
         aside = name_beside(at)
         link = os.readlink(at) if os.path.islink(at) else ""
@@ -380,7 +380,7 @@ class _Transaction:
         undo = partial(bring_back, at, aside, target.write.base or b"", target.mode, link)
         self._undo.append((target.path, undo))
         try:
-            self._demand_right()
+            self._check_right()
         except BaseException:
             # Restore the file. This fails if another process has called `sweep`, which removes the renamed file:
             # the file is then deleted for both processes.

@@ -74,7 +74,7 @@ class LocalEnvironment:
         environ: Mapping[str, str] | None = None,
         ripgrep: str | None = None,
         terminals: TerminalHost | None = None,
-        demand_right: Callable[[], None] = anybody,
+        check_right: Callable[[], None] = anybody,
         limits: LocalLimits = DEFAULT_LIMITS,
     ) -> None:
         """Create the environment.
@@ -82,7 +82,7 @@ class LocalEnvironment:
         - `ripgrep`: the program to search with, "" to search without ripgrep, None to search for the program.
         - `terminals`: opens terminals that display commands and let the user type. None: commands run with
           pipes and no input.
-        - `demand_right`: called in a commit's thread before each of its steps (commit.py).
+        - `check_right`: called in a commit's thread before each of its steps (commit.py).
         """
         self._root = os.path.abspath(working_directory)
         inherited = dict(os.environ) if environ is None else environ
@@ -98,7 +98,7 @@ class LocalEnvironment:
         )
         self._search = LocalSearch(self._root, ripgrep)
         self._deleted_modes = DeletedModes()
-        self._demand_right = demand_right
+        self._check_right = check_right
         self._read_limit_bytes = limits.read_limit_bytes
 
     @property
@@ -145,7 +145,7 @@ class LocalEnvironment:
             writes,
             self._resolve,
             self._deleted_modes,
-            self._demand_right,
+            self._check_right,
             limiter=anyio.CapacityLimiter(1),
         )
 

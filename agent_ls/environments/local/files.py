@@ -16,7 +16,7 @@ from agent_ls.environments.errors import (
     NotAFolderError,
     PathNotFoundError,
 )
-from agent_ls.environments.opened import demand_opened, demand_path, real_path
+from agent_ls.environments.opened import check_opened, real_path, run_path_check
 
 CHUNK_BYTES = 1 << 20
 # O_NONBLOCK: if the path becomes a pipe after the check, opening it must not wait for a writer.
@@ -35,14 +35,16 @@ _KINDS = (
 
 def read_file(path: str, asked: str, max_bytes: int) -> bytes:
     """Return the content of a regular file. `asked` is the path as the caller wrote it, for error messages."""
-    demand_path()
+    run_path_check()
     try:
-        demand_regular(os.stat(path), asked)  # before opening: opening a device can already have an effect
+        check_regular_file(
+            os.stat(path), asked
+        )  # before opening: opening a device can already have an effect
         descriptor = os.open(path, _OPEN_FLAGS)
         try:
             facts = os.fstat(descriptor)
-            demand_regular(facts, asked)
-            demand_opened(descriptor, facts)
+            check_regular_file(facts, asked)
+            check_opened(descriptor, facts)
             return _read(descriptor, asked, facts.st_size, max_bytes)
         finally:
             os.close(descriptor)
@@ -67,7 +69,7 @@ def _read(descriptor: int, asked: str, size_bytes: int, max_bytes: int) -> bytes
     return b"".join(chunks)
 
 
-def demand_regular(facts: os.stat_result, asked: str) -> None:
+def check_regular_file(facts: os.stat_result, asked: str) -> None:
     if not stat.S_ISREG(facts.st_mode):
         raise NotAFileError(
             asked, next((what for is_kind, what in _KINDS if is_kind(facts.st_mode)), "special")
@@ -75,7 +77,7 @@ def demand_regular(facts: os.stat_result, asked: str) -> None:
 
 
 def list_folder(path: str, asked: str, depth: int) -> list[DirEntry]:
-    demand_path()
+    run_path_check()
     try:
         with _opened_folder(path) as folder:
             return _listed(folder, "", depth)
@@ -95,7 +97,7 @@ def _opened_folder(path: str) -> Iterator[str]:
         return
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        demand_opened(descriptor, os.fstat(descriptor))
+        check_opened(descriptor, os.fstat(descriptor))
         yield f"/proc/self/fd/{descriptor}" if real_path(descriptor) else path
     finally:
         os.close(descriptor)

@@ -134,7 +134,7 @@ def _name_options(*name_globs: str) -> Iterator[str]:
         yield from (f"--type-add=wanted:{glob}", "--type=wanted")
 
 
-async def demand_good_pattern(process: Process, pattern: str) -> None:
+async def check_pattern_errors(process: Process, pattern: str) -> None:
     """Check whether a finished ripgrep has reported an invalid pattern.
 
     With --no-messages, ripgrep writes no other errors.

@@ -21,7 +21,7 @@ from agent_ls.confinement.wanted import Confinement
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.local.processes.starting import run_confined
 from agent_ls.environments.local.trees.session_trees import default_shell
-from agent_ls.environments.sandbox import Kind, Sandbox, SandboxLimits, within
+from agent_ls.environments.sandbox import Kind, Sandbox, SandboxLimits, wrap_command
 
 TRIAL_S = 10.0
 TOO_SLOW = "its trial took too long"
@@ -149,7 +149,7 @@ def _failure(sandbox: Sandbox, limits: SandboxLimits) -> str:
         words = (outside or os.devnull, shared, str(os.getpid()))
         command = shlex.join((sys.executable, "-I", "-S", "-c", _TRIAL, *words))
         given = CommandOptions(env_vars={"TMPDIR": tempfile.gettempdir()})
-        command, options = within(f"exec {command}", given, sandbox, limits, folder)
+        command, options = wrap_command(f"exec {command}", given, sandbox, limits, folder)
         code, said = _run([sandbox.shell, "-c", command], options.confinement, options.env_vars)
         could = set(said.split()) - ({"outside"} if not outside else set())
         return _judged(code, said, could, limits)

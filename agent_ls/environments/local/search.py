@@ -16,7 +16,7 @@ from agent_ls.environments import search
 from agent_ls.environments.base import GrepOptions, GrepResult
 from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError
 from agent_ls.environments.local import ripgrep
-from agent_ls.environments.local.files import demand_regular, read_file
+from agent_ls.environments.local.files import check_regular_file, read_file
 from agent_ls.environments.local.processes.ending import running
 from agent_ls.environments.timed_search import run_timed
 
@@ -36,10 +36,10 @@ class LocalSearch:
         self._program = program
 
     async def grep(self, pattern: str, path: str, asked: str, options: GrepOptions) -> GrepResult:
-        search.demand_passable(pattern)
+        search.check_pattern_text(pattern)
         path = slashed(path)
         passes = search.file_filter(options)
-        await _in_thread(_demand_path, path, asked)
+        await _in_thread(_check_path, path, asked)
         program = await self._ripgrep()
         if not program:
             regex = search.compile_pattern(pattern, options)
@@ -73,13 +73,13 @@ class LocalSearch:
                     below = search.shown_path(os.path.join(self._root, shown), path)
                     if passes(shown, below) and not all(map(findings.add, lines)):
                         return findings
-            await ripgrep.demand_good_pattern(process, pattern)
+            await ripgrep.check_pattern_errors(process, pattern)
         return findings
 
     async def glob(self, pattern: str, path: str, asked: str) -> Sequence[str]:
         path = slashed(path)
         plan = search.plan_glob(_without_drive(slashed(pattern), path), path)
-        await _in_thread(_demand_folder, path, asked)
+        await _in_thread(_check_folder, path, asked)
         if not await _in_thread(os.path.isdir, plan.folder):
             return []
         program = await self._ripgrep()
@@ -96,7 +96,7 @@ class LocalSearch:
         """Return at most `limit` files of the working directory as relative paths, unordered, without ignored
         files.
         """
-        await _in_thread(_demand_folder, self._root, self._root)
+        await _in_thread(_check_folder, self._root, self._root)
         program = await self._ripgrep()
         if program:
             return await self._first_listed(program, limit)
@@ -210,14 +210,14 @@ def _mtime_ns(path: str) -> int:
         return 0  # removed since it was listed
 
 
-def _demand_path(path: str, asked: str) -> None:
+def _check_path(path: str, asked: str) -> None:
     if not os.path.exists(path):
         raise PathNotFoundError(asked)
     if not os.path.isdir(path):
-        demand_regular(os.stat(path), asked)  # ripgrep would wait forever for a writer of a pipe
+        check_regular_file(os.stat(path), asked)  # ripgrep would wait forever for a writer of a pipe
 
 
-def _demand_folder(path: str, asked: str) -> None:
+def _check_folder(path: str, asked: str) -> None:
     if not os.path.exists(path):
         raise PathNotFoundError(asked)
     if not os.path.isdir(path):

@@ -77,14 +77,14 @@ def content_of(path: str) -> bytes:
         return file.read()
 
 
-def demand_own(path: str, content: bytes) -> None:
+def check_content(path: str, content: bytes) -> None:
     """Check that the content of a file is still `content`. Raises OSError if it is not."""
     if content_of(path) != content:
         raise OSError(errno.EEXIST, "it was changed at the same time", path)
 
 
 def unlink_own(path: str, content: bytes) -> None:
-    demand_own(path, content)
+    check_content(path, content)
     os.unlink(path)
 
 
@@ -104,7 +104,7 @@ def bring_back(path: str, aside: str, content: bytes, mode: int | None, link: st
 
 
 def restore(path: str, content: bytes, facts: os.stat_result, put: bytes) -> None:
-    demand_own(path, put)
+    check_content(path, put)
     temporary = name_beside(path)
     try:
         write_new(temporary, content, stat.S_IMODE(facts.st_mode), like=path)

@@ -42,7 +42,7 @@ from agent_ls.environments.errors import (
     PathNotFoundError,
     SecretFileError,
 )
-from agent_ls.environments.opened import checking, checking_path
+from agent_ls.environments.opened import checking, deferred_path_check
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Bounds(Protocol):
         """Return the stat result of a file. Raises OSError."""
         ...
 
-    def demand_readable(self, path: str) -> str:
+    def check_readable(self, path: str) -> str:
         """Check that a path may be read; return its real path.
 
         Raises:
@@ -78,7 +78,7 @@ class Bounds(Protocol):
         """
         ...
 
-    def demand_opened(self, path: str, real: str, facts: stat_result) -> None:
+    def check_opened(self, path: str, real: str, facts: stat_result) -> None:
         """Check a file that was opened as `path`; `real` is its real path, "" if unknown.
 
         Raises:
@@ -86,7 +86,7 @@ class Bounds(Protocol):
         """
         ...
 
-    def demand_landing(self, real: str, call_id: str) -> None:
+    def check_target(self, real: str, call_id: str) -> None:
         """Check a file, or its folder, that is open for writing.
 
         Raises:
@@ -94,7 +94,7 @@ class Bounds(Protocol):
         """
         ...
 
-    def demand_writable(self, path: str, call_id: str) -> None:
+    def check_writable(self, path: str, call_id: str) -> None:
         """Check that a path may be written by this call.
 
         Raises:
@@ -143,7 +143,7 @@ class BoundedEnvironment(ForwardingEnvironment):
         opened: list[stat_result] = []
 
         def check(real: str, facts: stat_result) -> None:
-            self._demand_opened(path, real, facts)
+            self._check_opened(path, real, facts)
             opened.append(facts)
 
         with checking(check):
@@ -153,13 +153,13 @@ class BoundedEnvironment(ForwardingEnvironment):
         return data
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        with checking(partial(self._demand_opened, path)):
+        with checking(partial(self._check_opened, path)):
             return await self._with_path_checked(path, partial(self.inner.list_directory, path, depth))
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         paths = [self._absolute(write.path) for write in writes if write.content != write.base]
-        check = partial(self._demand_writable, paths, attribution.call_id)
-        with checking(partial(self._demand_landing, attribution.call_id)):
+        check = partial(self._check_writable, paths, attribution.call_id)
+        with checking(partial(self._check_target, attribution.call_id)):
             if not self._opens_here:
                 await run_sync(check, abandon_on_cancel=True)
                 return await self.inner.commit(writes, attribution)
@@ -170,30 +170,30 @@ class BoundedEnvironment(ForwardingEnvironment):
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        await self._demand_readable(options.working_dir)
+        await self._check_readable(options.working_dir)
         return await self.inner.exec_command(command, options, on_output)
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        await self._demand_readable(options.working_dir)
+        await self._check_readable(options.working_dir)
         return await self.inner.start_process(command, options)
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        judged = await self._demand_readable(path)
+        judged = await self._check_readable(path)
         found = await self.inner.grep(pattern, path, options)
         paths = {line.path for line in found.lines}
         hidden = await run_sync(self._not_meant, judged, paths, abandon_on_cancel=True)
         return replace(found, lines=tuple(line for line in found.lines if line.path not in hidden))
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        await self._demand_readable(path)
+        await self._check_readable(path)
         return await self.inner.glob(pattern, path)
 
     async def _with_path_checked(self, path: str, act: Callable[[], Awaitable[T]]) -> T:
         """Run a read-only operation on `path`. The path is checked before the result is returned."""
         if not self._opens_here:
-            await self._demand_readable(path)
+            await self._check_readable(path)
             return await act()
-        with checking_path(partial(self._bounds.demand_readable, self._absolute(path))) as pending:
+        with deferred_path_check(partial(self._bounds.check_readable, self._absolute(path))) as pending:
             try:
                 return await act()
             finally:
@@ -202,21 +202,21 @@ class BoundedEnvironment(ForwardingEnvironment):
                 if not pending.is_done:
                     await run_sync(pending.run, abandon_on_cancel=True)
 
-    async def _demand_readable(self, path: str) -> str:
+    async def _check_readable(self, path: str) -> str:
         """Check that a path may be read; return its real path."""
-        return await run_sync(self._bounds.demand_readable, self._absolute(path), abandon_on_cancel=True)
+        return await run_sync(self._bounds.check_readable, self._absolute(path), abandon_on_cancel=True)
 
-    def _demand_opened(self, path: str, real: str, facts: stat_result) -> None:
+    def _check_opened(self, path: str, real: str, facts: stat_result) -> None:
         # If the system does not report which file is open, the path is resolved again; a short race remains.
-        self._bounds.demand_opened(self._absolute(path), real, facts)
+        self._bounds.check_opened(self._absolute(path), real, facts)
 
-    def _demand_landing(self, call_id: str, real: str, facts: stat_result) -> None:
+    def _check_target(self, call_id: str, real: str, facts: stat_result) -> None:
         if real:
-            self._bounds.demand_landing(real, call_id)
+            self._bounds.check_target(real, call_id)
 
-    def _demand_writable(self, paths: Sequence[str], call_id: str) -> None:
+    def _check_writable(self, paths: Sequence[str], call_id: str) -> None:
         for path in paths:
-            self._bounds.demand_writable(path, call_id)
+            self._bounds.check_writable(path, call_id)
 
     def _not_meant(self, judged: str, paths: Collection[str]) -> set[str]:
         """Return the paths in `paths` that must not be reported: secret files, and files outside of `judged`."""
@@ -232,9 +232,9 @@ class BoundedEnvironment(ForwardingEnvironment):
             real = self._bounds.real_path(self._absolute(path))
             if not _is_below(real, judged):
                 return True
-            self._bounds.demand_readable(self._absolute(path))
+            self._bounds.check_readable(self._absolute(path))
             with suppress(FileNotFoundError):  # an editor's new file is not on disk yet
-                self._bounds.demand_opened(self._absolute(path), real, self._bounds.stat(real))
+                self._bounds.check_opened(self._absolute(path), real, self._bounds.stat(real))
         except SecretFileError:
             return True
         except (OutsideBoundsError, PathNotFoundError):

@@ -64,11 +64,11 @@ class CommandSandbox(Protocol):
     If a configured sandbox is not available, the policy asks about each command.
     """
 
-    async def raise_up(self) -> object:
+    async def start_sandbox(self) -> object:
         """Find out which limits this machine can enforce, and prepare the sandbox. Must not raise."""
         ...
 
-    def within(
+    def wrap_command(
         self, command: str, options: CommandOptions, folder: str, *, only_looks: bool
     ) -> Inside | None:
         """Return the command in the form that runs in the sandbox; None if it runs unchanged.
@@ -103,17 +103,17 @@ class CommandSandbox(Protocol):
 class SandboxedEnvironment(ForwardingEnvironment):
     def __init__(self, inner: ExecutionEnvironment, limits: CommandSandbox, may_leave: Leave) -> None:
         super().__init__(inner)
-        self._walls = limits
+        self._sandbox = limits
         self._may_leave = may_leave
         self._inside: dict[str, tuple[str, Inside]] = {}
 
     async def initialize(self) -> None:
         await self.inner.initialize()
-        await self._walls.raise_up()
+        await self._sandbox.start_sandbox()
 
     async def cleanup(self) -> None:
         await self.inner.cleanup()
-        await run_sync(self._walls.take_down)
+        await run_sync(self._sandbox.take_down)
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
@@ -123,18 +123,18 @@ class SandboxedEnvironment(ForwardingEnvironment):
     async def _exec(
         self, command: str, options: CommandOptions, on_output: OutputSink | None, *, only_looks: bool
     ) -> ExecResult:
-        inside = await self._within(command, options, only_looks=only_looks)
+        inside = await self._wrap_command(command, options, only_looks=only_looks)
         if inside is None:
             return await self.inner.exec_command(command, options, on_output)
         try:
             result = await self.inner.exec_command(inside.command, inside.options, on_output)
         finally:
             with CancelScope(shield=True):
-                note = await run_sync(self._walls.settle, inside)
+                note = await run_sync(self._sandbox.settle, inside)
         result = _noted(result, note) if note else result
         result = replace(result, exit_code=exit_code(result.exit_code, inside.sandbox))
         at = "" if result.exit_code == 0 or result.timed_out else failed_at(result.output, inside.sandbox)
-        if not at or await run_sync(self._walls.is_denied_anyway, result.output, self._folder(options)):
+        if not at or await run_sync(self._sandbox.is_denied_anyway, result.output, self._folder(options)):
             return result
         if not await self._may_leave(command, options, at, only_looks):
             return _noted(result, (LOOKED if only_looks else INSIDE).format(at=at))
@@ -145,14 +145,14 @@ class SandboxedEnvironment(ForwardingEnvironment):
         return _noted(again, OUTSIDE.format(at=at))
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        inside = await self._within(command, options, only_looks=is_confinement_required())
+        inside = await self._wrap_command(command, options, only_looks=is_confinement_required())
         if inside is None:
             return await self.inner.start_process(command, options)
         try:
             started = await self.inner.start_process(inside.command, inside.options)
         except BaseException:
             with CancelScope(shield=True):
-                await run_sync(self._walls.settle, inside)
+                await run_sync(self._sandbox.settle, inside)
             raise
         self._inside[started.id] = (command, inside)
         return self._as_given(started)
@@ -168,12 +168,16 @@ class SandboxedEnvironment(ForwardingEnvironment):
 
     async def _ended(self, process: ProcessInfo) -> ProcessInfo:
         if found := self._inside.get(process.id):
-            await run_sync(self._walls.settle, found[1])
+            await run_sync(self._sandbox.settle, found[1])
         return self._as_given(process)
 
-    async def _within(self, command: str, options: CommandOptions, *, only_looks: bool) -> Inside | None:
+    async def _wrap_command(
+        self, command: str, options: CommandOptions, *, only_looks: bool
+    ) -> Inside | None:
         folder = self._folder(options)
-        return await run_sync(lambda: self._walls.within(command, options, folder, only_looks=only_looks))
+        return await run_sync(
+            lambda: self._sandbox.wrap_command(command, options, folder, only_looks=only_looks)
+        )
 
     def _folder(self, options: CommandOptions) -> str:
         return normpath(join(self.working_directory(), options.working_dir))

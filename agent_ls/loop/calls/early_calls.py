@@ -46,7 +46,7 @@ class EarlyCalls:
         self._is_held = False
         self._group: TaskGroup | None = None
 
-    async def beside(self, reading: Awaitable[T]) -> T:
+    async def read_while_running(self, reading: Awaitable[T]) -> T:
         """Read the response while the early calls run; return when both have ended.
 
         Raises the errors of `reading` unchanged. A stop that arrives after the response was read takes effect

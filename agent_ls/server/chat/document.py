@@ -49,7 +49,7 @@ from agent_ls.text import split_lines
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.live import LiveSession
-    from agent_ls.app.sessions.ownership.follower import ReadAlong
+    from agent_ls.app.sessions.ownership.follower import SessionFollower
     from agent_ls.app.worktrees.worktree import Start
 
 LEAVE, FORCE = "Leave It There", "Take It by Force"
@@ -67,7 +67,7 @@ class ChatRoom:
         self._means = means
         self._live: LiveSession | None = None
         self._writer: ChatWriter | None = None
-        self._read: ReadAlong | None = None
+        self._read: SessionFollower | None = None
         self._subscription: Subscription | None = None
         self._rest: Subscription | None = None
         self._scope = anyio.CancelScope()
@@ -447,12 +447,12 @@ class ChatRoom:
             await self._follow(live, catch_up=True)
         self._means.hunks_changed(self.path)
 
-    def _changed_hands(self, session: ReadAlong) -> None:
+    def _changed_hands(self, session: SessionFollower) -> None:
         self._means.say(f"agent-ls: {self._words(session)}")
         self._means.hunks_changed(self.path)
         self._means.changed()
 
-    def _words(self, session: ReadAlong) -> str:
+    def _words(self, session: SessionFollower) -> str:
         return (
             f"This chat is read only: {describe_owner(session.owner)} has its session. The code action "
             '"Take over" (command agentLs.takeOver) makes it this editor\'s.'

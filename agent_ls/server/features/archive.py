@@ -43,7 +43,7 @@ async def revert(context: Context, params: wire.Revert) -> wire.RevertResult:
 
 
 async def close_session(context: Context, params: wire.CloseSession) -> wire.Empty:
-    if context.manager.owners.elsewhere(params.session_id):
+    if context.manager.owners.find_follower(params.session_id):
         context.senders.unsubscribe(
             params.session_id
         )  # closing ends only this client's subscription; the session stays open in the process that owns it

@@ -68,7 +68,7 @@ def _decided_before(live: LiveSession, request_id: str) -> wire.ApproveResult | 
 
 async def hunks(context: Context, params: wire.Hunks) -> wire.HunksResult:
     path = file_path(params.uri, params.method) if params.uri else None
-    if params.session_id and (read := context.manager.owners.elsewhere(params.session_id)):
+    if params.session_id and (read := context.manager.owners.find_follower(params.session_id)):
         hunks = read.open_hunks(path=path, turn_id=params.turn_id)
         return wire.HunksResult(files=to_wire.file_hunks(hunks, lambda path: "", lambda path: None))
     found = pending_hunks(context, session_id=params.session_id, path=path, turn_id=params.turn_id)

@@ -29,7 +29,7 @@ from agent_ls.server.transport.jsonrpc import RawJson
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.live import LiveSession
-    from agent_ls.app.sessions.ownership.follower import ReadAlong
+    from agent_ls.app.sessions.ownership.follower import SessionFollower
 
 SNAPSHOT_ITEMS = 200
 
@@ -81,7 +81,7 @@ async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
     owners, session_id = context.manager.owners, params.session_id
     context.senders.forget_ended(session_id)
     while True:  # check again, because the owner may change between two checks
-        if not owners.elsewhere(session_id) or not await owners.is_owned(session_id):
+        if not owners.find_follower(session_id) or not await owners.is_owned(session_id):
             with suppress(SessionOwnedError):
                 return await _own(context, params, await context.manager.open_session(session_id))
         if session := await owners.read_along(session_id):
@@ -95,7 +95,7 @@ async def _own(context: Context, params: wire.Subscribe, live: LiveSession) -> R
     return await _answered(context, params, live, _subscribed(context, live), sending)
 
 
-async def _read_along(context: Context, params: wire.Subscribe, session: ReadAlong) -> RawJson:
+async def _read_along(context: Context, params: wire.Subscribe, session: SessionFollower) -> RawJson:
     """Subscribe to a session that another process owns: send the events in the log, then each event that is
     added to it.
     """
@@ -118,7 +118,7 @@ async def _read_along(context: Context, params: wire.Subscribe, session: ReadAlo
 async def _answered(
     context: Context,
     params: wire.Subscribe,
-    source: LiveSession | ReadAlong,
+    source: LiveSession | SessionFollower,
     told: wire.SubscribeResult,
     sending: Sending,
 ) -> RawJson:
@@ -137,7 +137,7 @@ async def _answered(
 
 
 def _recorded(
-    source: LiveSession | ReadAlong, params: wire.Subscribe, last: int, latest: Mapping[str, bytes]
+    source: LiveSession | SessionFollower, params: wire.Subscribe, last: int, latest: Mapping[str, bytes]
 ) -> bytes:
     """Return the part of the answer that comes from the log, as members of the answer's JSON object. Blocks;
     call it in a thread.
@@ -219,7 +219,7 @@ async def history(context: Context, params: wire.History) -> RawJson:
 
 
 async def draft(context: Context, params: wire.Draft) -> wire.Empty:
-    if context.manager.owners.elsewhere(params.session_id):
+    if context.manager.owners.find_follower(params.session_id):
         return wire.Empty()  # the draft next to the log belongs to the owner's user
     plain = params.model_dump(mode="json", by_alias=True, exclude={"session_id"})
     await context.manager.archive.keep_draft(params.session_id, plain)

@@ -8,7 +8,7 @@ from agent_ls.server.rpc.router import route
 
 
 async def terminals(context: Context, params: wire.Terminals) -> wire.TerminalsResult:
-    if context.manager.owners.elsewhere(params.session_id):
+    if context.manager.owners.find_follower(params.session_id):
         # only the process that owns the session can list its commands
         return wire.TerminalsResult(terminals=())
     listed = await context.live(params.session_id).session.terminals.listed()

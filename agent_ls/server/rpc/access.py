@@ -19,7 +19,7 @@ from agent_ls.server.rpc import to_wire
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.live import LiveSession
-    from agent_ls.app.sessions.ownership.follower import ReadAlong
+    from agent_ls.app.sessions.ownership.follower import SessionFollower
     from agent_ls.app.sessions.ownership.session_ownership import AccessChange
     from agent_ls.server.rpc.context import Context
     from agent_ls.server.rpc.event_sender import EventSenders
@@ -51,7 +51,7 @@ process owns the session.
 """
 
 
-def demand_access(context: Context, params: wire.Params) -> None:
+def check_access(context: Context, params: wire.Params) -> None:
     """Check that this process may serve a message.
 
     Raises:
@@ -59,17 +59,17 @@ def demand_access(context: Context, params: wire.Params) -> None:
     """
     owners = context.manager.owners
     if isinstance(params, wire.Review) and params.session_id is None:
-        _demand_hunks(context, params)
+        _check_hunks(context, params)
     session_id = getattr(params, "session_id", None)
     if params.method in READING or not isinstance(session_id, str):
         return
-    if owners.elsewhere(session_id):
+    if owners.find_follower(session_id):
         raise SessionOwnedError(session_id)
     if live := context.manager.live(session_id):
-        owners.demand(live)
+        owners.check_owned(live)
 
 
-def _demand_hunks(context: Context, params: wire.Review) -> None:
+def _check_hunks(context: Context, params: wire.Review) -> None:
     """Check a review that names no session. If the hunks belong to several sessions, hunks of sessions that
     this process owns may be reviewed.
 
@@ -79,19 +79,19 @@ def _demand_hunks(context: Context, params: wire.Review) -> None:
     from agent_ls.server.lsp.from_lsp import maybe_path
 
     owners, review = context.manager.owners, context.manager.review
-    owners.demand_all()
+    owners.check_all_owned()
     ids, path = params.hunk_ids, maybe_path(params.uri) if params.uri else None
     found = review.open_hunks(path=path, turn_id=params.turn_id).values()
     chosen = [it for hunks in found for it in hunks if ids is None or it.id in ids]
     # these sessions may be handed over to another process at this moment
-    foreign = [it.session_id for it in chosen if owners.elsewhere(it.session_id)]
+    foreign = [it.session_id for it in chosen if owners.find_follower(it.session_id)]
     if foreign and len(foreign) == len(chosen):
         raise SessionOwnedError(foreign[0])
     if not chosen and (session := owners.with_hunks(ids, path, params.turn_id)):
         raise SessionOwnedError(session.id)
 
 
-def read_info(session: ReadAlong) -> wire.SessionInfo:
+def read_info(session: SessionFollower) -> wire.SessionInfo:
     """Return the description that clients get of a session that another process owns."""
     info = to_wire.session_info(session.summary(), None)
     return info.model_copy(
@@ -150,5 +150,5 @@ async def _recorded(live: LiveSession, after: int, last: int) -> Sequence[bytes]
         return ()
 
 
-def _read_only(session: ReadAlong) -> bytes:
+def _read_only(session: SessionFollower) -> bytes:
     return access_event(session.id, "readOnly", session.owner)

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from agent_ls.server.protocol import Params, Wire
 from agent_ls.server.rpc import to_wire
-from agent_ls.server.rpc.access import demand_access
+from agent_ls.server.rpc.access import check_access
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.idempotency import RecentAnswers
 from agent_ls.server.transport.errors import InvalidParamsError, UnknownMethodError
@@ -80,7 +80,7 @@ class Router:
         params = _parsed(route.params, raw)
 
         async def work() -> RawJson:
-            demand_access(self._context, params)
+            check_access(self._context, params)
             result = await route.handler(self._context, params)
             answer = result if isinstance(result, RawJson) else RawJson(to_wire.encoded(result))
             return replace(answer, is_document=not method.startswith("agent/"))

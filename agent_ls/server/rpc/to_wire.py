@@ -85,7 +85,7 @@ def session_info(summary: SessionSummary, session: Session | None) -> wire.Sessi
         worktree=to_lsp.uri(summary.worktree) if summary.worktree else None,
         activity=summary.activity,
         cost_usd=summary.cost_usd,
-        queue=queue([item.told() for item in session.queue]) if session else (),
+        queue=queue([item.to_queue_item() for item in session.queue]) if session else (),
         steering=steering(session.steering) if session else (),
     )
 

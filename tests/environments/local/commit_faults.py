@@ -206,7 +206,7 @@ def folder_runs() -> Iterator[dict[str, Any]]:
             _fault = Fault(str(folder), at, swap)
             error = ""
             try:
-                with checking(partial(_demand_below, str(folder))):
+                with checking(partial(_check_below, str(folder))):
                     commit(INNER, lambda path, folder=folder: str(folder / path), DeletedModes())  # type: ignore[misc]
             except EnvError as raised:
                 error = str(raised)
@@ -215,7 +215,7 @@ def folder_runs() -> Iterator[dict[str, Any]]:
             at += 1
 
 
-def _demand_below(folder: str, real: str, facts: os.stat_result) -> None:
+def _check_below(folder: str, real: str, facts: os.stat_result) -> None:
     if not real.startswith(folder):
         raise AccessDeniedError(real, "it lies outside")
 

@@ -37,7 +37,7 @@ class Right:
         self.asked = 0
         self.found: dict[str, bytes] | None = None
 
-    def demand(self) -> None:
+    def check_ownership(self) -> None:
         self.asked += 1
         if self.asked == self.at:
             sweep([str(self.folder), str(self.folder / "made")], os.getpid(), is_put_out=True)
@@ -55,7 +55,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def committed(folder: Path, right: Right) -> None:
     for name in "acde":
         (folder / f"{name}.txt").write_bytes(f"old {name}".encode())
-    commit(WRITES, lambda path: os.path.normpath(folder / path), DeletedModes(), right.demand)
+    commit(WRITES, lambda path: os.path.normpath(folder / path), DeletedModes(), right.check_ownership)
 
 
 @pytest.mark.parametrize("is_late", [False, True])

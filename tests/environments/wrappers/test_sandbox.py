@@ -75,7 +75,7 @@ async def confined(
     environment = SandboxedEnvironment(inner, confinement, asked or Asked())
     await environment.initialize()
     try:
-        assert confinement.is_raised, told
+        assert confinement.is_started, told
         yield environment
     finally:
         await environment.cleanup()
@@ -385,7 +385,7 @@ async def test_folders_added_by_the_settings_can_be_written(root: Path, kind: st
 async def test_one_line_describes_the_sandbox(root: Path, kind: str, tmp_path: Path) -> None:
     told: list[RecordedEvent] = []
     confinement = make_sandbox(root, tmp_path / "state", told, use=kind)
-    await confinement.raise_up()
+    await confinement.start_sandbox()
     confinement.take_down()
     (event,) = told
     assert isinstance(event, Warning) and event.code == "sandbox" and "\n" not in event.message
@@ -433,10 +433,10 @@ async def test_landlock_is_unavailable_if_it_would_leave_credentials_readable(tm
     (home / ".ssh").mkdir()
     told: list[RecordedEvent] = []
     confinement = make_sandbox(home, tmp_path / "state", told, use="landlock")
-    await confinement.raise_up()
+    await confinement.start_sandbox()
     (event,) = told
     assert (
-        not confinement.is_raised
+        not confinement.is_started
         and isinstance(event, Warning)
         and "Every command needs your approval" in event.message
     )

@@ -53,13 +53,13 @@ from agent_ls.store.tail import LogTail
 POLL_S = 0.1
 OWNERLESS_POLLS = 10
 
-_Told: TypeAlias = tuple[int, Envelope | None, bytes]
+_LogLine: TypeAlias = tuple[int, Envelope | None, bytes]
 """A log line: event number, event (None: its version is unknown) and bytes. Other records have the number 0."""
 
 _CONFIG = b'{"config":'
 
 
-class ReadAlong:
+class SessionFollower:
     """A session that another process owns, followed by reading its log.
 
     `since` is the number of the last event that the first subscribers already know. `latest` has the newest
@@ -222,7 +222,7 @@ class ReadAlong:
 
     # -- internal
 
-    def _read(self) -> tuple[Sequence[_Told], Owner | None]:
+    def _read(self) -> tuple[Sequence[_LogLine], Owner | None]:
         """Return the new log lines and the session's owner. Blocks."""
         owner = owner_of(lock_path(self.folder))
         if owner and owner.is_same(this_process()):
@@ -230,7 +230,7 @@ class ReadAlong:
         lines = self._tail.read()
         if lines and self._header is None:
             self._header = parse_header(lines[0], str(self._path))
-        return list(_told(lines, self.id)), owner
+        return list(_parse_lines(lines, self.id)), owner
 
     def _take_owner(self, owner: Owner | None) -> None:
         """Update the owner. Ignores the short time without an owner between two owners."""
@@ -241,7 +241,7 @@ class ReadAlong:
         if not (owner.is_same(before) if owner else before is None):
             self._on_owner()
 
-    def _take(self, told: _Told, last: int | None) -> None:
+    def _take(self, told: _LogLine, last: int | None) -> None:
         number, envelope, data = told
         if not number:
             self._fold.config.update(json.loads(data)["config"])
@@ -313,7 +313,7 @@ class ReadAlong:
                 self._on_idle()
 
 
-def _told(lines: Sequence[bytes], session_id: str) -> Iterator[_Told]:
+def _parse_lines(lines: Sequence[bytes], session_id: str) -> Iterator[_LogLine]:
     """Parse log lines; skip damaged lines, as reading a whole session does."""
     for line in lines:
         if line.startswith(_CONFIG):

@@ -18,7 +18,7 @@ import anyio.to_thread
 
 from agent_ls.app.errors import OwnerSilentError, SessionOwnedError
 from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.sessions.ownership.follower import ReadAlong
+from agent_ls.app.sessions.ownership.follower import SessionFollower
 from agent_ls.app.store_errors import store_errors
 from agent_ls.background import TaskStarter
 from agent_ls.loop.seams import Clock
@@ -56,7 +56,7 @@ class Acquired:
 class Released:
     """A session that another process took over; its events come from the follower now."""
 
-    session: ReadAlong
+    session: SessionFollower
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Reopened:
 class OwnerChanged:
     """A followed session that has another owner, or none."""
 
-    session: ReadAlong
+    session: SessionFollower
 
 
 AccessChange: TypeAlias = Acquired | Released | Reopened | OwnerChanged
@@ -96,10 +96,10 @@ class SessionOwnership:
         self._live = live
         self._start = start
         self._save = save
-        self._read: dict[str, ReadAlong] = {}
+        self._read: dict[str, SessionFollower] = {}
         self._listeners: list[Callable[[AccessChange], None]] = []
 
-    def known_as(self, program: str) -> None:
+    def set_program_name(self, program: str) -> None:
         """Set the name that other processes display for this owner, for sessions opened from now on."""
         self._store.program = to_display_line(program, PROGRAM_MAX_CHARS)
 
@@ -114,13 +114,13 @@ class SessionOwnership:
 
     # -- sessions of other processes
 
-    def elsewhere(self, session_id: str) -> ReadAlong | None:
+    def find_follower(self, session_id: str) -> SessionFollower | None:
         """Return the follower of the session, if another process owns it and it is followed here."""
         return self._read.get(session_id)
 
     def with_hunks(
         self, ids: Sequence[str] | None, path: str | None, turn_id: str | None
-    ) -> ReadAlong | None:
+    ) -> SessionFollower | None:
         """Return the followed session to which these hunks belong."""
         for session in self._read.values():
             if session.has_hunk(ids or ()) or (
@@ -137,7 +137,7 @@ class SessionOwnership:
             return False
         return owner is not None and not owner.is_same(this_process())
 
-    async def read_along(self, session_id: str) -> ReadAlong | None:
+    async def read_along(self, session_id: str) -> SessionFollower | None:
         """Return a follower of another process's session, read up to the current end of its log.
 
         Returns None if, while the log was read, this process opened the session or the last subscriber left:
@@ -197,7 +197,7 @@ class SessionOwnership:
         self._tell(Released(session))
         live.scope.cancel()
 
-    def demand(self, live: LiveSession) -> None:
+    def check_owned(self, live: LiveSession) -> None:
         """Check that this process still owns the session.
 
         Raises:
@@ -207,13 +207,13 @@ class SessionOwnership:
             self.give_up(live)
             raise SessionOwnedError(live.id)
 
-    def demand_all(self) -> None:
+    def check_all_owned(self) -> None:
         """Check that this process still owns all its sessions. Raises SessionOwnedError."""
         for live in self._live():
             if live.id not in self._read:
-                self.demand(live)
+                self.check_owned(live)
 
-    async def came(self, live: LiveSession) -> None:
+    async def report_open(self, live: LiveSession) -> None:
         """Report that the session is open here. Its follower first publishes the events that are missing, then ends."""
         session = self._read.pop(live.id, None)
         if session:
@@ -288,7 +288,7 @@ class SessionOwnership:
             folder = await anyio.to_thread.run_sync(self._store.folder, session_id)
             await anyio.to_thread.run_sync(handover.forget, folder)
 
-    def _reader(self, session_id: str, folder: Path, since: int = 0) -> ReadAlong:
+    def _reader(self, session_id: str, folder: Path, since: int = 0) -> SessionFollower:
         def idle() -> None:
             if self._read.get(session_id) is session:
                 del self._read[session_id]
@@ -297,10 +297,12 @@ class SessionOwnership:
             if self._read.get(session_id) is session:
                 self._tell(OwnerChanged(session))
 
-        session = ReadAlong(session_id, folder, self._clock, since=since, on_idle=idle, on_owner=changed)
+        session = SessionFollower(
+            session_id, folder, self._clock, since=since, on_idle=idle, on_owner=changed
+        )
         return session
 
-    def _keep(self, session: ReadAlong) -> None:
+    def _keep(self, session: SessionFollower) -> None:
         self._read[session.id] = session
         self._start(session.run)
 

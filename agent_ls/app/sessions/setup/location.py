@@ -34,7 +34,7 @@ def create_location(
         folder, local_folder, root = worktree.folder, worktree.folder, worktree.root
     else:  # on another machine, `local_folder` is the name under which this process knows the folder
         folder, local_folder, root = site.root if site else key, key, ""
-    local = services.local(local_folder, stored.demand_ours)
+    local = services.local(local_folder, stored.check_ownership)
     find_places = partial(places_of, settings=settings.paths, state=str(services.state), worktree=root)
     bounds = PathBounds(site.places, site.disk) if site else PathBounds(find_places(folder))
 

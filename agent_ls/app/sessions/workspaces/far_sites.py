@@ -166,13 +166,13 @@ class FarSites:
         return key
 
     def environment(
-        self, site: FarSite, demand_right: Callable[[], None] = lambda: None
+        self, site: FarSite, check_right: Callable[[], None] = lambda: None
     ) -> ExecutionEnvironment:
         """Return a new environment for one session. It sends nothing before it is used."""
         from agent_ls.environments.far.environment import FarEnvironment
 
         far = FarEnvironment(
-            site.host, lambda: self._config(site.facts.root), demand_right=demand_right, known=site.facts
+            site.host, lambda: self._config(site.facts.root), check_right=check_right, known=site.facts
         )
         return MappedEnvironment(far, site.root, site.names) if site.names else far
 

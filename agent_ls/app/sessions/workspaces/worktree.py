@@ -148,7 +148,7 @@ class SessionWorktree:
             OwnershipLostError: another process has taken the session.
         """
         async with self._lock:
-            self._stored.demand_ours()
+            self._stored.check_ownership()
             call_id = new_id("worktree")
             who = Attribution(self._link.live.id, self._turn_id, call_id, "bring changes of the worktree")
             changes = await self.worktree.changes()

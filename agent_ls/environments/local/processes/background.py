@@ -77,7 +77,7 @@ class BackgroundProcesses:
         Raises:
             ProcessLimitError, and the errors of `Children.prepared` and of starting a process.
         """
-        self._demand_room()
+        self._check_capacity()
         self._starting += 1
         try:
             return (await self._started(command, folder, options)).info()
@@ -104,7 +104,7 @@ class BackgroundProcesses:
         self._backgrounds[background.id] = background
         return background
 
-    def _demand_room(self) -> None:
+    def _check_capacity(self) -> None:
         running = [(it.id, it.command) for it in self._backgrounds.values() if not it.has_ended]
         if len(running) + self._starting >= (most := self._max_running()):
             raise ProcessLimitError(most, running)

@@ -90,14 +90,14 @@ class Children:
 
     async def prepared(self, command: str, folder: str, options: CommandOptions) -> CommandLaunch:
         """Return the program and the environment variables to start, for pipes as well as for a terminal."""
-        await to_thread.run_sync(_demand_folder, folder, options.working_dir, abandon_on_cancel=True)
+        await to_thread.run_sync(_check_folder, folder, options.working_dir, abandon_on_cancel=True)
         self._started += 1
         mark = f"{self._id}.{self._started};"
         environ = child_environ(
             {**PIPES_VARIABLES, **self._environ}, options.inherit or self._rules(), options.env_vars
         )
         if options.argv:
-            _demand_program(options.argv[0], folder, environ.get("PATH"))
+            _check_program(options.argv[0], folder, environ.get("PATH"))
         environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark
         argv = self._trees.argv(command, options.argv)
         return CommandLaunch(options.shown or command, argv, folder, environ, mark, options.confinement)
@@ -179,7 +179,7 @@ def _trees(mark: str, grace_seconds: float) -> Trees:
     return SessionTrees(mark, grace_seconds)
 
 
-def _demand_folder(folder: str, asked: str) -> None:
+def _check_folder(folder: str, asked: str) -> None:
     with suppress(ValueError):
         if os.path.isdir(folder):
             return
@@ -188,7 +188,7 @@ def _demand_folder(folder: str, asked: str) -> None:
     raise PathNotFoundError(asked or folder)
 
 
-def _demand_program(name: str, folder: str, path: str | None) -> None:
+def _check_program(name: str, folder: str, path: str | None) -> None:
     # Check for the program here: otherwise the launcher would report the error as if the program had run.
     place = os.path.join(folder, name) if os.path.dirname(name) else name
     if shutil.which(place, path=path) is None:
