@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from agent_ls.acp.diffs import diff_content, first_line
 from agent_ls.acp.updates import TITLE_CHARS, cut, text_entry
-from agent_ls.app.context.attachments import fenced
+from agent_ls.app.context.attachments import format_code_block
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
 
@@ -146,9 +146,9 @@ def permission_call(
         locations.append({"path": path} | ({"line": line} if line else {}))
     command = effect.get("command")
     if isinstance(command, str) and command:
-        content.append(text_entry(fenced(cut(command))))
+        content.append(text_entry(format_code_block(cut(command))))
     elif isinstance(text := effect.get("text") or effect.get("url"), str) and text:
-        content.append(text_entry(fenced(cut(text))))
+        content.append(text_entry(format_code_block(cut(text))))
     if request.effect.get("type") == "ServerEffect" and (variables := effect.get("variables")):
         content.append(text_entry(f"with {cut(', '.join(map(str, variables)))}"))
     if request.reason:

@@ -321,14 +321,14 @@ class AcpConversation:
             case ApprovalRequested():
                 self._requests.approval(event)
             case ApprovalResolved(request_id=request_id, decision=decision):
-                self._requests.resolved(request_id, decision)
+                self._requests.close_request(request_id, decision)
             case QuestionAsked():
                 if not self._requests.question(event) and (current := self._current):
                     # The client's next prompt is the answer to the question, so respond to this prompt now.
                     self._current = None
                     current.finish("end_turn")
             case QuestionAnswered(question_id=question_id):
-                self._requests.answered(question_id)
+                self._requests.close_question(question_id)
             case Error() if self._current and not envelope.agent_id:
                 self._current.error = event
             case TurnLimit() if self._current and not envelope.agent_id:

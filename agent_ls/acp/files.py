@@ -151,7 +151,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
                 client_text = await self._client.read(self._absolute(path))
         if failed:
             raise failed
-        return _seen(disk, client_text)
+        return _combine_views(disk, client_text)
 
     async def _in_client(self, path: str) -> bool:
         """Return whether the client has text for a file that does not exist on the disk."""
@@ -182,7 +182,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
             for at in shared:
                 # The user may have typed while earlier files of the commit were written.
                 latest = seen[at] if at == shared[0] else await self._look_before(writes[at])
-                states[at] = await self._land(writes[at], latest, attribution)
+                states[at] = await self._write_one(writes[at], latest, attribution)
                 landed.append(_Landed(writes[at], states[at]))
             if on_disk:
                 written = await self.inner.commit([writes[at] for at in on_disk], attribution)
@@ -223,7 +223,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
             return False
         return seen.is_unsaved or (self._client.writes and seen.is_shared and _is_text(write.content))
 
-    async def _land(self, write: FileWrite, seen: _Seen, attribution: Attribution) -> FileState:
+    async def _write_one(self, write: FileWrite, seen: _Seen, attribution: Attribution) -> FileState:
         """Write one file through the client, and read it back.
 
         Raises:
@@ -268,7 +268,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
                 seen = await self._look(path)
                 if seen.content != after:
                     raise StaleFileError(path)
-                state = await self._land(FileWrite(path, before, after), seen, attribution)
+                state = await self._write_one(FileWrite(path, before, after), seen, attribution)
                 if state.after != before:
                     raise StaleFileError(path)
             except EnvError:
@@ -281,7 +281,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
 _MOVED_ON = "its content changed since it was read"
 
 
-def _seen(disk: bytes | None, client_text: str | None) -> _Seen:
+def _combine_views(disk: bytes | None, client_text: str | None) -> _Seen:
     """Combine the bytes on the disk with the client's answer."""
     if disk is not None and (len(disk) > MAX_BYTES or not _is_text(disk)):
         return _Seen(disk, disk)
@@ -298,10 +298,10 @@ def _seen(disk: bytes | None, client_text: str | None) -> _Seen:
     form = decode(disk)
     if _bare(form.text) == _bare(client_text):
         return _Seen(disk, disk, client_text)
-    return _Seen(disk, encode(_formed(form, client_text)), client_text, is_unsaved=True)
+    return _Seen(disk, encode(_apply_form(form, client_text)), client_text, is_unsaved=True)
 
 
-def _formed(form: DecodedText, client_text: str) -> DecodedText:
+def _apply_form(form: DecodedText, client_text: str) -> DecodedText:
     """Return the client's text with the line ends and the BOM of the file."""
     lines, wanted = split_lines(form.text), split_lines(client_text.removeprefix(BOM))
     ending = preferred_ending(lines) if lines else ""

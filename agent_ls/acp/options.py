@@ -97,22 +97,22 @@ def read_change(config_id: object, value: object, session: SessionSummary, choic
         raise invalid("To change a setting of the session, send its name and its value, both as text")
     match config_id:
         case "mode":
-            return OptionChange(mode=_offered(value, MODES, "mode"))
+            return OptionChange(mode=_find_option(value, MODES, "mode"))
         case "review":
-            return OptionChange(review=_offered(value, REVIEWS, "review setting"))
+            return OptionChange(review=_find_option(value, REVIEWS, "review setting"))
         case "effort":
             known = {DEFAULT_EFFORT: "", **{it: it for it in efforts_of(session, choices)}}
-            return OptionChange(effort=known[_offered(value, known, "effort")])
+            return OptionChange(effort=known[_find_option(value, known, "effort")])
         case "model":
             named = {model_value(it.provider, it.id): it for it in choices.models}
             if value == model_value(session.provider, session.model):
                 return OptionChange()
-            chosen = named[_offered(value, named, "model")]
+            chosen = named[_find_option(value, named, "model")]
             return OptionChange(provider=chosen.provider, model=chosen.id)
     raise invalid(f"There is no setting {config_id[:40]!r} of a session")
 
 
-def _offered(value: str, known: Iterable[T], what: str) -> T:
+def _find_option(value: str, known: Iterable[T], what: str) -> T:
     """Return the element of `known` that the client has named.
 
     Raises:

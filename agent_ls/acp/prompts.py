@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 from agent_ls.acp.errors import RpcError, invalid
-from agent_ls.app.context.attachments import IMAGE_TYPES, BadImageError, fenced, image_part
+from agent_ls.app.context.attachments import IMAGE_TYPES, BadImageError, format_code_block, image_part
 from agent_ls.llm.messages import ImagePart
 from agent_ls.policy.named_places import IGNORE_FILE
 
@@ -107,7 +107,7 @@ def _resource(
     if path and is_ignored(path):
         return f"Attached: {path}: blocked by policy, {IGNORE_FILE} names it."
     if isinstance(text, str):
-        return clean(f"Attached: {place}\n{fenced(text)}")
+        return clean(f"Attached: {place}\n{format_code_block(text)}")
     if isinstance(blob, str) and resource.get("mimeType") in IMAGE_TYPES:
         return _image(resource["mimeType"], blob)
     return f"Attached: {place} (its content is not text, and was left out)"
@@ -129,14 +129,14 @@ def file_and_lines(uri: str) -> tuple[str, tuple[int, int] | None]:
     parts = urlsplit(uri)
     if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
         return "", None
-    path, lines = unquote(parts.path), _marked(parts.fragment)
+    path, lines = unquote(parts.path), _parse_line_fragment(parts.fragment)
     if lines is None and (match := _LINE_TAIL.match(path)):
         path, first = match["path"], int(match["first"])
         lines = (first, int(match["last"] or first))
     return (url2pathname(path) if path[2:3] == ":" else path), lines
 
 
-def _marked(fragment: str) -> tuple[int, int] | None:
+def _parse_line_fragment(fragment: str) -> tuple[int, int] | None:
     """Parse the line numbers in a fragment: `L3-9`, `L3-L9`, `L3:9` or `L3`."""
     match = _LINE_MARKS.match(fragment)
     if not match:

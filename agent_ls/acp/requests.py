@@ -99,7 +99,7 @@ class UserRequests:
         """
         for request in self._live.approver.pending():
             self.approval(request)
-        for call_id in {hunk.call_id for hunk in self._proposed()}:
+        for call_id in {hunk.call_id for hunk in self._find_proposals()}:
             if self._live.approver.is_reviewed_first(call_id):
                 self.proposal(call_id)
 
@@ -166,15 +166,15 @@ class UserRequests:
             call["title"] = f"Start the MCP server {request.effect.get('name', '')}?"
         return call
 
-    def resolved(self, request_id: str, decision: str) -> None:
+    def close_request(self, request_id: str, decision: str) -> None:
         if scope := self._asking.get(request_id):
             scope.cancel()
         if decision == "allow" and (call_id := self._requests.pop(request_id, "")):
-            self._sender.send(*self._mapper.moved(call_id, "in_progress"))
+            self._sender.send(*self._mapper.make_status_updates(call_id, "in_progress"))
 
     # --- changes that the user reviews before they are applied
 
-    def _proposed(self, call_id: str = "") -> list[Hunk]:
+    def _find_proposals(self, call_id: str = "") -> list[Hunk]:
         found = self._review.open_hunks(session_id=self._live.id).values()
         return [
             it for hunks in found for it in hunks if it.state == "proposed" and call_id in ("", it.call_id)
@@ -200,7 +200,7 @@ class UserRequests:
                 if self._live.session.is_stopped:
                     return
                 answer = answer_of(result, options, self._client_id)
-                ids = [hunk.id for hunk in self._proposed(call_id)]
+                ids = [hunk.id for hunk in self._find_proposals(call_id)]
                 verdict: Literal["keep", "undo"] = "keep" if answer.decision == "allow" else "undo"
                 await self._review.review(verdict, Selection(hunk_ids=ids), comment=answer.reason)
         except Dropped:
@@ -214,7 +214,7 @@ class UserRequests:
         started = self._inputs.get(call_id) or ToolCallStart(call_id, 0, "edit_file", "", "changes")
         self._sender.send(*self._mapper.announce(started))
         kind, raw = self._mapper.kind_and_input(started)
-        paths = list(dict.fromkeys(hunk.path for hunk in self._proposed(call_id)))
+        paths = list(dict.fromkeys(hunk.path for hunk in self._find_proposals(call_id)))
         content = [
             {
                 "type": "diff", "path": path, "oldText": self._review.current_text(path),
@@ -239,7 +239,7 @@ class UserRequests:
         self._tasks.start_soon(self._ask_form, event, scope)
         return True
 
-    def answered(self, question_id: str) -> None:
+    def close_question(self, question_id: str) -> None:
         """Close the form of a question that the user has answered in this client or in another one."""
         if scope := self._asking.get(question_id):
             scope.cancel()

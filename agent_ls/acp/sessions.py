@@ -130,7 +130,7 @@ class OpenSessions:
         return await self._with_commands(result, conversation)
 
     async def _load(self, params: Params) -> Any:
-        conversation = await self._opened(params)
+        conversation = await self._open_conversation(params)
         live = conversation.live
         last = live.session.last_seq
         try:
@@ -145,7 +145,7 @@ class OpenSessions:
         return await self._with_commands(self._state(live), conversation)
 
     async def _resume(self, params: Params) -> Any:
-        conversation = await self._opened(params)
+        conversation = await self._open_conversation(params)
         conversation.start(after=0)
         self._take_servers(conversation, params)
         return await self._with_commands(self._state(conversation.live), conversation)
@@ -154,11 +154,11 @@ class OpenSessions:
         """Return the result of a request that opens a session. The list of commands is sent after the result."""
         return WireReply(result, partial(conversation.send, await _commands_of(conversation.live)))
 
-    async def _opened(self, params: Params) -> AcpConversation:
+    async def _open_conversation(self, params: Params) -> AcpConversation:
         """Open the session to load or resume, and return it. Its events are not sent to the client yet."""
         session_id = _session_id(params)
         others = _other_folders(params) if "additionalDirectories" in params else None
-        live = await self._live(session_id)
+        live = await self._find_live(session_id)
         await self._apply_settings(live.summary().workspace_folder)
         if others is not None:
             self._folders[live.id] = others
@@ -240,13 +240,13 @@ class OpenSessions:
         async with self._opening:
             if (found := self._open.get(session_id)) and not found.is_closing:
                 return found
-            live = await self._live(session_id)
+            live = await self._find_live(session_id)
             self.manager.owners.check_owned(live)
             made = self._make(live)
             made.start(after=live.session.last_seq)
             return made
 
-    async def _live(self, session_id: str) -> LiveSession:
+    async def _find_live(self, session_id: str) -> LiveSession:
         try:
             return await self.manager.open_session(session_id)
         except SessionOwnedError as error:
@@ -269,7 +269,7 @@ class OpenSessions:
             self._client_id,
             self._tasks,
             self.manager.review,
-            on_end=self._ended,
+            on_end=self._forget_conversation,
         )
         self._open[live.id] = made
         live.on_servers = partial(self._prompts_changed, made)
@@ -289,7 +289,7 @@ class OpenSessions:
 
         self._tasks.start_soon(send)
 
-    def _ended(self, conversation: AcpConversation) -> None:
+    def _forget_conversation(self, conversation: AcpConversation) -> None:
         if self._open.get(conversation.id) is conversation:
             del self._open[conversation.id]
 

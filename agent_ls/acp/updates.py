@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from agent_ls.acp.diffs import diff_content, first_line
-from agent_ls.app.context.attachments import fenced
+from agent_ls.app.context.attachments import format_code_block
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -153,9 +153,9 @@ class UpdateMapper:
             case Delta():
                 return self._delta(event, agent)
             case AssistantTextEnd(part_id=part, text=text):
-                return self._whole("agent_message_chunk", part, text, agent)
+                return self._make_rest_updates("agent_message_chunk", part, text, agent)
             case ReasoningEnd(part_id=part, text=text):
-                return [] if agent else self._whole("agent_thought_chunk", part, text, "")
+                return [] if agent else self._make_rest_updates("agent_thought_chunk", part, text, "")
             case UserInput(text=text) | SteeringInjected(text=text):
                 return self._user(envelope, text)
             case ToolCallStart():
@@ -165,13 +165,13 @@ class UpdateMapper:
             case FileChange():
                 return self._file(event)
             case TerminalOpen(call_id=call_id):
-                return self.moved(call_id, "in_progress")
+                return self.make_status_updates(call_id, "in_progress")
             case TerminalExit(terminal_id=call_id, exit_code=code):
                 return self._exit(call_id, code)
             case ApprovalRequested(call_id="", request_id=request_id, reason=reason):
                 return self._trust(request_id, event, reason)
             case ApprovalResolved(request_id=request_id, decision=decision) if request_id in self._calls:
-                return self.moved(request_id, "completed" if decision == "allow" else "failed")
+                return self.make_status_updates(request_id, "completed" if decision == "allow" else "failed")
             case PlanChanged() if not agent:
                 return [_plan(event)]
             case UsageReport() if not agent:
@@ -185,10 +185,10 @@ class UpdateMapper:
             case QuestionAnswered(answers=answers) if self.is_replay and answers:
                 return self._user(envelope, "\n".join(answers))
             case Error(message=message, hint=hint) if self.is_replay:
-                return [self._thought(envelope, f"{message} {hint}".strip())]
+                return [self._make_thought(envelope, f"{message} {hint}".strip())]
             case _:
                 words = _words(event)
-                return [self._thought(envelope, words)] if words and not agent else []
+                return [self._make_thought(envelope, words)] if words and not agent else []
 
     def outputs(self) -> list[Update]:
         """Return the output so far of each command that printed since the last call; for clients without terminals."""
@@ -199,12 +199,12 @@ class UpdateMapper:
                 found.append(
                     {
                         "sessionUpdate": "tool_call_update", "toolCallId": call_id,
-                        "content": [text_entry(fenced(call.output))],
+                        "content": [text_entry(format_code_block(call.output))],
                     }
                 )  # fmt: skip
         return found
 
-    def moved(self, call_id: str, status: str) -> list[Update]:
+    def make_status_updates(self, call_id: str, status: str) -> list[Update]:
         """Return the update of a call's status; none if the status would go back."""
         call = self._calls.get(call_id)
         if call is None or _ORDER[status] <= _ORDER[call.status]:
@@ -234,7 +234,7 @@ class UpdateMapper:
         self._sent[delta.part_id] = sent + len(text)
         return [chunk(kind, text, message_id(self._session_id, delta.part_id))]
 
-    def _whole(self, kind: str, part: str, text: str, agent: str) -> list[Update]:
+    def _make_rest_updates(self, kind: str, part: str, text: str, agent: str) -> list[Update]:
         if agent:
             return self._agent_text(agent, text)
         rest = text[self._sent.get(part, 0) :]
@@ -246,7 +246,7 @@ class UpdateMapper:
             return []
         return [chunk("user_message_chunk", text, message_id(self._session_id, f"e{envelope.seq}"))]
 
-    def _thought(self, envelope: Envelope, words: str) -> Update:
+    def _make_thought(self, envelope: Envelope, words: str) -> Update:
         return chunk("agent_thought_chunk", f"{words}\n", message_id(self._session_id, f"e{envelope.seq}"))
 
     # --- calls
@@ -313,19 +313,19 @@ class UpdateMapper:
         }
         if event.action == "delete" and ours != "shell":
             update["kind"] = "delete"
-        return [*self.moved(event.call_id, "in_progress"), update]
+        return [*self.make_status_updates(event.call_id, "in_progress"), update]
 
     def _content(self, call_id: str, call: _Call) -> list[dict[str, Any]]:
         """Return the content of a call. Diffs come first, because some clients read only the first entry."""
         terminal = [{"type": "terminal", "terminalId": call_id}] if call.has_terminal else []
-        output = [text_entry(fenced(call.output))] if call.output and not call.has_terminal else []
+        output = [text_entry(format_code_block(call.output))] if call.output and not call.has_terminal else []
         return [*call.diffs, *terminal, *output]
 
     def _output(self, call_id: str, text: str) -> list[Update]:
         call = self._calls.get(call_id)
         if call is None:
             return []
-        started = self.moved(call_id, "in_progress")
+        started = self.make_status_updates(call_id, "in_progress")
         if call.has_terminal:
             meta = {"terminal_output": {"terminal_id": call_id, "data": text}}
             return [*started, {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "_meta": meta}]
@@ -396,7 +396,7 @@ class UpdateMapper:
             if event.output:
                 update["content"] = [text_entry(cut(event.output))]
             return [update]
-        updates = self.moved(call_id, status)
+        updates = self.make_status_updates(call_id, status)
         if updates and event.output:
             updates[0]["content"] = [text_entry(cut(event.output))]
         return updates

@@ -218,7 +218,7 @@ class AcpWire:
             json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         )
         if len(line) > MAX_SENT_BYTES:
-            line = _too_long(message)
+            line = _shorten_line(message)
         self._writer.write(line + b"\n")
 
 
@@ -233,7 +233,7 @@ def _is_id(message: dict[str, Any]) -> bool:
     return "id" not in message or type(message["id"]) in (int, str)
 
 
-def _too_long(message: dict[str, Any]) -> bytes:
+def _shorten_line(message: dict[str, Any]) -> bytes:
     """Return a replacement for a line that is too long for clients: an error, or a line without content."""
     if "method" not in message:
         refused = RpcError(INTERNAL, "The answer is longer than clients can read")

@@ -143,5 +143,5 @@ class AgentDocuments:
     async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
         return await self._documents.for_paths(paths, family, agent_id or self._agent_id)
 
-    def compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
-        self._documents.compacted(kept, agent_id or self._agent_id)
+    def forget_compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
+        self._documents.forget_compacted(kept, agent_id or self._agent_id)

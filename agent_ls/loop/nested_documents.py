@@ -18,7 +18,7 @@ class NestedDocuments(Protocol):
         """
         ...
 
-    def compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
+    def forget_compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
         """Make `for_paths` return earlier instructions again if none of the remaining results `kept` contains
         them.
 
@@ -33,7 +33,7 @@ class NoNestedDocuments:
     async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
         return ""
 
-    def compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
+    def forget_compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
         pass
 
 

@@ -151,7 +151,7 @@ class TurnLoop:
         self._ports.recorder.turn(turn)
         self.history.append(turn)
         if isinstance(turn, CompactionTurn):
-            self._ports.documents.compacted(self.history.result_texts())
+            self._ports.documents.forget_compacted(self.history.result_texts())
 
     def go_back(self, turns: Sequence[Turn], plan: PlanChanged | None) -> None:
         """Replace history and plan. The record of files that the model has seen, and the usage, do not change."""

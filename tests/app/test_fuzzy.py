@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.app.context.fuzzy import best
+from agent_ls.app.context.fuzzy import find_best_matches
 
 PATHS = (
     "shop/cart.py",
@@ -34,13 +34,15 @@ CASES = [
 @pytest.mark.req("H9")
 @pytest.mark.parametrize(("query", "expected"), CASES)
 def test_the_best_matching_paths_come_first(query: str, expected: list[str]) -> None:
-    found = best(query, PATHS, 20)
+    found = find_best_matches(query, PATHS, 20)
     assert found[: len(expected)] == expected
     assert bool(found) == bool(expected)
 
 
 def test_among_equal_matches_open_files_come_first() -> None:
-    assert best("test", ("a/test_a.py", "b/test_bbb.py", "latest.py"), 9, ["b/test_bbb.py", "latest.py"]) == [
+    assert find_best_matches(
+        "test", ("a/test_a.py", "b/test_bbb.py", "latest.py"), 9, ["b/test_bbb.py", "latest.py"]
+    ) == [
         "b/test_bbb.py",
         "a/test_a.py",
         "latest.py",
@@ -48,14 +50,14 @@ def test_among_equal_matches_open_files_come_first() -> None:
 
 
 def test_an_empty_query_matches_everything_up_to_the_limit() -> None:
-    assert best("", PATHS, 2, ["tests/test_cart.py"]) == ["tests/test_cart.py", "shop/"]
-    assert len(best(" ", PATHS, 100)) == len(PATHS)
+    assert find_best_matches("", PATHS, 2, ["tests/test_cart.py"]) == ["tests/test_cart.py", "shop/"]
+    assert len(find_best_matches(" ", PATHS, 100)) == len(PATHS)
 
 
 @pytest.mark.req("H9")
 def test_paths_with_the_letters_apart_come_after_all_that_have_them_together() -> None:
     apart = [f"c/a{number}/rt.py" for number in range(50)]
-    assert best("cart", [*apart, "long/path/to/the/cart.py"], 3) == [
+    assert find_best_matches("cart", [*apart, "long/path/to/the/cart.py"], 3) == [
         "long/path/to/the/cart.py",
         "c/a0/rt.py",
         "c/a1/rt.py",

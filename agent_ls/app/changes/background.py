@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from agent_ls.app.changes.commands import Before, Filed, Filing
+from agent_ls.app.changes.commands import Before, CommandChangeRecorder, RecordedChanges
 from agent_ls.app.review.running_commands import RunningCommands
 from agent_ls.environments.base import Attribution
 
@@ -28,7 +28,10 @@ class BackgroundChanges:
     """Records the changes by background processes of one session. `tell` posts a notice to the session's model."""
 
     def __init__(
-        self, filing: Filing, tell: Callable[[Attribution, str], None], under_way: RunningCommands
+        self,
+        filing: CommandChangeRecorder,
+        tell: Callable[[Attribution, str], None],
+        under_way: RunningCommands,
     ) -> None:
         self._filing = filing
         self._tell = tell
@@ -60,13 +63,13 @@ class BackgroundChanges:
         self._pauses -= 1
         self._before = now if self._running else None
 
-    def began(self, process_id: str, attribution: Attribution, before: Before) -> None:
+    def register_process(self, process_id: str, attribution: Attribution, before: Before) -> None:
         """Register a process that the paused command has started, and resume."""
         self._running.append(_Running(process_id, attribution))
         self._under_way.add_background(self.look)
         self.resume(before)
 
-    async def ended(self, process_id: str) -> None:
+    async def record_end(self, process_id: str) -> None:
         """Record the last changes of a process that has ended. Does nothing if it is called again."""
         found = next((it for it in self._running if it.process_id == process_id), None)
         if found is None:
@@ -86,7 +89,7 @@ class BackgroundChanges:
             self._tell(who.attribution, words)
         await self._filing.reload(filed)
 
-    def _words(self, who: _Running, filed: Filed) -> str:
+    def _words(self, who: _Running, filed: RecordedChanges) -> str:
         """Return the notice for the model. A notice that files cannot be checked is posted only once."""
         words = filed.words(f"while the background process {who.process_id} ran")
         if words != filed.note:

@@ -86,7 +86,7 @@ class Before:
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class RecordedChanges:
     """The recorded changes of a command.
 
     `merged` are paths of unsaved documents into which changes were merged, `refused` those that conflict with a
@@ -121,13 +121,17 @@ class Filed:
         is_merged = ", merged into the user's unsaved changes" if state.path in self.merged else ""
         what = "deleted" if state.after is None else "new" if state.before is None else ""
         words = f"{what}{is_merged}".removeprefix(", ")
-        return f"{_shown(state.path, self.folder)} ({words})" if words else _shown(state.path, self.folder)
+        return (
+            f"{_display_path(state.path, self.folder)} ({words})"
+            if words
+            else _display_path(state.path, self.folder)
+        )
 
     def _names(self, paths: Sequence[str]) -> str:
-        return ", ".join(_shown(path, self.folder) for path in paths[:NAMED_FILES])
+        return ", ".join(_display_path(path, self.folder) for path in paths[:NAMED_FILES])
 
 
-class Filing:
+class CommandChangeRecorder:
     """Finds and records the changes of one session's commands."""
 
     def __init__(self, review: ReviewService, journal: Journal, commands: CommandFiles) -> None:
@@ -139,26 +143,26 @@ class Filing:
         save = (
             self._review.saved.number
         )  # read before the check, which may miss a save that happens during it
-        return self._before(await self._commands.changes.look(), save)
+        return self._read_before(await self._commands.changes.look(), save)
 
-    async def advance(self, before: Before, who: Attribution) -> tuple[Filed, Before]:
+    async def advance(self, before: Before, who: Attribution) -> tuple[RecordedChanges, Before]:
         """Record the changes since `before` as changes of the call `who`. Return the changes and the new state."""
         save = self._review.saved.number
         found, looked = await self._commands.changes.advance(before.looked)
         with anyio.CancelScope(shield=True):  # short; a cancellation half way would record some changes twice
-            filed = await self._filed(found, before, who)
-        return filed, self._before(looked, save)
+            filed = await self._record(found, before, who)
+        return filed, self._read_before(looked, save)
 
-    async def reload(self, filed: Filed) -> None:
+    async def reload(self, filed: RecordedChanges) -> None:
         """Ask the editor to reload the changed files that it has open."""
         paths = [state.path for state in filed.states if self._commands.document(state.path) is not None]
         if paths and self._commands.tell_changed:
             await self._commands.tell_changed(paths)
 
-    def _before(self, looked: Looked, save: int) -> Before:
+    def _read_before(self, looked: Looked, save: int) -> Before:
         return Before(looked, self._review.current_texts(), save)
 
-    async def _filed(self, found: Changes, before: Before, who: Attribution) -> Filed:
+    async def _record(self, found: Changes, before: Before, who: Attribution) -> RecordedChanges:
         changed = (self._as_its_own(state, before) for state in found.states)
         states = [state for state in changed if state]
         await self._journal.announce(states, who)
@@ -174,7 +178,7 @@ class Filing:
         for path in found.unknown:
             self._review.state.publish(who.session_id, FileChange(who.call_id, path, "modify", 0, 0, ""))
         self._tell_user(who, sorted(merged), refused)
-        return Filed(
+        return RecordedChanges(
             tuple(state for state in states if state.path not in refused),
             frozenset(merged),
             tuple(refused),
@@ -209,7 +213,7 @@ class Filing:
         """
         shown, old, new = self._commands.document(state.path), text_of(state.before), text_of(state.after)
         if shown is None:
-            self._file(state, old, new, who)
+            self._record_edit(state, old, new, who)
             return "filed"
         is_clean = shown in (old, new) or self._review.saved.was_saved_as(state.path, shown)
         if new is None and not is_clean:
@@ -220,7 +224,7 @@ class Filing:
             except EnvError:
                 return "refused"
         if is_clean:
-            self._file(state, old, new, who)
+            self._record_edit(state, old, new, who)
         return "filed" if is_clean else "merged"
 
     async def _merge(self, path: str, old: str, new: str, who: Attribution) -> None:
@@ -233,15 +237,15 @@ class Filing:
         for merged in await self._commands.files.commit([write], who):
             self._review.committed(merged, who)
             if merged.before == merged.after and (text := text_of(merged.after)) is not None:
-                self._file_there(merged.path, old, new, text, who)
+                self._record_reloaded(merged.path, old, new, text, who)
 
-    def _file_there(self, path: str, old: str, new: str, shown: str, who: Attribution) -> None:
+    def _record_reloaded(self, path: str, old: str, new: str, shown: str, who: Attribution) -> None:
         """Record a change that the editor had already reloaded and reported as if the user had typed it."""
         without = rebase(split_lines(new), split_lines(old), split_lines(shown))
         if isinstance(without, MergedText):
             self._review.agent_edit(path, "".join(without.lines), shown, who)
 
-    def _file(self, state: FileState, old: str | None, new: str | None, who: Attribution) -> None:
+    def _record_edit(self, state: FileState, old: str | None, new: str | None, who: Attribution) -> None:
         self._review.agent_edit(state.path, old, new, who)
         if file := self._review.state.files.get(state.path):
             file.written_as, file.is_saved_by_us = written_as(state.before or state.after or b""), True
@@ -262,7 +266,7 @@ class Filing:
             self._review.state.publish(who.session_id, Warning(message, CONFLICT))
 
     def _name(self, path: str) -> str:
-        return _shown(path, self._commands.files.working_directory())
+        return _display_path(path, self._commands.files.working_directory())
 
 
 def _as_bytes(text: str | None, like: bytes | None) -> bytes | None:
@@ -279,5 +283,5 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _shown(path: str, folder: str) -> str:
+def _display_path(path: str, folder: str) -> str:
     return relative_to_folder(path, folder) or path

@@ -10,7 +10,7 @@ from functools import partial
 import anyio
 
 from agent_ls.app.changes.background import BackgroundChanges
-from agent_ls.app.changes.commands import CommandFiles, Filed, Filing
+from agent_ls.app.changes.commands import CommandChangeRecorder, CommandFiles, RecordedChanges
 from agent_ls.app.review.journal import Journal
 from agent_ls.app.review.proposals import links_of
 from agent_ls.app.review.service import ReviewService
@@ -33,7 +33,7 @@ class _Commands:
     """Dependencies for finding the changes of commands."""
 
     files: CommandFiles
-    filing: Filing
+    filing: CommandChangeRecorder
     background: BackgroundChanges
 
 
@@ -58,7 +58,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
         self._is_reviewed_first = is_reviewed_first
         self._commands: _Commands | None = None
         if commands:
-            filing = Filing(review, journal, commands)
+            filing = CommandChangeRecorder(review, journal, commands)
             self._commands = _Commands(
                 commands, filing, BackgroundChanges(filing, self._tell, review.under_way)
             )
@@ -69,7 +69,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
             named = [replace(write, path=self._absolute(write.path)) for write in writes]
             await self._journal.propose(named, attribution)
             return await self._review.proposals.review_first(named, attribution, audience)
-        meant = [self._meant(write) for write in writes]
+        meant = [self._resolve_write(write) for write in writes]
         await self._journal.announce(meant, attribution)
         links = links_of([replace(write, path=self._absolute(write.path)) for write in writes])
         states: Sequence[FileState] = ()
@@ -92,7 +92,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
         watched = self._commands
         await watched.files.save(partial(self._tell_of_save, options.attribution))
         before = await watched.background.pause()
-        filed = Filed()
+        filed = RecordedChanges()
         with self._review.under_way.mark_running():
             try:
                 result = await self.inner.exec_command(command, options, on_output)
@@ -115,13 +115,13 @@ class ReviewedEnvironment(ForwardingEnvironment):
         except BaseException:
             watched.background.resume(before)
             raise
-        watched.background.began(process.id, options.attribution, before)
+        watched.background.register_process(process.id, options.attribution, before)
         return process
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
         process = await self.inner.wait_process(process_id)
         if self._commands:
-            await self._commands.background.ended(process_id)
+            await self._commands.background.record_end(process_id)
         return process
 
     async def apply(
@@ -134,7 +134,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
 
         `through`: the environment that writes; None: the wrapped environment.
         """
-        meant = [self._meant(write) for write in writes]
+        meant = [self._resolve_write(write) for write in writes]
         await self._journal.announce(meant, attribution)
         with self._review.writing([state.path for state in meant]):
             states: Sequence[FileState] = ()
@@ -151,7 +151,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
         if audience := self._review.state.audience(attribution.session_id):
             audience.notice(words)
 
-    def _meant(self, write: FileWrite) -> FileState:
+    def _resolve_write(self, write: FileWrite) -> FileState:
         return FileState(self._absolute(write.path), write.base, write.content)
 
     def _absolute(self, path: str) -> str:

@@ -94,8 +94,10 @@ class CommandChanges:
         end = time.monotonic() + BUDGET_S
         stamps = await self._stamps(end)
         if stamps is None:
-            return Changes(note=f"Changed files were not searched for, because {self._unlisted()}."), before
-        found = await anyio.to_thread.run_sync(self._compared, before.stamps, stamps)
+            return Changes(
+                note=f"Changed files were not searched for, because {self._describe_unlisted()}."
+            ), before
+        found = await anyio.to_thread.run_sync(self._compare_states, before.stamps, stamps)
         await anyio.to_thread.run_sync(self._keep_all, stamps, end, self._keep_as_listed)
         return found, Looked(stamps, scope)
 
@@ -114,7 +116,7 @@ class CommandChanges:
             return await anyio.to_thread.run_sync(self._stamped, listed, abandon_on_cancel=True)
         return None
 
-    def _unlisted(self) -> str:
+    def _describe_unlisted(self) -> str:
         return "listing them took too long" if os.path.isdir(self.folder) else "the folder no longer exists"
 
     # -- in a thread
@@ -164,7 +166,7 @@ class CommandChanges:
         if known := self._packed_files.pop(path, None):
             self._size -= len(known[1])
 
-    def _compared(self, before: Mapping[str, Stamp], after: dict[str, Stamp]) -> Changes:
+    def _compare_states(self, before: Mapping[str, Stamp], after: dict[str, Stamp]) -> Changes:
         """Compare two states. Update `after` with the stamps of the files that were read."""
         changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
         states, unknown = [], []

@@ -123,7 +123,7 @@ class TouchedFiles:
         if of_read == digest and path not in self._review.state.files:
             self._touched[path].stamp = stamp
 
-    def changed(self, path: str) -> None:
+    def mark_known(self, path: str) -> None:
         """Record that the model got the file's new content in another way than by a notice."""
         self._touch(path, None)
 

@@ -35,7 +35,7 @@ def image_part(media_type: str, data: str) -> ImagePart:
         raise BadImageError("the data of an image is damaged", "attach the image again") from None
 
 
-def fenced(text: str) -> str:
+def format_code_block(text: str) -> str:
     """Return text as a code block whose fence is longer than any fence in the text."""
     fence = "```"
     while fence in text:

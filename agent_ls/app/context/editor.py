@@ -36,15 +36,15 @@ class SessionEditorContext:
         self._told = ""
 
     def news(self) -> str:
-        now = self._editor_status.situation(self._shown)
+        now = self._editor_status.situation(self._display_path)
         if now == self._told:
             return ""
         self._told = now
         return now
 
     def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[EditNews]]:
-        return self._editor_status.watch_edit(paths, self._shown)
+        return self._editor_status.watch_edit(paths, self._display_path)
 
-    def _shown(self, path: str) -> str:
+    def _display_path(self, path: str) -> str:
         path = os.path.normpath(path)
         return relative_to_folder(path, self._folder) or path

@@ -19,7 +19,7 @@ MAX_APART = 20_000
 Rank = tuple[int, bool, int, str]
 
 
-def best(query: str, paths: Iterable[str], limit: int, first: Sequence[str] = ()) -> list[str]:
+def find_best_matches(query: str, paths: Iterable[str], limit: int, first: Sequence[str] = ()) -> list[str]:
     """Return at most `limit` matching paths, best first.
 
     Among equal matches, paths in `first` precede others, then shorter ones precede longer ones. A path that ends with

@@ -11,7 +11,7 @@ from itertools import chain, islice
 import anyio
 import anyio.to_thread
 
-from agent_ls.app.context.fuzzy import best
+from agent_ls.app.context.fuzzy import find_best_matches
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.background import TaskStarter
 from agent_ls.environments.errors import EnvError
@@ -71,7 +71,7 @@ class Mentions:
             await known.is_there.wait()
         named = frozenset(first)
         paths = chain(first, (path for path in known.paths if path not in named))
-        find = partial(_best, IgnoreFile((folder,)), folder, query, paths, limit, first)
+        find = partial(_find_best_allowed, IgnoreFile((folder,)), folder, query, paths, limit, first)
         return await anyio.to_thread.run_sync(find, abandon_on_cancel=True)
 
     async def _list(self, folder: str, known: _Folder) -> None:
@@ -88,13 +88,13 @@ class Mentions:
             known.is_there.set()
 
 
-def _best(
+def _find_best_allowed(
     is_ignored: IgnoreFile, folder: str, query: str, paths: Iterable[str], limit: int, first: Sequence[str]
 ) -> Sequence[str]:
     """Return the best matches that the ignore file does not name."""
     if not is_ignored.is_there():
-        return best(query, paths, limit, first)
-    found = best(
+        return find_best_matches(query, paths, limit, first)
+    found = find_best_matches(
         query, paths, MORE * limit, first
     )  # checking all of them takes too long for each typed letter
     allowed = (path for path in found if not is_ignored(posixpath.join(folder, path.rstrip("/"))))

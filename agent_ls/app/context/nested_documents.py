@@ -83,7 +83,7 @@ class SessionDocuments:
         self._used |= {document.path: len(document.text.encode("utf-8")) for document in documents}
         return build_nested_documents(documents, left, trusted=await self._trusted())
 
-    def compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
+    def forget_compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
         given = self._given.setdefault(agent_id, set())
         lost = {path for path in given if not any(document_mark(path) in text for text in kept)}
         given -= lost

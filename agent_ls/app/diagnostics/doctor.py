@@ -226,11 +226,14 @@ async def _ripgrep() -> DoctorFinding:
         hint = "pip install ripgrep==14.1.0, or put rg on PATH"
         return DoctorFinding("ripgrep", "note", "not found: searching is slower without it", hint)
     version = await _version_of(program)
-    text = f"{_told(version)}, {program}"
+    text = f"{_format_version(version)}, {program}"
     if version >= RIPGREP_FROM:
         return DoctorFinding("ripgrep", "good", text)
     return DoctorFinding(
-        "ripgrep", "note", f"{text} is older than {_told(RIPGREP_FROM)}", "pip install ripgrep==14.1.0"
+        "ripgrep",
+        "note",
+        f"{text} is older than {_format_version(RIPGREP_FROM)}",
+        "pip install ripgrep==14.1.0",
     )
 
 
@@ -335,15 +338,21 @@ async def _editors() -> list[DoctorFinding]:
             continue
         version = await _version_of(program)
         if not version:
-            hint = f"look by `{program} --version`; {_told(lowest)} is known to work"
-            found.append(DoctorFinding(name, "note", _told(version), hint))
+            hint = f"look by `{program} --version`; {_format_version(lowest)} is known to work"
+            found.append(DoctorFinding(name, "note", _format_version(version), hint))
         elif version < lowest:
-            hint = f"use {_told(lowest)} or newer"
+            hint = f"use {_format_version(lowest)} or newer"
             found.append(
-                DoctorFinding(name, "note", f"{_told(version)} is older than what is known to work", hint)
+                DoctorFinding(
+                    name, "note", f"{_format_version(version)} is older than what is known to work", hint
+                )
             )
         else:
-            found.append(DoctorFinding(name, "good", f"{_told(version)}; {_told(lowest)} and newer work"))
+            found.append(
+                DoctorFinding(
+                    name, "good", f"{_format_version(version)}; {_format_version(lowest)} and newer work"
+                )
+            )
     return found
 
 
@@ -352,12 +361,12 @@ async def _versioned(program: str, name: str, lowest: tuple[int, ...], without: 
         return DoctorFinding(name, "note", f"not found: {without}", f"install {name}")
     version = await _version_of(program)
     if version >= lowest:
-        return DoctorFinding(name, "good", _told(version))
+        return DoctorFinding(name, "good", _format_version(version))
     return DoctorFinding(
         name,
         "note",
-        f"{_told(version)}: older than needed, or unknown",
-        f"use {name} {_told(lowest)} or newer",
+        f"{_format_version(version)}: older than needed, or unknown",
+        f"use {name} {_format_version(lowest)} or newer",
     )
 
 
@@ -372,5 +381,5 @@ async def _version_of(program: str) -> tuple[int, ...]:
     return tuple(int(part) for part in found[1].split(".")) if found else ()
 
 
-def _told(version: tuple[int, ...]) -> str:
+def _format_version(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version)) or "version unknown"

@@ -83,7 +83,7 @@ def _links(settings: Settings, state: str, project: str | None) -> Iterator[Doct
     for place in places:
         for entry in _entries(place):
             inner = [entry, os.path.join(entry, "SKILL.md")]
-            if link := next((it for it in inner if os.path.exists(it) and _leaves(it, place)), ""):
+            if link := next((it for it in inner if os.path.exists(it) and _is_outside(it, place)), ""):
                 yield _link(link)
 
 
@@ -94,7 +94,7 @@ def _entries(folder: str) -> list[str]:
         return []
 
 
-def _leaves(path: str, folder: str) -> bool:
+def _is_outside(path: str, folder: str) -> bool:
     return not os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
 
 

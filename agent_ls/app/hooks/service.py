@@ -215,14 +215,14 @@ class SessionHooks:
             mode=self._session.mode(),
             rows=rows,
         )
-        answer = await self._ran(hook, redacted(text, self._secrets()))
+        answer = await self._run_hook(hook, redacted(text, self._secrets()))
         if answer.problem:
             self._report(f"The hook `{hook.command}` ({hook.event}) failed: {answer.problem}.")
         if answer.message:
             self._actions.emit(Warning(f"A hook says: {cut(answer.message)}", "hook"))
         return answer
 
-    async def _ran(self, hook: Hook, text: str) -> HookAnswer:
+    async def _run_hook(self, hook: Hook, text: str) -> HookAnswer:
         given = await anyio.to_thread.run_sync(_write_input, text)
         variables = {"AGENT_LS_PROJECT_DIR": self._session.folder, "CLAUDE_PROJECT_DIR": self._session.folder}
         options = CommandOptions(

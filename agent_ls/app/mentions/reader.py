@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from agent_ls.app.context.attachments import fenced
+from agent_ls.app.context.attachments import format_code_block
 from agent_ls.app.mentions.git import GitMentions
 from agent_ls.app.mentions.typed import IMAGE_NAMES, find_mentions
 from agent_ls.app.mentions.values import (
@@ -103,7 +103,7 @@ class SessionMentions:
                 return await self._file(path, is_folder)
 
     def _fenced(self, heading: str, text: str) -> Attached:
-        return Attached(f"{heading}:\n{fenced(redacted(text, self.secrets()))}")
+        return Attached(f"{heading}:\n{format_code_block(redacted(text, self.secrets()))}")
 
     async def _git(self) -> GitMentions:
         if not await self.is_trusted():

@@ -175,7 +175,7 @@ class LiveSession:
     def emit(self, event: RecordedEvent) -> object:
         """Emit an event. A file change also updates what the model knows of the file."""
         if isinstance(event, FileChange):
-            self.touched.changed(event.path)
+            self.touched.mark_known(event.path)
         return self.session.emit(event)
 
     async def apply(
@@ -192,7 +192,7 @@ class LiveSession:
         through = None if is_running else self.files
         states = await self.environment.apply(writes, attribution, through)
         for state in states:
-            self.touched.changed(state.path)
+            self.touched.mark_known(state.path)
         return states
 
     async def bring_changes(self, *, may_ask: bool = True) -> list[WorktreeFile]:
@@ -278,7 +278,7 @@ class LiveSession:
     def notice(self, text: str, about: str = "") -> None:
         """Post a notice for the model, sent with the next request. `about` is the file that it describes."""
         if about:
-            self.touched.changed(about)
+            self.touched.mark_known(about)
         self._notices.post(text)
 
     def warn(self, text: str, code: str) -> None:

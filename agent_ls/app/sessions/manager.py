@@ -395,7 +395,7 @@ class SessionManager:
         live.session.start()  # now, so that the client that opened the session gets all its events
         live.warn_of_damage()
         for change in found.changes:
-            live.touched.changed(change.ledger.path)
+            live.touched.mark_known(change.ledger.path)
             self.review.adopt(change)
         restore_proposals(self.review.proposals, found, live)
         for path in found.paths:  # the user may have typed after these files were read

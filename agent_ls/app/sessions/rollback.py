@@ -127,7 +127,7 @@ class _RollBack:
         if words := _notice(wanted, [relative_name(file.path, self._folder) for file in files], since):
             live.notice(words)
         for file in files:
-            live.touched.changed(file.path)
+            live.touched.mark_known(file.path)
         return replace(result, revert_id=revert_id, files=files)
 
     def _read(self) -> tuple[Fold, WrittenSince]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import anyio
 
-from agent_ls.app.context.fuzzy import best
+from agent_ls.app.context.fuzzy import find_best_matches
 from agent_ls.app.servers.prompt_commands import PromptCommand
 from agent_ls.app.skills.values import UserCommand
 from agent_ls.app.slash_commands import SlashCommand, slash_commands
@@ -114,7 +114,7 @@ def _info(command: SlashCommand | UserCommand | PromptCommand) -> wire.CommandIn
 
 def _commands(query: str, commands: Sequence[wire.CommandInfo]) -> Iterator[wire.Completion]:
     found = {command.name: command for command in commands}
-    for name in best(query, found, len(found)) if query else found:
+    for name in find_best_matches(query, found, len(found)) if query else found:
         part = wire.CommandInput(name=name)
         yield wire.Completion(kind="command", label=f"/{name}", detail=found[name].description, part=part)
 
@@ -145,7 +145,9 @@ def _resources(context: Context, params: wire.Complete) -> Iterator[wire.Complet
     """Yield resources of the session's MCP servers."""
     live = context.manager.live(params.session_id) if params.session_id else None
     found = {it.label: it for it in live.mcp_resources()} if live else {}
-    for label in best(params.query, found, MAX_RESOURCES) if params.query else [*found][:MAX_RESOURCES]:
+    for label in (
+        find_best_matches(params.query, found, MAX_RESOURCES) if params.query else [*found][:MAX_RESOURCES]
+    ):
         part = wire.ResourceInput(server=found[label].server, uri=found[label].uri)
         yield wire.Completion(
             kind="resource", label=label, detail=found[label].description or None, part=part

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from agent_ls.app.context.fuzzy import best
+from agent_ls.app.context.fuzzy import find_best_matches
 from agent_ls.app.mentions.git import is_in_repository
 from agent_ls.app.mentions.values import (
     Attached,
@@ -115,7 +115,7 @@ async def offered_first(context: Context, folder: str, params: wire.Complete) ->
         commits = dict(await context.manager.commits.of(folder))
         rest = word.partition(":")[2]  # "" if the word is only the beginning of "commit:"
         by_line = {f"{commit} {subject}": commit for commit, subject in commits.items()}
-        for line in best(rest, by_line, MAX_EACH) if rest else [*by_line][:MAX_EACH]:
+        for line in find_best_matches(rest, by_line, MAX_EACH) if rest else [*by_line][:MAX_EACH]:
             commit = by_line[line]
             found.append(
                 wire.Completion(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from agent_ls.app.context.attachments import BadImageError, fenced, image_part
+from agent_ls.app.context.attachments import BadImageError, format_code_block, image_part
 from agent_ls.app.slash_commands import maybe_command
 from agent_ls.llm.messages import ImagePart
 from agent_ls.policy.named_places import IGNORE_FILE
@@ -84,7 +84,7 @@ def _blocked(uri: str) -> str:
 
 def _selection(part: SelectionInput) -> str:
     lines = f"lines {part.start_line + 1} to {max(part.start_line + 1, part.end_line)}"
-    return f"Selected in {_path_or_uri(part.uri)}, {lines}:\n{fenced(part.text)}"
+    return f"Selected in {_path_or_uri(part.uri)}, {lines}:\n{format_code_block(part.text)}"
 
 
 def _command(part: CommandInput) -> str:
