@@ -36,9 +36,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explain(line: str, mode: str | None) -> int:
-    from agent_ls.app.permissions.explain import explained
+    from agent_ls.app.permissions.explain import explain_command
 
-    for said in explained(line, str(Path().resolve()), (mode,) if mode else MODES):
+    for said in explain_command(line, str(Path().resolve()), (mode,) if mode else MODES):
         print(to_single_row(said))
     return 0
 

@@ -311,7 +311,7 @@ class _Play:
         the subscription.
         """
         try:
-            attached = await self._live.mentions.typed(self._options.prompt)
+            attached = await self._live.mentions.read_typed(self._options.prompt)
             prompt = await self._live.skills.expand_message(self._options.prompt)
         except AppError as error:
             self._unsent = error

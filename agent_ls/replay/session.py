@@ -20,8 +20,8 @@ import anyio.lowlevel
 
 from agent_ls.app.errors import AppError
 from agent_ls.app.permissions.trust import Trusting
-from agent_ls.app.recording.codec import plain, value_of
-from agent_ls.app.recording.tape import FORMAT, told_messages
+from agent_ls.app.recording.codec import to_json_value, value_of
+from agent_ls.app.recording.tape import FORMAT, conversation_messages
 from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.sessions.new_session import SessionSpec
@@ -252,7 +252,7 @@ class _Model:
         self._player.call_begins(number + 1)
         asked = self._recording.asked[number]
         self._messages = [*self._messages[: asked["from"]], *asked["messages"]]
-        now = told_messages(request.messages)
+        now = conversation_messages(request.messages)
         if (place := _first_difference(self._messages, now)) is not None:
             self._told.differences.append(
                 f"call {number + 1} of the model: message {place + 1} is {_truncate(now, place)}, "
@@ -273,7 +273,7 @@ class _Place:
         for line in recording.place:
             # Decode and encode the arguments again, so that fields added after the recording get their
             # defaults.
-            key = _key(line["place"], plain(value_of(line["given"])))
+            key = _key(line["place"], to_json_value(value_of(line["given"])))
             self._answers.setdefault(key, deque()).append(line["answer"])
 
     async def initialize(self) -> None:
@@ -387,12 +387,12 @@ class _Place:
         """Return whether the recording has an answer to this call. Some calls need an editor, so not every
         recording has answers to them.
         """
-        return _key(what, plain(list(given))) in self._answers
+        return _key(what, to_json_value(list(given))) in self._answers
 
     def _answer(self, expected: type[T], what: str, *given: Any) -> T:
-        waiting = self._answers.get(_key(what, plain(list(given))))
+        waiting = self._answers.get(_key(what, to_json_value(list(given))))
         if not waiting:
-            words = f"{what} {json.dumps(plain(list(given)), ensure_ascii=False)[:200]}"
+            words = f"{what} {json.dumps(to_json_value(list(given)), ensure_ascii=False)[:200]}"
             self._told.differences.append(f"not recorded: {words}")
             raise UnsupportedError(f"the recording has no answer to {words}")
         # The last answer is repeated, because the replay may read a folder more often than the recorded

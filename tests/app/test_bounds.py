@@ -53,13 +53,15 @@ class Guarded:
     def allow_write(self, *names: str, call_id: str = "call") -> None:
         paths = [str(self.root / name) for name in names]
         effect = WriteEffect(tuple(PlannedWrite(path, "modify", "", "") for path in paths))
-        self.bounds.allowed(
+        self.bounds.register_allowed(
             effect, look_at(effect, self.bounds.places).resolved, call_id=call_id, turn_id="t"
         )
 
     def allow_read(self, path: Path) -> None:
         effect = ReadEffect((str(path),))
-        self.bounds.allowed(effect, look_at(effect, self.bounds.places).resolved, call_id="call", turn_id="t")
+        self.bounds.register_allowed(
+            effect, look_at(effect, self.bounds.places).resolved, call_id="call", turn_id="t"
+        )
 
     async def write(self, name: str, content: str, base: str | None, who: Attribution = CALL) -> None:
         before = base.encode() if base is not None else None
@@ -250,7 +252,7 @@ async def test_one_write_that_resolves_elsewhere_stops_the_whole_commit(guarded:
 async def test_a_write_permission_ends_with_the_turn(guarded: Guarded) -> None:
     guarded.allow_write("a.txt")
     effect = ReadEffect((str(guarded.root),))
-    guarded.bounds.allowed(
+    guarded.bounds.register_allowed(
         effect, look_at(effect, guarded.bounds.places).resolved, call_id="later", turn_id="t2"
     )
     with pytest.raises(AccessDeniedError):

@@ -45,9 +45,9 @@ def test_a_placeholder_stays_until_the_last_process_has_released_it(tmp_path: Pa
         made = ours.acquire([str(name)])
         assert made == (str(name),) and is_placeholder(str(name))
         other.communicate("\n")
-        assert name.is_dir() and set(ours.held) == {str(name)}
+        assert name.is_dir() and set(ours.in_use) == {str(name)}
         ours.release(made)
-    assert not name.exists() and not ours.held
+    assert not name.exists() and not ours.in_use
 
 
 def test_a_process_leaves_the_placeholder_that_another_one_needs(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_process_leaves_the_placeholder_that_another_one_needs(tmp_path: Path)
     made = ours.acquire([str(name)])
     with other_process(name) as other:
         ours.release(made)
-        assert name.is_dir() and not ours.held
+        assert name.is_dir() and not ours.in_use
         other.communicate("\n")
     assert not name.exists()
 
@@ -87,4 +87,4 @@ def test_folders_of_the_user_are_never_used_as_placeholders_or_removed(tmp_path:
     made = ours.acquire([str(filled)])
     (filled / "settings.json").write_text("{}")
     ours.release(made)
-    assert empty.is_dir() and (filled / "settings.json").exists() and not ours.held
+    assert empty.is_dir() and (filled / "settings.json").exists() and not ours.in_use

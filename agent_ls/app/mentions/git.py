@@ -107,8 +107,8 @@ class GitMentions:
                 f"git has nothing {what} in {self._folder}", "remove the mention, and send again"
             )
         text = await self._text("diff", which, left_out=left_out) if allowed else ""
-        notes = [_listed("New files, which are not in the diff", new)] if new else []
-        return "Git diff, staged" if mention.is_staged else "Git diff", _noted(text, notes, left_out)
+        notes = [_format_list("New files, which are not in the diff", new)] if new else []
+        return "Git diff, staged" if mention.is_staged else "Git diff", _append_notes(text, notes, left_out)
 
     async def commit(self, mention: CommitMention) -> tuple[str, str]:
         """Return a heading and the commit with its diff.
@@ -128,7 +128,7 @@ class GitMentions:
             raise unknown
         _, left_out = await self._readable(names)
         text = await self._text(*show, f"--format={_COMMIT}", commit, left_out=left_out)
-        return f"Git commit {commit[:12]}", _noted(text, [], left_out)
+        return f"Git commit {commit[:12]}", _append_notes(text, [], left_out)
 
     async def _text(self, *command: str, left_out: Sequence[str]) -> str:
         """Return the output of a diff without the files `left_out`.
@@ -170,15 +170,15 @@ def _split(
     return allowed, others
 
 
-def _noted(text: str, notes: Sequence[str], left_out: Sequence[str]) -> str:
+def _append_notes(text: str, notes: Sequence[str], left_out: Sequence[str]) -> str:
     cut = text[:MAX_CHARS]
     if more := len(text) - len(cut):
         notes = [f"{more} more characters are left out.", *notes]
     if left_out:
-        notes = [*notes, _listed("Left out, because they are protected", left_out)]
+        notes = [*notes, _format_list("Left out, because they are protected", left_out)]
     return "\n".join([cut.rstrip("\n"), *(f"[{note}]" for note in notes)]).lstrip("\n")
 
 
-def _listed(what: str, names: Sequence[str]) -> str:
+def _format_list(what: str, names: Sequence[str]) -> str:
     more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
     return f"{what}: {', '.join(names[:MAX_LISTED])}{more}"

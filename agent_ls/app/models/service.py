@@ -136,7 +136,7 @@ class ModelService:
         self.child_environ = without_secrets(os.environ, credentials.known_secrets())
 
     @property
-    def left_out(self) -> tuple[str, ...]:
+    def removed_tools(self) -> tuple[str, ...]:
         """The tools that the host removed from every profile, by their names in agent-ls."""
         return self._options.without
 
@@ -196,7 +196,7 @@ class ModelService:
             think=options.think or settings.think_tool,
             submit=options.submit or settings.submit_tool,
         )
-        profile, chosen = self._made(provider, model, options), self._chosen
+        profile, chosen = self._make_profile(provider, model, options), self._chosen
         for tool in self._tools:
             profile.registry.register(tool)
         profile = _with_options(profile, self._provider_options.get(provider, {}))
@@ -204,7 +204,7 @@ class ModelService:
         size = self._sizes.get(provider) or self._told.get((provider, model)) or known
         return replace(profile, context_window_tokens=size) if size else profile
 
-    def _made(self, provider: str, model: str, options: ProfileOptions) -> ProviderProfile:
+    def _make_profile(self, provider: str, model: str, options: ProfileOptions) -> ProviderProfile:
         if own := self._own_profiles.get(provider):
             if provider not in (*self.client.providers, *supported_providers()):
                 raise BadChoiceError(

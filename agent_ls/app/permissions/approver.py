@@ -101,8 +101,8 @@ class PolicyApprover:
         # its hunks, not the call.
         review = "before" if question.call_id in self._reviewed_first else self.review
         for _ in range(MAX_LOOKS):
-            seen, judgement = await self._judged(question, review)
-            decision = await self._decided(judgement, question)
+            seen, judgement = await self._judge(question, review)
+            decision = await self._carry_out_judgement(judgement, question)
             if isinstance(decision, Denied):
                 return decision
             was_asked = not isinstance(judgement, Allow) and not decision.command
@@ -117,7 +117,7 @@ class PolicyApprover:
             "was done. Look at them again before you repeat the call."
         )
 
-    async def _judged(self, question: ApprovalQuestion, review: ReviewSetting) -> tuple[Look, Judgement]:
+    async def _judge(self, question: ApprovalQuestion, review: ReviewSetting) -> tuple[Look, Judgement]:
         seen, stored, is_trusted = await anyio.to_thread.run_sync(self._look, question)
         situation = Situation(
             mode=self.mode,
@@ -151,7 +151,7 @@ class PolicyApprover:
         require_spare_files(SPARE_FOR_CALLS)
         return (
             look(question.effect, self._bounds.places, self._bounds.disk),
-            self.grants.stored(),
+            self.grants.read_stored_ids(),
             self._is_trusted(),
         )
 
@@ -160,7 +160,7 @@ class PolicyApprover:
 
         Return whether it is allowed now, or needs the same approval as before.
         """
-        _, now = await self._judged(question, review)
+        _, now = await self._judge(question, review)
         return isinstance(now, Allow) or now == asked
 
     def is_reviewed_first(self, call_id: str) -> bool:
@@ -217,7 +217,7 @@ class PolicyApprover:
     async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
         """Allow a read-only effect if the policy does so without asking the user."""
         try:
-            seen, judgement = await self._judged(question, self.review)
+            seen, judgement = await self._judge(question, self.review)
         except OSError:  # the call's regular start reports it
             return None
         if not isinstance(judgement, Allow):
@@ -230,11 +230,11 @@ class PolicyApprover:
         policy.
         """
         if isinstance(judgement, Allow):
-            self.grants.used(judgement.rules)
+            self.grants.count_use(judgement.rules)
         call_id, turn_id = question.call_id, question.turn_id
-        self._bounds.allowed(question.effect, seen.resolved, call_id=call_id, turn_id=turn_id)
+        self._bounds.register_allowed(question.effect, seen.resolved, call_id=call_id, turn_id=turn_id)
 
-    async def _decided(self, judgement: Judgement, question: ApprovalQuestion) -> Decision:
+    async def _carry_out_judgement(self, judgement: Judgement, question: ApprovalQuestion) -> Decision:
         match judgement:
             case Allow():
                 return Allowed(is_confined=judgement.is_confined)

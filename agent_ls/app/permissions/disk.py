@@ -172,7 +172,7 @@ class FarDisk:
             for path, facts in zip(paths, self.look(paths), strict=True)
         }
 
-    def linked(self, places: Sequence[str]) -> frozenset[FileId]:
+    def find_linked(self, places: Sequence[str]) -> frozenset[FileId]:
         """Return the credential files below these paths of the far end that have several hard
         links.
         """

@@ -17,7 +17,7 @@ from agent_ls.policy.situation import Allow, Ask, Judgement, Mode, Refuse, Situa
 from agent_ls.store.rules import RuleStore
 
 
-def explained(line: str, folder: str, modes: Sequence[str]) -> Iterator[str]:
+def explain_command(line: str, folder: str, modes: Sequence[str]) -> Iterator[str]:
     """Yield sentences about a command, with the user's stored rules applied. Runs nothing. Blocks."""
     places = places_of(folder)
     effect = CommandEffect(line, folder)
@@ -40,10 +40,10 @@ def explained(line: str, folder: str, modes: Sequence[str]) -> Iterator[str]:
             config=seen.config,
             confinement="available" if can_confine else "unavailable",
         )
-        yield from _said(mode, judge(effect, situation))
+        yield from _explain_judgement(mode, judge(effect, situation))
 
 
-def _said(mode: str, judgement: Judgement) -> Iterator[str]:
+def _explain_judgement(mode: str, judgement: Judgement) -> Iterator[str]:
     match judgement:
         case Allow(reason, is_confined=is_confined):
             yield f"{mode}: allowed: {reason}{' It runs confined.' if is_confined else ''}"

@@ -52,18 +52,20 @@ def tracked_files(folder: str) -> Sequence[Tracked]:
         if parent == place:
             return ()
         place = parent
-    return [it for path in (index, *_shared(index)) for it in _tracked(path, place)]
+    return [it for path in (index, *_find_shared_indexes(index)) for it in _read_tracked(path, place)]
 
 
-def _tracked(index: str, root: str) -> Sequence[Tracked]:
+def _read_tracked(index: str, root: str) -> Sequence[Tracked]:
     try:
         facts = os.stat(index)
-        return _parsed(index, root, facts.st_mtime_ns, facts.st_size) if facts.st_size <= MAX_BYTES else ()
+        return (
+            _parse_index(index, root, facts.st_mtime_ns, facts.st_size) if facts.st_size <= MAX_BYTES else ()
+        )
     except (OSError, ValueError, struct.error, IndexError):
         return ()
 
 
-def _shared(index: str) -> Iterator[str]:
+def _find_shared_indexes(index: str) -> Iterator[str]:
     folder = os.path.dirname(index)
     try:
         yield from (os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(_SHARED))
@@ -85,7 +87,7 @@ def _index_of(git: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _parsed(index: str, root: str, mtime_ns: int, size: int) -> Sequence[Tracked]:
+def _parse_index(index: str, root: str, mtime_ns: int, size: int) -> Sequence[Tracked]:
     with open(index, "rb") as file:
         data = file.read()
     return tuple(_entries(data, root))
@@ -96,7 +98,7 @@ def _entries(data: bytes, root: str) -> Iterator[Tracked]:
     if magic != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("unknown index format")
     # The index does not say how long ids are: 20 bytes, or 32 in a repository with SHA-256.
-    width = 20 if _fits(data, 20, version) else 32
+    width = 20 if _is_plausible(data, 20, version) else 32
     at, previous = _HEADER.size, b""
     for _ in range(count):
         start, numbers = at, _STAT.unpack_from(data, at)
@@ -123,7 +125,7 @@ def _entries(data: bytes, root: str) -> Iterator[Tracked]:
         )
 
 
-def _fits(data: bytes, width: int, version: int) -> bool:
+def _is_plausible(data: bytes, width: int, version: int) -> bool:
     """Return whether a plausible name follows the first entry's id, if ids have `width` bytes."""
     at = _HEADER.size + _STAT.size + width
     (flags,) = struct.unpack_from(">H", data, at) if len(data) >= at + 2 else (0,)

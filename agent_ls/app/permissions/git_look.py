@@ -45,7 +45,7 @@ _HEAD = re.compile(r"ref: refs/\S+\s*|[0-9a-f]{40,64}\s*")
 
 def git_doubt(folder: str, places: Places) -> str:
     """Return why git in this folder may run programs or read another repository; "" if it does neither. Blocks."""
-    for place in _upwards(os.path.realpath(folder)):
+    for place in _list_parents(os.path.realpath(folder)):
         entry = os.path.join(place, ".git")
         found = _git_folder(entry)
         is_bare = os.path.basename(place) != ".git" and _may_be_repository(place)
@@ -207,7 +207,7 @@ def _is_repository(git_folder: str) -> bool:
     )
 
 
-def _upwards(folder: str) -> Iterator[str]:
+def _list_parents(folder: str) -> Iterator[str]:
     yield folder
     while folder != (parent := os.path.dirname(folder)):
         folder = parent

@@ -35,7 +35,7 @@ class IgnoreFile:
         """Return whether the workspace has an ignore file."""
         return any(self._spec(root) for root in self._roots)
 
-    def below(self, folder: str) -> str:
+    def find_below(self, folder: str) -> str:
         """Return the first ignored path below a folder, or "". Blocks.
 
         For a folder with too many files, returns the folder itself, because the search is incomplete.

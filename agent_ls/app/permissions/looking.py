@@ -44,5 +44,5 @@ class LookingSandbox:
         return self._sandbox
 
     @property
-    def found(self) -> Sandbox | None:
+    def sandbox(self) -> Sandbox | None:
         return self._sandbox

@@ -65,7 +65,9 @@ class PathBounds:
         self._turn_id = ""
         self._landings: dict[str, Mapping[str, str]] = {}
 
-    def allowed(self, effect: Effect, resolved: Mapping[str, str], *, call_id: str, turn_id: str) -> None:
+    def register_allowed(
+        self, effect: Effect, resolved: Mapping[str, str], *, call_id: str, turn_id: str
+    ) -> None:
         """Register an allowed effect.
 
         `resolved` maps each path of the effect to its real path when it was judged.
@@ -237,7 +239,9 @@ def _both_names(paths: Iterable[str]) -> tuple[str, ...]:
 
 def _is_linked(facts: os.stat_result, places: Places, disk: Disk) -> bool:
     """Return whether the file is a hard link to a file of credentials."""
-    linked = disk.linked(places.denied_places()) if isinstance(disk, FarDisk) else linked_credentials(places)
+    linked = (
+        disk.find_linked(places.denied_places()) if isinstance(disk, FarDisk) else linked_credentials(places)
+    )
     return (facts.st_dev, facts.st_ino) in linked
 
 
@@ -340,7 +344,7 @@ def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places
     if not reads_folders(effect.command, found.commands):
         return ""
     folders = read_folders(effect.command, found, effect.working_dir)
-    return next(filter(None, map(places.is_ignored.below, folders)), "")
+    return next(filter(None, map(places.is_ignored.find_below, folders)), "")
 
 
 MAX_MATCHES = 2_000  # for all patterns of one command; above it, approval is needed

@@ -51,7 +51,7 @@ class Placeholders:
     """Creates and removes placeholders, which all sessions of the process share. Blocks."""
 
     @property
-    def held(self) -> Collection[str]:
+    def in_use(self) -> Collection[str]:
         """The placeholders that a running command of this process still needs."""
         with _LOCK:
             return frozenset(name for parent in _PARENTS.values() for name in parent.names)

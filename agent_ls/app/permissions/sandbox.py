@@ -75,7 +75,7 @@ class SessionSandbox:
     def wrap_command(
         self, command: str, options: CommandOptions, folder: str, *, only_looks: bool
     ) -> Inside | None:
-        sandbox = self.sandbox if self.settings.enabled or not only_looks else self.looking.found
+        sandbox = self.sandbox if self.settings.enabled or not only_looks else self.looking.sandbox
         if sandbox is None:
             if only_looks:
                 raise ProcessStartError(
@@ -87,7 +87,7 @@ class SessionSandbox:
         if sandbox.kind == "bubblewrap" and limits.absent:
             made = self._placeholders.acquire([it for it in limits.absent if it.endswith(_FOLDERS)])
             guarded = (*limits.guarded, *made)
-            pinned = (*limits.pinned, *_between(limits.writable, made))
+            pinned = (*limits.pinned, *_list_between(limits.writable, made))
             limits = replace(limits, guarded=guarded, pinned=tuple(dict.fromkeys(pinned)))
         command, options = wrap_command(command, options, sandbox, limits, os.path.realpath(folder))
         return Inside(command, options, sandbox, only_looks, limits.absent, made)
@@ -98,7 +98,7 @@ class SessionSandbox:
     def settle(self, inside: Inside) -> str:
         self._placeholders.release(inside.placeholders)
         # No command could create these paths, so only the user can have put files there.
-        covered = {*inside.placeholders, *self._placeholders.held}
+        covered = {*inside.placeholders, *self._placeholders.in_use}
         others = [place for place in inside.absent if place not in covered]
         made = [name for place in others if (name := _set_aside(place))]
         return SET_ASIDE.format(names=", ".join(made)) if made else ""
@@ -162,7 +162,7 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
         writable=writable,
         temporary=temporary,
         guarded=there,
-        pinned=tuple(dict.fromkeys(_between(writable, there))),
+        pinned=tuple(dict.fromkeys(_list_between(writable, there))),
         absent=absent,
         **_list_hidden(places, state, writable),
         network=settings.network,
@@ -174,7 +174,7 @@ _GIT_REDIRECTS = (".git/commondir", ".git/config.worktree")
 """Files that make git read hooks and settings from another folder."""
 
 
-def _between(roots: Sequence[str], places: Sequence[str]) -> Iterator[str]:
+def _list_between(roots: Sequence[str], places: Sequence[str]) -> Iterator[str]:
     """Yield the folders between a root and each path in `places`, outermost first."""
     for place in places:
         inner = [os.path.dirname(place)]
@@ -194,7 +194,7 @@ def _list_hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidd
     A folder that contains one of `roots` is not hidden.
     """
     wanted = (place for place in places.denied_places() if place not in ACCOUNT_FILES)
-    own_state = _around(os.path.realpath(state), places.worktree) if places.worktree else [state]
+    own_state = _list_around(os.path.realpath(state), places.worktree) if places.worktree else [state]
     found = [
         place
         for place in _existing_places((*wanted, *own_state))
@@ -208,14 +208,14 @@ def _list_hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidd
     }
 
 
-def _around(folder: str, worktree: str) -> Iterator[str]:
+def _list_around(folder: str, worktree: str) -> Iterator[str]:
     """Yield everything in a folder except the worktree below it."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if not _is_below(worktree, path):
             yield path
         elif path != worktree:
-            yield from _around(path, worktree)
+            yield from _list_around(path, worktree)
 
 
 def describe_limits(sandbox: Sandbox, limits: SandboxLimits) -> str:

@@ -29,7 +29,7 @@ class HeldRule:
     used: str = ""
 
 
-def held(rule: StoredRule) -> HeldRule:
+def hold_rule(rule: StoredRule) -> HeldRule:
     return HeldRule(rule.id, rule.label, rule.scope, rule.hits, rule.workspace, rule.created, rule.used)
 
 
@@ -58,7 +58,7 @@ class SessionRules:
         self._turn_id = ""
         self._unwritten: set[str] = set()
 
-    def stored(self) -> frozenset[str]:
+    def read_stored_ids(self) -> frozenset[str]:
         """Return the ids of rules for this project and this user. Blocks: run in a thread."""
         return frozenset(rule.id for rule in self._store.rules(self._workspace))
 
@@ -97,7 +97,7 @@ class SessionRules:
             label = f"Read files below {folder}, a skill in use"
             self._session[rule_id] = HeldRule(rule_id, label, "session", 0, created=self._clock.now())
 
-    def used(self, ids: Collection[str]) -> None:
+    def count_use(self, ids: Collection[str]) -> None:
         """Count a use of these rules."""
         for held_rules in (self._session, self._turn):
             for rule_id in held_rules.keys() & ids:

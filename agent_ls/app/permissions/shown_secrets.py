@@ -61,10 +61,10 @@ def shown_secrets(
     Raises:
         TooManyFilesError
     """
-    return [*dict.fromkeys(islice(_shown(command, found, working_dir, linked), MAX_SHOWN))]
+    return [*dict.fromkeys(islice(_find_secrets(command, found, working_dir, linked), MAX_SHOWN))]
 
 
-def _shown(
+def _find_secrets(
     command: str, found: CommandAnalysis, working_dir: str, linked: Collection[FileId]
 ) -> Iterator[str]:
     from agent_ls.policy.shell.recursive import reads_folders  # loaded only with the first command
@@ -76,7 +76,7 @@ def _shown(
     if any(argv[0] != "git" for argv in found.commands) and reads_folders(command, found.commands):
         wanted = _Wanted.of(found.commands, {inode for _, inode in linked})
         for folder in read_folders(command, found, working_dir):
-            yield from wanted.below(folder)
+            yield from wanted.find_below(folder)
 
 
 def read_folders(command: str, found: CommandAnalysis, working_dir: str) -> Sequence[str]:
@@ -93,11 +93,11 @@ def read_folders(command: str, found: CommandAnalysis, working_dir: str) -> Sequ
         if words is None:
             folders += (*places, *found.paths)
         else:
-            folders += (it for place in places for word in words or ("",) for it in _named_by(word, place))
+            folders += (it for place in places for word in words or ("",) for it in _expand_word(word, place))
     return [it for it in dict.fromkeys(folders or (working_dir, *found.paths)) if os.path.isdir(it)]
 
 
-def _named_by(word: str, folder: str) -> Iterator[str]:
+def _expand_word(word: str, folder: str) -> Iterator[str]:
     """Yield the path that a word names, and the files that it matches if it is a pattern."""
     path = os.path.normpath(os.path.join(folder, os.path.expanduser(word)))
     yield path
@@ -135,7 +135,7 @@ def compared_folder(found: CommandAnalysis) -> str:
         if argv[0] != "diff" and not is_git:
             continue
         for place in folders:
-            paths = [it for word in argv[1:] for it in _named_by(word, place)]
+            paths = [it for word in argv[1:] for it in _expand_word(word, place)]
             if folder := next(filter(os.path.isdir, paths), ""):
                 return f"diff shows each file of {folder}, also files that links in it lead to."
     return ""
@@ -177,7 +177,7 @@ class _Wanted:
             return cls(hidden, ignored, _globs_of(searches, "-g", "--glob"), inodes)
         return cls(True, True, _globs_of(others, "", "--include") if is_grep else (), inodes)
 
-    def below(self, folder: str) -> Iterator[str]:
+    def find_below(self, folder: str) -> Iterator[str]:
         self.hidden = self.hidden or any(_UNHIDES.search(self.text(it)) for it in _ignore_files(folder))
         for path in walk(self, folder, folder):
             name = os.path.basename(path)
@@ -286,7 +286,7 @@ def _shown_by_git(argv: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
     if "--untracked" in words:
         wanted = _Wanted(True, False, (), ())
         for folder in known[0] if known and known[0] else folders:
-            yield from wanted.below(folder)
+            yield from wanted.find_below(folder)
     for it in secrets:
         if known and known[0] and not any(map(it.is_below, known[0])):
             continue

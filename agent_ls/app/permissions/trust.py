@@ -108,7 +108,7 @@ class WorkspaceTrust:
         self._asking.append(asking)
         try:
             decision = await approvals.ask(
-                question, PolicyVerdict("ask", f"{_foreign(effect.owner)}{REASON}")
+                question, PolicyVerdict("ask", f"{_describe_owner(effect.owner)}{REASON}")
             )
         finally:
             self._asking.remove(asking)
@@ -158,7 +158,7 @@ class TrustGate:
         trust_state = self._read.get_from_this_call() or self.trust.get_trust(self.folder)
         return trust_state == "trusted"
 
-    async def settled(self) -> bool:
+    async def wait_for_decision(self) -> bool:
         """Return whether the folder is trusted.
 
         Ask the user if it is undecided; warn once if it is not trusted.
@@ -190,6 +190,6 @@ def _is_below(path: str, place: str) -> bool:
     return path == top or path.startswith(top.rstrip(os.sep) + os.sep)
 
 
-def _foreign(owner: str) -> str:
+def _describe_owner(owner: str) -> str:
     is_foreign = owner and hasattr(os, "getuid") and owner != str(os.getuid())
     return f"It belongs to another user ({owner}). " if is_foreign else ""

@@ -50,10 +50,10 @@ class SessionRoots:
 
         `tell`: warn about untrusted folders (False before the first turn).
         """
-        wanted = self._wanted()
+        wanted = self._list_wanted()
         if not wanted and not self.others:
             return
-        trusted = await anyio.to_thread.run_sync(self._trusted, wanted)
+        trusted = await anyio.to_thread.run_sync(self._filter_trusted, wanted)
         for folder in wanted if tell else ():
             if not (folder in trusted or folder in self._told or self.bounds.places.is_inside(folder)):
                 self._told.add(folder)
@@ -62,11 +62,11 @@ class SessionRoots:
             self.bounds.places = await anyio.to_thread.run_sync(self.find_places, self.own, *trusted)
             self.others = trusted
 
-    def _wanted(self) -> Sequence[str]:
+    def _list_wanted(self) -> Sequence[str]:
         own = normpath(self.own)
         return [folder for folder in dict.fromkeys(map(normpath, self.beside())) if folder != own]
 
-    def _trusted(self, folders: Sequence[str]) -> tuple[str, ...]:
+    def _filter_trusted(self, folders: Sequence[str]) -> tuple[str, ...]:
         return tuple(folder for folder in folders if self.trust.get_trust(folder) == "trusted")
 
     def listing(self, own: Listing) -> Listing:

@@ -45,7 +45,7 @@ ERRORS = {
 }
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """Convert a value to JSON."""
     if isinstance(value, bytes):
         try:  # text stays text, so that secrets in it are found and removed
@@ -53,15 +53,17 @@ def plain(value: Any) -> Any:
         except UnicodeDecodeError:
             return {_BYTES: base64.b64encode(value).decode("ascii")}
     if isinstance(value, BaseException):
-        told = {name: plain(it) for name, it in vars(value).items()}
+        told = {name: to_json_value(it) for name, it in vars(value).items()}
         return {_TYPE: type(value).__name__, "message": str(value), "told": told}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        fields = {
+            field.name: to_json_value(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
         return {_TYPE: type(value).__name__, **fields}
     if isinstance(value, Mapping):
-        return {str(name): plain(it) for name, it in value.items()}
+        return {str(name): to_json_value(it) for name, it in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain(it) for it in value]
+        return [to_json_value(it) for it in value]
     return value
 
 

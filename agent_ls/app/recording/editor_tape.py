@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from agent_ls.app.context.editor import EditorStatus
-from agent_ls.app.recording.codec import plain
+from agent_ls.app.recording.codec import to_json_value
 from agent_ls.app.recording.tape import Tape
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.language_host import (
@@ -31,7 +31,7 @@ class RecordingEditorStatus:
         self._tape = tape
 
     def situation(self, shown: Callable[[str], str]) -> str:
-        return _noted(self._tape, "situation", (), self._inner.situation(shown))
+        return _record_note(self._tape, "situation", (), self._inner.situation(shown))
 
     def watch_edit(
         self, paths: Sequence[str], shown: Callable[[str], str]
@@ -39,7 +39,7 @@ class RecordingEditorStatus:
         news = self._inner.watch_edit(paths, shown)
 
         async def noted() -> EditNews:
-            return _noted(self._tape, "edit_news", (list(paths),), await news())
+            return _record_note(self._tape, "edit_news", (list(paths),), await news())
 
         return noted
 
@@ -53,35 +53,37 @@ class RecordingLanguage:
 
     def answers(self) -> frozenset[LanguageQuery]:
         answers = self._inner.answers()
-        _noted(self._tape, "answers", (), sorted(answers))
+        _record_note(self._tape, "answers", (), sorted(answers))
         return answers
 
     async def definition(self, position: SourcePosition) -> FoundLocations:
-        return await self._told("definition", (position,), self._inner.definition(position))
+        return await self._record_answer("definition", (position,), self._inner.definition(position))
 
     async def references(self, position: SourcePosition) -> FoundLocations:
-        return await self._told("references", (position,), self._inner.references(position))
+        return await self._record_answer("references", (position,), self._inner.references(position))
 
     async def symbols_of(self, path: str) -> FoundSymbols:
-        return await self._told("symbols_of", (path,), self._inner.symbols_of(path))
+        return await self._record_answer("symbols_of", (path,), self._inner.symbols_of(path))
 
     async def symbols_named(self, query: str) -> FoundSymbols:
-        return await self._told("symbols_named", (query,), self._inner.symbols_named(query))
+        return await self._record_answer("symbols_named", (query,), self._inner.symbols_named(query))
 
     async def rename(self, position: SourcePosition, new_name: str) -> Sequence[FileChanges]:
-        return await self._told("rename", (position, new_name), self._inner.rename(position, new_name))
+        return await self._record_answer(
+            "rename", (position, new_name), self._inner.rename(position, new_name)
+        )
 
     async def problems(self, path: str) -> Sequence[FileProblems]:
-        return await self._told("problems", (path,), self._inner.problems(path))
+        return await self._record_answer("problems", (path,), self._inner.problems(path))
 
-    async def _told(self, what: str, given: Sequence[Any], answer: Awaitable[T]) -> T:
+    async def _record_answer(self, what: str, given: Sequence[Any], answer: Awaitable[T]) -> T:
         try:
-            return _noted(self._tape, what, given, await answer)
+            return _record_note(self._tape, what, given, await answer)
         except EnvError as error:
-            _noted(self._tape, what, given, error)
+            _record_note(self._tape, what, given, error)
             raise
 
 
-def _noted(tape: Tape, what: str, given: Sequence[Any], answer: T) -> T:
-    tape.write({"place": what, "given": plain(list(given)), "answer": plain(answer)})
+def _record_note(tape: Tape, what: str, given: Sequence[Any], answer: T) -> T:
+    tape.write({"place": what, "given": to_json_value(list(given)), "answer": to_json_value(answer)})
     return answer

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agent_ls.app.recording.codec import plain
+from agent_ls.app.recording.codec import to_json_value
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
     Attribution,
@@ -88,7 +88,7 @@ class Tape:
             self._file = -1
 
 
-def begun(
+def create_tape(
     path: Path, header: Header, settings: Mapping[str, Any], secrets: Callable[[], Iterable[str]]
 ) -> Tape:
     """Create a recording for a new session. Blocks.
@@ -114,38 +114,38 @@ class RecordingClient:
         self._known = 0
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        self._asked(request)
+        self._record_request(request)
         events = self._inner.stream(request)
         try:
             async for event in events:
-                self._tape.write({"said": plain(event)})
+                self._tape.write({"said": to_json_value(event)})
                 yield event
         except LlmError as error:
-            self._tape.write({"said": plain(error)})
+            self._tape.write({"said": to_json_value(error)})
             raise
         finally:
             await events.aclose()
 
     async def complete(self, request: Request) -> Response:
-        self._asked(request)
+        self._record_request(request)
         try:
             response = await self._inner.complete(request)
         except LlmError as error:
-            self._tape.write({"said": plain(error)})
+            self._tape.write({"said": to_json_value(error)})
             raise
-        self._tape.write({"said": plain(response)})
+        self._tape.write({"said": to_json_value(response)})
         return response
 
-    def _asked(self, request: Request) -> None:
-        told = told_messages(request.messages)
+    def _record_request(self, request: Request) -> None:
+        told = conversation_messages(request.messages)
         first = self._known if self._known <= len(told) else 0
         self._known = len(told)
         self._tape.write({"asked": {"model": request.model, "from": first, "messages": told[first:]}})
 
 
-def told_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def conversation_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return the messages without the system prompt, which contains the date."""
-    return [plain(message) for message in messages if message.role is not Role.SYSTEM]
+    return [to_json_value(message) for message in messages if message.role is not Role.SYSTEM]
 
 
 class _Recording(ForwardingEnvironment):
@@ -153,8 +153,10 @@ class _Recording(ForwardingEnvironment):
         super().__init__(inner)
         self._tape = tape
 
-    def _noted(self, what: str, given: Sequence[Any], answer: T) -> T:
-        self._tape.write({"place": what, "given": plain(list(given)), "answer": plain(answer)})
+    def _record_note(self, what: str, given: Sequence[Any], answer: T) -> T:
+        self._tape.write(
+            {"place": what, "given": to_json_value(list(given)), "answer": to_json_value(answer)}
+        )
         return answer
 
 
@@ -166,67 +168,73 @@ class RecordingCommands(_Recording):
     ) -> ExecResult:
         with _failing(self, "exec_command", command, options.working_dir):
             result = await self.inner.exec_command(command, options, on_output)
-            return self._noted("exec_command", (command, options.working_dir), result)
+            return self._record_note("exec_command", (command, options.working_dir), result)
 
 
 class RecordingFiles(_Recording):
     """Records results and errors of all operations except commands."""
 
     def platform(self) -> str:
-        return self._noted("platform", (), self.inner.platform())
+        return self._record_note("platform", (), self.inner.platform())
 
     def os_version(self) -> str:
-        return self._noted("os_version", (), self.inner.os_version())
+        return self._record_note("os_version", (), self.inner.os_version())
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
         with _failing(self, "read_bytes", path, max_bytes):
-            return self._noted("read_bytes", (path, max_bytes), await self.inner.read_bytes(path, max_bytes))
+            return self._record_note(
+                "read_bytes", (path, max_bytes), await self.inner.read_bytes(path, max_bytes)
+            )
 
     async def file_exists(self, path: str) -> bool:
-        return self._noted("file_exists", (path,), await self.inner.file_exists(path))
+        return self._record_note("file_exists", (path,), await self.inner.file_exists(path))
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
         with _failing(self, "list_directory", path, depth):
-            return self._noted("list_directory", (path, depth), await self.inner.list_directory(path, depth))
+            return self._record_note(
+                "list_directory", (path, depth), await self.inner.list_directory(path, depth)
+            )
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         with _failing(self, "commit", list(writes)):
-            return self._noted("commit", (list(writes),), await self.inner.commit(writes, attribution))
+            return self._record_note("commit", (list(writes),), await self.inner.commit(writes, attribution))
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         with _failing(self, "start_process", command):
-            return self._noted("start_process", (command,), await self.inner.start_process(command, options))
+            return self._record_note(
+                "start_process", (command,), await self.inner.start_process(command, options)
+            )
 
     async def list_processes(self) -> Sequence[ProcessInfo]:
-        return self._noted("list_processes", (), await self.inner.list_processes())
+        return self._record_note("list_processes", (), await self.inner.list_processes())
 
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
         with _failing(self, "read_process", process_id, offset):
             read = await self.inner.read_process(process_id, offset)
-            return self._noted("read_process", (process_id, offset), read)
+            return self._record_note("read_process", (process_id, offset), read)
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
         with _failing(self, "wait_process", process_id):
-            return self._noted("wait_process", (process_id,), await self.inner.wait_process(process_id))
+            return self._record_note("wait_process", (process_id,), await self.inner.wait_process(process_id))
 
     async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
         with _failing(self, "write_process", process_id, text):
             written = await self.inner.write_process(process_id, text, close=close)
-            return self._noted("write_process", (process_id, text), written)
+            return self._record_note("write_process", (process_id, text), written)
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
         with _failing(self, "kill_process", process_id):
-            return self._noted("kill_process", (process_id,), await self.inner.kill_process(process_id))
+            return self._record_note("kill_process", (process_id,), await self.inner.kill_process(process_id))
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
         with _failing(self, "grep", pattern, path, options):
-            return self._noted(
+            return self._record_note(
                 "grep", (pattern, path, options), await self.inner.grep(pattern, path, options)
             )
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
         with _failing(self, "glob", pattern, path):
-            return self._noted("glob", (pattern, path), await self.inner.glob(pattern, path))
+            return self._record_note("glob", (pattern, path), await self.inner.glob(pattern, path))
 
 
 class RecordingPages:
@@ -237,18 +245,20 @@ class RecordingPages:
         self._tape = tape
 
     def private_address(self, url: str) -> str:
-        return self._noted("private_address", (url,), self.inner.private_address(url))
+        return self._record_note("private_address", (url,), self.inner.private_address(url))
 
     async def fetch(self, url: str, private_address: str) -> WebPage:
         try:
             page = await self.inner.fetch(url, private_address)
         except EnvError as error:
-            self._noted("fetch", (url, private_address), error)
+            self._record_note("fetch", (url, private_address), error)
             raise
-        return self._noted("fetch", (url, private_address), page)
+        return self._record_note("fetch", (url, private_address), page)
 
-    def _noted(self, what: str, given: Sequence[Any], answer: T) -> T:
-        self._tape.write({"place": what, "given": plain(list(given)), "answer": plain(answer)})
+    def _record_note(self, what: str, given: Sequence[Any], answer: T) -> T:
+        self._tape.write(
+            {"place": what, "given": to_json_value(list(given)), "answer": to_json_value(answer)}
+        )
         return answer
 
 
@@ -263,4 +273,4 @@ class _failing:  # lower case, because it is used as a context manager
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, EnvError):
-            self._environment._noted(self._what, self._given, error)
+            self._environment._record_note(self._what, self._given, error)

@@ -52,7 +52,7 @@ class Tapes:
             path = self._folder / f"{header.session_id}.jsonl"
         if path is None:
             return
-        from agent_ls.app.recording.tape import begun  # rarely needed
+        from agent_ls.app.recording.tape import create_tape  # rarely needed
 
         kept = settings.model_dump(mode="json", by_alias=True, exclude={"providers", "record"})
         facts = {
@@ -63,7 +63,7 @@ class Tapes:
             "folders": list(folders),
             **tools,
         }
-        tape = partial(begun, path, header, facts, self._secrets)
+        tape = partial(create_tape, path, header, facts, self._secrets)
         self._running[header.session_id] = await anyio.to_thread.run_sync(tape)
 
     def of(self, session_id: str) -> Tape | None:

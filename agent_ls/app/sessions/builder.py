@@ -314,7 +314,7 @@ class SessionBuilder:
         memory = PromptsWithMemory(
             with_servers,
             bounded,
-            trusted=permissions.gate.settled,
+            trusted=permissions.gate.wait_for_decision,
             stored=config,
             remember=stored.remember,
             user_file=user_memory(str(self.state)) if location.is_here else "",
@@ -557,7 +557,7 @@ class SessionBuilder:
             PromptWorkspace(
                 parts.local,
                 parts.files,
-                trusted=permissions.gate.settled,
+                trusted=permissions.gate.wait_for_decision,
                 others=partial(self._others, location.roots, location.session_id),
                 # None: always read the files. A recording must contain all reads, and in an embedding program's
                 # environment changes are only found by reading.

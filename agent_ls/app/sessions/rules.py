@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import anyio.to_thread
 
 from agent_ls.app.errors import AppError, UnknownSessionError
-from agent_ls.app.permissions.session_rules import HeldRule, held
+from agent_ls.app.permissions.session_rules import HeldRule, hold_rule
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.store.rules import RuleStore
 
@@ -30,7 +30,7 @@ class RuleManager:
             live = self._known(session_id)
             own, workspace = live.approver.grants.rules(), workspace or live.summary().workspace_folder
         stored = await anyio.to_thread.run_sync(self._store.rules, workspace)
-        return [*own, *map(held, stored)]
+        return [*own, *map(hold_rule, stored)]
 
     async def remove(self, rule_id: str, session_id: str | None, workspace: str | None) -> int:
         """Remove a rule from the session, or from disk if `session_id` is None. Return how many were removed.

@@ -328,7 +328,7 @@ class ChatRoom:
             parts = await with_server_prompts(context, live, await self._input(chat.message, live))
             parts = [
                 *await context.expanded(parts, live),
-                *as_parts(await live.mentions.typed(chat.message)),
+                *as_parts(await live.mentions.read_typed(chat.message)),
             ]
         except AppError:
             self._sent = ("", 0)  # the user may save the same message again

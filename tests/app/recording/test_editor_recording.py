@@ -10,7 +10,7 @@ from typing import Any, get_args
 import anyio
 import pytest
 
-from agent_ls.app.recording.codec import plain, value_of
+from agent_ls.app.recording.codec import to_json_value, value_of
 from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.sessions.new_session import SessionSpec
@@ -161,4 +161,4 @@ def test_results_of_language_tools_are_recorded() -> None:
         EditNews("x", (DiagnosedFile("/a", 1, is_settled=False),)),
         *get_args(LanguageQuery),
     ):
-        assert value_of(json.loads(json.dumps(plain(value)))) == value
+        assert value_of(json.loads(json.dumps(to_json_value(value)))) == value

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from agent_ls.app.errors import AppError
-from agent_ls.app.recording.codec import plain, value_of
+from agent_ls.app.recording.codec import to_json_value, value_of
 from agent_ls.app.recording.sharing import Redaction
 from agent_ls.app.sessions.host import ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
@@ -201,14 +201,14 @@ async def test_the_recorded_walkthrough_session_still_replays() -> None:
     ids=lambda it: type(it).__name__,
 )
 def test_recorded_values_are_decoded_unchanged(value: Any) -> None:
-    assert value_of(json.loads(json.dumps(plain(value)))) == value
+    assert value_of(json.loads(json.dumps(to_json_value(value)))) == value
 
 
 @pytest.mark.parametrize(
     "error", [PathNotFoundError("/a/b"), RateLimitError("slow down", provider="p", hint="wait")]
 )
 def test_recorded_errors_are_decoded_with_message_and_fields(error: Exception) -> None:
-    again = value_of(json.loads(json.dumps(plain(error))))
+    again = value_of(json.loads(json.dumps(to_json_value(error))))
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 

@@ -89,7 +89,7 @@ export class Offers {
   constructor(
     private readonly sessions: Sessions,
     private readonly catalog: Catalog,
-    private readonly terminals: Pick<TerminalTexts, "all">,
+    private readonly terminals: Pick<TerminalTexts, "readAll">,
     private readonly folder: () => string | undefined,
   ) {}
 

@@ -37,7 +37,7 @@ def session_mentions(
         BoundedEnvironment(location.files, location.bounds),
         location.bounds,
         permissions.approver,
-        permissions.gate.settled,
+        permissions.gate.wait_for_decision,
         builder.editor.language,
         current_pages,
         builder.secrets,

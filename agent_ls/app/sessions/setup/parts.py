@@ -128,7 +128,7 @@ def nested_documents(
     known = config.get(NESTED_DOCUMENTS)
     return SessionDocuments(
         prompts.project,
-        trusted=gate.settled,
+        trusted=gate.wait_for_decision,
         size=lambda: prompts.documents_bytes,
         known=[it for it in known if isinstance(it, str)] if isinstance(known, list) else (),
         keep=lambda paths: stored.remember({NESTED_DOCUMENTS: list(paths)}),

@@ -38,7 +38,11 @@ def with_session_tools(
         from agent_ls.app.tools.packs.load import with_packs
 
         profiles = with_packs(
-            profiles, tools.packs, models.child_environ, native_names=native_names, without=models.left_out
+            profiles,
+            tools.packs,
+            models.child_environ,
+            native_names=native_names,
+            without=models.removed_tools,
         )
     if tools.notebooks:
         profiles = with_notebooks(profiles, native_names=native_names)

@@ -259,7 +259,7 @@ class SessionWorktree:
                 allowed += writes
         effect = self._effect(allowed)
         seen = await anyio.to_thread.run_sync(look, effect, bounds.places)
-        bounds.allowed(effect, seen.resolved, call_id=who.call_id, turn_id=who.turn_id)
+        bounds.register_allowed(effect, seen.resolved, call_id=who.call_id, turn_id=who.turn_id)
         return found
 
     def _approver(self, bounds: PathBounds, how: How) -> PolicyApprover:
