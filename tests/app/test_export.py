@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.app.sessions.export.markdown import code, fenced, markdown, quoted
+from agent_ls.app.sessions.export.markdown import code, format_code_block, format_quote, markdown
 from agent_ls.loop.events.items import (
     AskedApproval,
     Body,
@@ -63,9 +63,9 @@ def test_a_transcript_reads_in_the_order_of_its_items() -> None:
 
 @pytest.mark.parametrize("text", [HOSTILE, "`" * 50, "\n\n", ""])
 def test_a_fence_is_longer_than_any_inside_and_a_quote_marks_every_line(text: str) -> None:
-    fence, *inside, last = fenced(text)
+    fence, *inside, last = format_code_block(text)
     assert fence == last and set(fence) == {"`"} and not any(fence in line for line in inside)
-    assert all(line.startswith(">") for line in quoted(text))
+    assert all(line.startswith(">") for line in format_quote(text))
 
 
 @given(st.text(alphabet="`a \n\r~>#", max_size=30))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agent_ls.app.recording.sharing import Redaction
-from agent_ls.app.sessions.export.clean_items import cleaned
+from agent_ls.app.sessions.export.clean_items import clean_item
 from agent_ls.app.sessions.export.html_page import page
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.events.figures import RoundFigures
@@ -186,7 +186,7 @@ def redaction() -> Redaction:
 @pytest.mark.parametrize("text", PRIVATE)
 def test_redaction_reaches_every_text_of_every_item(text: str) -> None:
     clean = redaction().text
-    source = page(clean(text), [], [cleaned(item, clean) for item in items(text)], [])
+    source = page(clean(text), [], [clean_item(item, clean) for item in items(text)], [])
 
     assert not any(word in source for word in ("ada-l", "/home", "cobol", "sk-ant", "configured", "navy"))
 

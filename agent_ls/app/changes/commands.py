@@ -15,7 +15,7 @@ import anyio.lowlevel
 
 from agent_ls.app.changes.snapshot import Changes, CommandChanges, ListFiles, Looked
 from agent_ls.app.review.journal import Journal
-from agent_ls.app.review.reviewed_file import is_text, text_of, written_as
+from agent_ls.app.review.reviewed_file import is_text, read_form, text_of
 from agent_ls.app.review.service import ReviewService
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.environments.editor_host import EditorHost
@@ -174,7 +174,7 @@ class CommandChangeRecorder:
                 refused.append(state.path)
             elif outcome == "merged":
                 merged.add(state.path)
-        await self._journal.changed(states, who)
+        await self._journal.record_written(states, who)
         for path in found.unknown:
             self._review.state.publish(who.session_id, FileChange(who.call_id, path, "modify", 0, 0, ""))
         self._tell_user(who, sorted(merged), refused)
@@ -235,7 +235,7 @@ class CommandChangeRecorder:
         """
         write = FileWrite(path, _utf8(new), _utf8(old))
         for merged in await self._commands.files.commit([write], who):
-            self._review.committed(merged, who)
+            self._review.report_commit(merged, who)
             if merged.before == merged.after and (text := text_of(merged.after)) is not None:
                 self._record_reloaded(merged.path, old, new, text, who)
 
@@ -248,7 +248,7 @@ class CommandChangeRecorder:
     def _record_edit(self, state: FileState, old: str | None, new: str | None, who: Attribution) -> None:
         self._review.agent_edit(state.path, old, new, who)
         if file := self._review.state.files.get(state.path):
-            file.written_as, file.is_saved_by_us = written_as(state.before or state.after or b""), True
+            file.written_as, file.is_saved_by_us = read_form(state.before or state.after or b""), True
 
     def _tell_user(self, who: Attribution, merged: Sequence[str], refused: Sequence[str]) -> None:
         for path in merged:

@@ -78,9 +78,9 @@ class ReviewedEnvironment(ForwardingEnvironment):
                 states = await self.inner.commit(writes, attribution)
                 # No await in between: a completed write is reported even if the call has been cancelled.
                 for state in states:
-                    self._review.committed(state, attribution)
+                    self._review.report_commit(state, attribution)
             finally:
-                await self._journal.changed(states, attribution)
+                await self._journal.record_written(states, attribution)
         return states
 
     async def exec_command(
@@ -141,7 +141,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
             try:
                 states = await (through or self.inner).commit(writes, attribution)
             finally:
-                await self._journal.changed(states, attribution)
+                await self._journal.record_written(states, attribution)
             return states
 
     def _tell_of_save(self, attribution: Attribution, paths: Sequence[str]) -> None:

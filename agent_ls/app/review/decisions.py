@@ -120,7 +120,7 @@ class HunkDecisions:
             changed += done.changed
             refused |= done.refused
             found |= done.wanted
-        for tasks in _together(self._tasks(ids, set(selection.hunk_ids or ()), asked)):
+        for tasks in _group_moves(self._tasks(ids, set(selection.hunk_ids or ()), asked)):
             await self._in_files(tasks)
             for task in tasks:
                 changed += task.changed
@@ -133,7 +133,7 @@ class HunkDecisions:
             )
         settled = {hunk.id for hunk in changed} | refused.keys()
         wanted = found | set(selection.hunk_ids or ())
-        refused |= {id_: self._why_closed(id_) for id_ in sorted(wanted - settled)}
+        refused |= {id_: self._explain_closed(id_) for id_ in sorted(wanted - settled)}
         return changed, list(refused.items())
 
     def _ids(self, chosen: Selection) -> set[str]:
@@ -172,7 +172,7 @@ class HunkDecisions:
             for task in sorted(tasks, key=lambda task: task.path):
                 await locks.enter_async_context(task.file.deciding)
             try:
-                reason = await self._carried_out(tasks, audience) if audience else CLOSED_SESSION
+                reason = await self._carry_out(tasks, audience) if audience else CLOSED_SESSION
             except (EnvError, NotEncodableError) as error:
                 reason = str(error)
         for task in tasks:
@@ -196,7 +196,7 @@ class HunkDecisions:
                 lambda name, hunks: verdict_notice(name, hunks, asked.verdict, asked.comment),
             )
 
-    async def _carried_out(self, tasks: Sequence[FileDecision], audience: Audience) -> str:
+    async def _carry_out(self, tasks: Sequence[FileDecision], audience: Audience) -> str:
         """Carry out the tasks. Return "" or the reason why it was not possible.
 
         Raises:
@@ -266,8 +266,8 @@ class HunkDecisions:
             return False
         for step in steps:
             if step.undoing.outcome is None:  # otherwise the editor's report has recorded the edit already
-                self.land(step.task.file, step.undoing)
-            step.task.decided, step.task.changed = step.decided, step.undoing.changed()
+                self.record_decision(step.task.file, step.undoing)
+            step.task.decided, step.task.changed = step.decided, step.undoing.list_changed()
         for step in writing:
             with suppress(EnvError):
                 await self._state.catch_up(step.task.file, audience.files)
@@ -291,7 +291,7 @@ class HunkDecisions:
                     self._take_back(step.task.file, step.ledger)
         return is_done
 
-    def land(self, file: ReviewedFile, undoing: Undoing) -> None:
+    def record_decision(self, file: ReviewedFile, undoing: Undoing) -> None:
         """Record a decision that has been written to the file.
 
         The ledger still has the previous text. If the user typed inside a hunk while some of its
@@ -319,7 +319,7 @@ class HunkDecisions:
         back = tuple(hunk for hunk in all_hunks(change.ledger) if hunk.state != known.get(hunk.id))
         self._state.replace_ledger(file, with_fields(change, changed=back), "agent")
 
-    def _why_closed(self, hunk_id: str) -> str:
+    def _explain_closed(self, hunk_id: str) -> str:
         for file in self._state.files.values():
             if state := file.decided.get(hunk_id):
                 return f"it is {state} already"
@@ -338,7 +338,7 @@ def _group(hunk: LedgerHunk) -> Group:
     return (hunk.session_id, hunk.call_id, hunk.link)
 
 
-def _together(tasks: Sequence[FileDecision]) -> list[list[FileDecision]]:
+def _group_moves(tasks: Sequence[FileDecision]) -> list[list[FileDecision]]:
     """Group files that have ends of the same moves; each other file is a group of its own."""
     found: list[list[FileDecision]] = []
     for task in tasks:

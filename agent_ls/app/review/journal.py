@@ -40,6 +40,6 @@ class Journal(Protocol):
         """
         ...
 
-    async def changed(self, states: Sequence[FileState], attribution: Attribution) -> None:
+    async def record_written(self, states: Sequence[FileState], attribution: Attribution) -> None:
         """Record the completed writes (none if they failed), before the first await. Must not raise."""
         ...

@@ -77,7 +77,7 @@ def _maybe_relaid(ledger: FileLedger, new_text: str) -> FileLedger | None:
     if layout.notebook.text == text or len(layout.notebook.cells) * texts > MAX_CELLS:
         return None
     if ledger.base is None:
-        return _created(ledger, layout)
+        return _make_created_ledger(ledger, layout)
     groups: list[Group] = [(hunk,) for hunk in ledger.hunks]
     while True:
         placed = _arrange_groups(ledger, layout, groups)
@@ -174,17 +174,17 @@ def _with_cells(layout: Notebook, wanted: Notebook, known_as: Notebook | None) -
     another layout. If it is None, they are matched with those of `layout`.
     """
     cells = align_cells(editor_cells(known_as or layout), editor_cells(wanted))
-    return build_notebook_text(layout, [_whole(cell, at, wanted) for at, cell in enumerate(cells)])
+    return build_notebook_text(layout, [_find_whole_cell(cell, at, wanted) for at, cell in enumerate(cells)])
 
 
-def _whole(cell: TargetCell, at: int, of: Notebook) -> TargetCell:
+def _find_whole_cell(cell: TargetCell, at: int, of: Notebook) -> TargetCell:
     """Return the cell; if the layout does not contain it, with all its data from `of`, outputs
     included.
     """
     return cell if cell.origin is not None else replace(cell, data=of.cells[at].place.data)
 
 
-def _created(ledger: FileLedger, layout: _Layout) -> FileLedger:
+def _make_created_ledger(ledger: FileLedger, layout: _Layout) -> FileLedger:
     """Return the ledger of a file that an agent created: its one hunk covers the whole file."""
     lines = tuple(split_lines(layout.notebook.text))
     hunks = [replace(hunk, agent_lines=layout.lines(hunk.agent_lines)) for hunk in ledger.hunks]

@@ -34,7 +34,7 @@ def open_hunks(
 
 def _of_file(file: ReviewedFile) -> list[Hunk]:
     written = [build_hunk(file.ledger, hunk) for hunk in file.ledger.open_hunks]
-    waiting = [hunk for proposal in file.proposals for hunk in proposal.waiting]
+    waiting = [hunk for proposal in file.proposals for hunk in proposal.pending_hunks]
     proposed = sorted(waiting, key=lambda hunk: (hunk.start, hunk.end))
     return [*written, *(build_proposed_hunk(file.ledger, hunk) for hunk in proposed)]
 

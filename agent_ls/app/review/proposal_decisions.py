@@ -75,7 +75,7 @@ class ProposalDecisions:
                 task.refused = dict.fromkeys(task.wanted, reason)
                 continue
             async with AsyncExitStack() as locks:
-                for file, _ in sorted(self._concerned(task), key=lambda it: it[0].path):
+                for file, _ in sorted(self._find_concerned(task), key=lambda it: it[0].path):
                     await locks.enter_async_context(file.deciding)
                 # The session may have been closed during another decision.
                 if self._state.audience(task.call[0]) is not audience:
@@ -98,10 +98,10 @@ class ProposalDecisions:
         return ASKED_FIRST if audience.is_asked(call[1]) else NOT_YET
 
     async def _undo(self, task: CallDecision, audience: Audience) -> None:
-        for file, proposal in self._concerned(task):
-            sheets, ids = self._divided(proposal, task)
+        for file, proposal in self._find_concerned(task):
+            sheets, ids = self._divide(proposal, task)
             proposal.sheets = sheets
-            hunks = [hunk for hunk in proposal.waiting if hunk.id in ids]
+            hunks = [hunk for hunk in proposal.pending_hunks if hunk.id in ids]
             judged = [
                 Judged(
                     file.path, build_proposed_hunk(file.ledger, hunk), "undone", comment=task.asked.comment
@@ -120,10 +120,10 @@ class ProposalDecisions:
         for _ in range(TRIES):
             contents = {
                 file.path: await self._state.catch_up(file, audience.files)
-                for file, _ in self._concerned(task)
+                for file, _ in self._find_concerned(task)
             }
             self._refuse_unfit(task, contents)
-            landings = [it for it in self._landings(task) if it[1].ids]
+            landings = [it for it in self._plan_writes(task) if it[1].ids]
             if not landings:
                 return
             try:
@@ -140,8 +140,8 @@ class ProposalDecisions:
     def _refuse_unfit(self, task: CallDecision, contents: Mapping[str, bytes | None]) -> None:
         wanted = [
             (hunk, hunk.state == "stale" or (it.is_opaque and contents[file.path] != it.write.base))
-            for file, it in self._concerned(task)
-            for hunk in it.waiting
+            for file, it in self._find_concerned(task)
+            for hunk in it.pending_hunks
             if hunk.id in task.wanted
         ]
         unfit = {hunk.link for hunk, is_unfit in wanted if is_unfit and hunk.link}
@@ -149,11 +149,11 @@ class ProposalDecisions:
             if is_unfit or hunk.link in unfit:
                 task.refused[hunk.id] = DOES_NOT_FIT
 
-    def _landings(self, task: CallDecision) -> list[tuple[ReviewedFile, Landing]]:
+    def _plan_writes(self, task: CallDecision) -> list[tuple[ReviewedFile, Landing]]:
         """Return the pending writes, one per file."""
         landings = []
-        for file, proposal in self._concerned(task):
-            sheets, ids = self._divided(proposal, task)
+        for file, proposal in self._find_concerned(task):
+            sheets, ids = self._divide(proposal, task)
             lines = {}
             if task.asked.replacement is not None:
                 hunks = [hunk for sheet in sheets for hunk in sheet.hunks if hunk.id in ids]
@@ -167,14 +167,14 @@ class ProposalDecisions:
             landings.append((file, Landing(task.call, proposal, sheets, ids, lines, task.asked.comment)))
         return landings
 
-    def _divided(
+    def _divide(
         self, proposal: Proposal, task: CallDecision
     ) -> tuple[tuple[ProposalSheet, ...], frozenset[str]]:
         """Return the proposal's sheets and the decided hunk ids.
 
         If only some lines are decided, the hunk is split first.
         """
-        ids = task.open_ids & {hunk.id for hunk in proposal.waiting}
+        ids = task.open_ids & {hunk.id for hunk in proposal.pending_hunks}
         if task.asked.lines is None or not ids:
             return proposal.sheets, ids
         (id_,) = ids
@@ -211,7 +211,7 @@ class ProposalDecisions:
             states = await audience.apply(writes, who, is_running=is_running)
             for (file, landing), state in zip(landings, states, strict=True):
                 if not landing.is_done:
-                    self._proposals.land(file, landing, text_of(state.before), text_of(state.after))
+                    self._proposals.record_kept(file, landing, text_of(state.before), text_of(state.after))
                     file.is_saved_by_us = True
                 if landing.is_opaque:
                     what = action(state.before, state.after)
@@ -243,15 +243,15 @@ class ProposalDecisions:
         proposals = [it for file in self._state.files.values() for it in file.proposals]
         found: dict[Call, frozenset[str]] = {}
         for call in dict.fromkeys(proposal.call for proposal in proposals):
-            hunks = [hunk for it in proposals if it.call == call for hunk in it.waiting]
+            hunks = [hunk for it in proposals if it.call == call for hunk in it.pending_hunks]
             links = {hunk.link for hunk in hunks if hunk.id in ids and hunk.link}
             if own := frozenset(hunk.id for hunk in hunks if hunk.id in ids or hunk.link in links):
                 found[call] = own
         return found
 
-    def _concerned(self, task: CallDecision) -> list[tuple[ReviewedFile, Proposal]]:
+    def _find_concerned(self, task: CallDecision) -> list[tuple[ReviewedFile, Proposal]]:
         found = self._proposals.of_call(task.call)
-        return [it for it in found if task.wanted & {hunk.id for hunk in it[1].waiting}]
+        return [it for it in found if task.wanted & {hunk.id for hunk in it[1].pending_hunks}]
 
 
 def _write_of(file: ReviewedFile, landing: Landing, data: bytes | None) -> FileWrite:

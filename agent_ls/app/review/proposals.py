@@ -107,7 +107,7 @@ class Proposals:
     ) -> list[Proposal]:
         links = links_of(writes)
         return [
-            Proposal(attribution, write, (with_fields(sheet, hunks=_linked(sheet, links)),))
+            Proposal(attribution, write, (with_fields(sheet, hunks=_link_moves(sheet, links)),))
             for write in writes
             if (sheet := await self._sheet(write, attribution, audience))
         ]
@@ -183,7 +183,7 @@ class Proposals:
         wait.is_admitted.set()
         for file, proposal in list(self.of_call(call_of(attribution))):
             proposal.is_dropped = True
-            self.close(file, proposal, {hunk.id for hunk in proposal.waiting}, "gone", "agent")
+            self.close(file, proposal, {hunk.id for hunk in proposal.pending_hunks}, "gone", "agent")
         if any(judged.outcome == "kept" for judged in wait.judged):
             audience.notice(stopped_notice(wait.judged, audience.files.working_directory()))
 
@@ -235,10 +235,12 @@ class Proposals:
         if file.landing.is_done:
             self._take_back(file, file.landing, before, after)
         else:
-            self.land(file, file.landing, before, after)
+            self.record_kept(file, file.landing, before, after)
         return True
 
-    def land(self, file: ReviewedFile, landing: Landing, before: str | None, after: str | None) -> None:
+    def record_kept(
+        self, file: ReviewedFile, landing: Landing, before: str | None, after: str | None
+    ) -> None:
         """Record that the kept hunks are in the file.
 
         The write changed the file's text from `before` to `after`.
@@ -255,7 +257,7 @@ class Proposals:
         )
         # The proposal was dropped while these hunks were being written: do not propose its other hunks again.
         if proposal.is_dropped:
-            rest = {hunk.id for hunk in proposal.waiting}
+            rest = {hunk.id for hunk in proposal.pending_hunks}
             proposal.sheets = tuple(mark_decided(sheet, rest, "gone") for sheet in proposal.sheets)
         self._tell_change(file, landing, before, after)
         self._tell_news(file, proposal, "user", landing.comment)
@@ -294,14 +296,14 @@ class Proposals:
         for proposal in file.proposals:
             file.decided.update({hunk.id: hunk.state for hunk in proposal.hunks})
         landing = file.landing.proposal if file.landing else None  # a write in progress may still be reverted
-        file.proposals = [it for it in file.proposals if it.waiting or it is landing]
+        file.proposals = [it for it in file.proposals if it.pending_hunks or it is landing]
         self._state.texts_changed(file.path)
 
     def of_call(self, call: Call) -> Iterator[tuple[ReviewedFile, Proposal]]:
         """Yield the call's proposals that have pending hunks."""
         for file in list(self._state.files.values()):
             for proposal in list(file.proposals):
-                if proposal.call == call and proposal.waiting:
+                if proposal.call == call and proposal.pending_hunks:
                     yield file, proposal
 
     def _tell_change(
@@ -343,5 +345,5 @@ def links_of(writes: Sequence[FileWrite]) -> dict[str, str]:
     return links
 
 
-def _linked(sheet: ProposalSheet, links: dict[str, str]) -> tuple[LedgerHunk, ...]:
+def _link_moves(sheet: ProposalSheet, links: dict[str, str]) -> tuple[LedgerHunk, ...]:
     return tuple(with_fields(hunk, link=links.get(sheet.path, "")) for hunk in sheet.hunks)

@@ -85,11 +85,14 @@ class LogComparison:
         return ledgers | {proposal.write.path for proposal in self.proposals}
 
     @property
-    def proposed(self) -> dict[str, str]:
+    def pending_calls(self) -> dict[str, str]:
         """The call id of each pending hunk that a waiting call proposed, by hunk id."""
         calls = {it.attribution.call_id for it in self.waiting}
         return {
-            hunk.id: hunk.call_id for it in self.proposals for hunk in it.waiting if hunk.call_id in calls
+            hunk.id: hunk.call_id
+            for it in self.proposals
+            for hunk in it.pending_hunks
+            if hunk.call_id in calls
         }
 
 
@@ -114,7 +117,7 @@ async def gather(
         waiting = {id_: replace(it, judged=tuple(decisions.get(id_, ()))) for id_, it in waiting.items()}
         hunks = stored_hunks(event.encoded for event in stored.events)
         wanted = {path: items for path, items in hunks.items() if any(item.awaits for item in items)}
-        intents = _unfiled(stored)
+        intents = _find_unrecorded(stored)
         names = {intent.preimage for intent in intents.values()}
         late = frozenset(
             path
@@ -161,8 +164,8 @@ def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> LogCo
             if lost_here := tuple(item for item in items if is_missing(ledger, item)):
                 missing[path] = lost_here
         elif path in evidence.intents:
-            events.append(_unsettled(path, "cannot be read"))
-    waits = {proposal.attribution.call_id for proposal in proposals if proposal.waiting}
+            events.append(_warn_unsettled(path, "cannot be read"))
+    waits = {proposal.attribution.call_id for proposal in proposals if proposal.pending_hunks}
     waiting: list[WaitingCall] = []
     decided: list[WaitingCall] = []
     for call_id, it in evidence.waiting.items():
@@ -213,14 +216,14 @@ class _Look:
             ] if path in self.evidence.late else []
         if intent.after != fingerprint(now):
             return as_it_is, [
-                _unsettled(
+                _warn_unsettled(
                     path, "has neither its content from before the change nor the one that was to be written"
                 )
             ]
         before = self.evidence.preimages.get(intent.preimage)
         if not is_text(now) or not is_text(before) or (before is None and intent.before != NO_FILE):
-            return as_it_is, [_unsettled(path, "was changed, and what it held before is not known here")]
-        return self._filed(path, intent, text_of(before), text_of(now))
+            return as_it_is, [_warn_unsettled(path, "was changed, and what it held before is not known here")]
+        return self._replay_intent(path, intent, text_of(before), text_of(now))
 
     def proposals(self, path: str) -> tuple[list[Proposal], list[LedgerHunk]]:
         """Return the proposals of a file, and hunks that have no position in it any more."""
@@ -249,7 +252,7 @@ class _Look:
         recorded = self.stored.fold.hunk_positions.get(path)
         return recorded.positions if recorded and recorded.text == text_fingerprint(text) else {}
 
-    def _filed(
+    def _replay_intent(
         self, path: str, intent: Intent, before: str | None, now: str | None
     ) -> tuple[FileLedger, list[RecordedEvent]]:
         header = self.stored.header
@@ -281,10 +284,10 @@ class _Look:
 def _at(item: StoredHunk, positions: Mapping[str, HunkPosition]) -> StoredHunk:
     if item.hunk.id not in positions:
         return item
-    return StoredHunk(_moved_to(item.hunk, positions), item.lines, is_placed=True)
+    return StoredHunk(_place_hunk(item.hunk, positions), item.lines, is_placed=True)
 
 
-def _moved_to(hunk: LedgerHunk, positions: Mapping[str, HunkPosition]) -> LedgerHunk:
+def _place_hunk(hunk: LedgerHunk, positions: Mapping[str, HunkPosition]) -> LedgerHunk:
     if hunk.id not in positions:
         return hunk
     base_start, base_end, start, end = positions[hunk.id]
@@ -312,7 +315,7 @@ def _is_same(one: LedgerHunk, other: LedgerHunk) -> bool:
     return (one.id, one.session_id) == (other.id, other.session_id)
 
 
-def _unfiled(stored: StoredSession) -> dict[str, Intent]:
+def _find_unrecorded(stored: StoredSession) -> dict[str, Intent]:
     """Return the last announced write of each file that was never recorded as done. Blocks."""
     # An editor may report a file by another name than the call used, through a symbolic link.
     filed = {(call_id, realpath(path)) for call_id, path in stored.fold.filed}
@@ -323,7 +326,7 @@ def _unfiled(stored: StoredSession) -> dict[str, Intent]:
     }
 
 
-def _unsettled(path: str, what: str) -> Warning:
+def _warn_unsettled(path: str, what: str) -> Warning:
     return Warning(
         (
             f"agent-ls ended while it was changing {path}, which {what}. Look at the file: this change cannot be "

@@ -36,7 +36,7 @@ class Undoing:
     comment: str
     outcome: LedgerChange | None = None
 
-    def changed(self) -> list[Hunk]:
+    def list_changed(self) -> list[Hunk]:
         """Return the hunks that the decision changed, as they were directly after it."""
         return (
             [build_hunk(self.outcome.ledger, hunk) for hunk in self.outcome.changed] if self.outcome else []
@@ -75,7 +75,7 @@ class Proposal:
         return any(sheet.is_opaque for sheet in self.sheets)
 
     @property
-    def waiting(self) -> tuple[LedgerHunk, ...]:
+    def pending_hunks(self) -> tuple[LedgerHunk, ...]:
         return tuple(hunk for sheet in self.sheets for hunk in sheet.waiting)
 
 
@@ -138,7 +138,7 @@ def is_text(data: bytes | None) -> bool:
     return data is None or not looks_binary(data)
 
 
-def written_as(data: bytes) -> DecodedText:
+def read_form(data: bytes) -> DecodedText:
     """Return the encoding and BOM of a file, without its text."""
     return replace(decode(data), text="")
 

@@ -68,10 +68,10 @@ class SavedFiles:
 
 
 def _digest(path: str, text: str) -> str:
-    return sha256(_compared(path, text).encode("utf-8", "surrogatepass"))
+    return sha256(_normalize(path, text).encode("utf-8", "surrogatepass"))
 
 
-def _compared(path: str, text: str) -> str:
+def _normalize(path: str, text: str) -> str:
     if is_notebook(path):
         try:
             return comparison_key(editor_cells(parse_notebook(text)))

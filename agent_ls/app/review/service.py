@@ -21,7 +21,7 @@ from agent_ls.app.review.open_hunks import open_hunks, proposed_text
 from agent_ls.app.review.proposal_decisions import ProposalDecisions
 from agent_ls.app.review.proposals import Proposals
 from agent_ls.app.review.review_notices import gone_notice
-from agent_ls.app.review.reviewed_file import ReviewedFile, is_text, text_of, written_as
+from agent_ls.app.review.reviewed_file import ReviewedFile, is_text, read_form, text_of
 from agent_ls.app.review.running_commands import RunningCommands
 from agent_ls.app.review.saved_files import SavedFiles
 from agent_ls.app.review.state import Audience, ReviewState, all_hunks
@@ -118,7 +118,7 @@ class ReviewService:
         self.user_edit(path, before)
         if undoing := file.undoing:
             file.undoing = None
-            self._decisions.land(file, undoing)
+            self._decisions.record_decision(file, undoing)
         self.user_edit(path, after)
 
     # -- reports from environments
@@ -137,7 +137,7 @@ class ReviewService:
             for path in links or ():
                 self._links.pop(path, None)
 
-    def committed(self, state: FileState, attribution: Attribution) -> None:
+    def report_commit(self, state: FileState, attribution: Attribution) -> None:
         """Report a commit's change of a file, unless the editor has reported it already."""
         if state.before == state.after or self.knows_call(state.path, attribution):
             return
@@ -145,7 +145,7 @@ class ReviewService:
             self.agent_edit(state.path, text_of(state.before), text_of(state.after), attribution)
             if (file := self.state.files.get(state.path)) is None:
                 return
-            file.written_as, file.is_saved_by_us = written_as(state.before or state.after or b""), True
+            file.written_as, file.is_saved_by_us = read_form(state.before or state.after or b""), True
         else:
             self._changed_bytes(state, attribution)
 
@@ -256,7 +256,7 @@ class ReviewService:
 
     async def _seen_on_disk(self, file: ReviewedFile) -> bytes | None:
         """Read the file, mark hunks that it does not contain as `gone`, and notify the model once."""
-        beside = [hunk for proposal in file.proposals for hunk in proposal.waiting]
+        beside = [hunk for proposal in file.proposals for hunk in proposal.pending_hunks]
         owners = dict.fromkeys(hunk.session_id for hunk in (*file.ledger.hunks, *beside))
         audience = next((found for owner in owners if (found := self.state.audience(owner))), None)
         if audience is None:

@@ -17,7 +17,7 @@ from agent_ls.app.review.change_events import find_hunk_positions, relative_name
 from agent_ls.app.review.hunk_events import By, HunkEventPublisher
 from agent_ls.app.review.notebooks import user_edited
 from agent_ls.app.review.review_notices import returned_notice
-from agent_ls.app.review.reviewed_file import ReviewedFile, maybe_bytes, text_of, written_as
+from agent_ls.app.review.reviewed_file import ReviewedFile, maybe_bytes, read_form, text_of
 from agent_ls.background import TaskStarter
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.loop.events.types import Hunk, HunkStateChanged, RecordedEvent
@@ -163,7 +163,7 @@ class ReviewState:
                 break
         self.user_edit(path, text_of(data))
         if data is not None:
-            file.written_as = written_as(data)
+            file.written_as = read_form(data)
         return data
 
     @contextmanager
@@ -216,7 +216,7 @@ class ReviewState:
         for path, items in missing.items():
             self._missing[path] = (*self._missing.get(path, ()), *items)
 
-    def awaited(self, session_id: str) -> list[str]:
+    def list_awaited(self, session_id: str) -> list[str]:
         """Return the files in which hunks of a live session are still missing (see `await_missing`)."""
         if self.audience(session_id) is None:
             return []
@@ -292,5 +292,5 @@ def _find_hunk_positions(file: ReviewedFile, session_id: str) -> HunkPositions |
     """Return the positions of the session's hunks in a file, including proposed hunks that are not
     stale.
     """
-    proposed = [hunk for it in file.proposals for hunk in it.waiting if hunk.state == "proposed"]
+    proposed = [hunk for it in file.proposals for hunk in it.pending_hunks if hunk.state == "proposed"]
     return find_hunk_positions(file.ledger, session_id, proposed)

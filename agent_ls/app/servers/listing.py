@@ -33,7 +33,7 @@ class ListedServer:
     error: str
 
 
-def listed(servers: ServersOfSession | None) -> tuple[Sequence[ListedServer], Sequence[str]]:
+def list_servers(servers: ServersOfSession | None) -> tuple[Sequence[ListedServer], Sequence[str]]:
     """Return all servers of a session, and the errors in their files. Both are empty before the first message."""
     if servers is None or not servers.made:
         return (), ()
@@ -76,7 +76,7 @@ async def run_command(servers: ServersOfSession | None, arguments: str) -> str:
         return f"`/mcp` lists the MCP servers; `/mcp on NAME`, `off` or `restart` switches one, not {verb}."
     if to and not await switch(servers, name, to):
         return f"There is no MCP server {name} that could be switched."
-    found, problems = listed(servers)
+    found, problems = list_servers(servers)
     rows = [
         f"- {it.name}: {it.state}, {len(it.tools)} {'tool' if len(it.tools) == 1 else 'tools'} ({it.target})"
         + (f"\n  Tools: {', '.join(it.tools)}" if it.tools else "")

@@ -22,7 +22,7 @@ def server_secrets(state: Path) -> SecretStore:
     return SecretStore(state / "mcp-keys.json", open_ring(), _ABOUT, "")
 
 
-def entered(secrets: SecretStore, server: str, name: str) -> str | None:
+def read_entered(secrets: SecretStore, server: str, name: str) -> str | None:
     """Return the value that the user entered for `${input:NAME}` of a server; None without a value. Blocks."""
     return secrets.secret(input_name(server, name)) or None
 

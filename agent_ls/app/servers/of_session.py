@@ -131,7 +131,7 @@ class ServersOfSession:
         return find_servers(self.state, folder, Given(entries, self.client()))
 
     def _context(self, changed: Callable[[], None]) -> ServerContext:
-        from agent_ls.app.servers.login import authenticate, entered, server_secrets, why_not_asked
+        from agent_ls.app.servers.login import authenticate, read_entered, server_secrets, why_not_asked
         from agent_ls.mcp.config import Values
         from agent_ls.mcp.process import ServerProcesses
         from agent_ls.mcp.server import ServerContext
@@ -139,7 +139,7 @@ class ServersOfSession:
         secrets = server_secrets(self.state)
         return ServerContext(
             processes=ServerProcesses(self.environ, self.folder, self._confine),
-            values=Values(self.environ.get, partial(entered, secrets), self.folder),
+            values=Values(self.environ.get, partial(read_entered, secrets), self.folder),
             sleep=self.clock.sleep,
             start_timeout_s=self.settings().mcp.start_timeout_ms / 1000,
             protect=self.hide,

@@ -32,10 +32,10 @@ def prompt_commands(servers: ServersOfSession | None) -> Sequence[PromptCommand]
     return [
         PromptCommand(
             f"{server.name}{SEPARATOR}{prompt.name}",
-            _plain(prompt.description) or f"a prompt of the MCP server {server.name}",
+            _to_visible_line(prompt.description) or f"a prompt of the MCP server {server.name}",
             " ".join(it.name if it.is_required else f"[{it.name}]" for it in prompt.arguments),
         )
-        for server, prompt in _every(servers)
+        for server, prompt in _list_all(servers)
     ]
 
 
@@ -46,7 +46,8 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
         AppError: no server has such a prompt, an argument is missing, or the server does not reply.
     """
     found = next(
-        ((server, it) for server, it in _every(servers) if name == f"{server.name}{SEPARATOR}{it.name}"), None
+        ((server, it) for server, it in _list_all(servers) if name == f"{server.name}{SEPARATOR}{it.name}"),
+        None,
     )
     if servers is None or found is None:
         raise AppError(f"no MCP server of this session has the prompt {name}", "see the list of commands")
@@ -66,7 +67,7 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
     )
 
 
-def _every(servers: ServersOfSession | None) -> Sequence[tuple[ManagedServer, ServerPrompt]]:
+def _list_all(servers: ServersOfSession | None) -> Sequence[tuple[ManagedServer, ServerPrompt]]:
     if servers is None or not servers.made:
         return []
     running = [it for it in servers.made[0].servers if it.state in ("running", "starting", "restarting")]
@@ -96,7 +97,7 @@ def _arguments(prompt: ServerPrompt, typed: str) -> dict[str, str]:
     return given
 
 
-def _plain(text: str) -> str:
+def _to_visible_line(text: str) -> str:
     from agent_ls.mcp.visible import visible
 
     return visible(" ".join(text.split()))

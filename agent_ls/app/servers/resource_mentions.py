@@ -50,7 +50,7 @@ async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -
     Raises:
         AppError: the server is not running, or does not return the resource.
     """
-    server = _running(servers, name)
+    server = _find_running(servers, name)
     if servers is None or server is None:
         raise AppError(f"no MCP server {name} is running in this session", "look at the list of servers")
     from agent_ls.mcp.results import text_of
@@ -68,7 +68,7 @@ async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -
     return f"Attached by the user, in the words of the MCP server {name}:\n{text}"
 
 
-def _running(servers: ServersOfSession | None, name: str) -> ManagedServer | None:
+def _find_running(servers: ServersOfSession | None, name: str) -> ManagedServer | None:
     if servers is None or not servers.made:
         return None
     return servers.made[0].server(name)

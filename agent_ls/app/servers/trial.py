@@ -13,7 +13,7 @@ import anyio.to_thread
 from agent_ls.app.errors import AppError
 from agent_ls.app.permissions.paths import places_of
 from agent_ls.app.servers.confinement import ServerConfinement
-from agent_ls.app.servers.login import authenticate, entered, server_secrets, why_not_asked
+from agent_ls.app.servers.login import authenticate, read_entered, server_secrets, why_not_asked
 from agent_ls.environments.errors import EnvError
 from agent_ls.installation import extra_command
 from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, filled
@@ -25,7 +25,7 @@ START_S = 60
 
 def values_for(state: Path, folder: Path, environ: Mapping[str, str]) -> Values:
     secrets = server_secrets(state)
-    return Values(environ.get, lambda server, name: entered(secrets, server, name), str(folder))
+    return Values(environ.get, lambda server, name: read_entered(secrets, server, name), str(folder))
 
 
 async def try_server(

@@ -248,7 +248,7 @@ class SessionBuilder:
                 await looked_at.cleanup()
         return replace(found, notebooks=told)
 
-    async def _others(self, roots: SessionRoots, session_id: str) -> Mapping[str, ExecutionEnvironment]:
+    async def _make_others(self, roots: SessionRoots, session_id: str) -> Mapping[str, ExecutionEnvironment]:
         """Return the environments for the other workspace folders. They are created when a turn starts."""
         await roots.settle()
         # An embedding program's environment and another machine may not have these folders.
@@ -284,8 +284,8 @@ class SessionBuilder:
             offers=Offers(choice.tools.skills, choice.tools.agents),
         )
         parts = self._parts(location, opened)
-        touched = self._touched(location, opened, notices)
-        bounded = self._bounded(location, permissions, parts, touched)
+        touched = self._watch_touched(location, opened, notices)
+        bounded = self._make_bounded(location, permissions, parts, touched)
         environment = self._reviewed(location, permissions, parts, bounded, stored)
         profiles = with_session_tools(
             web_profiles(self.models, self.now, parts, self.program.pages, self.secrets),
@@ -442,7 +442,7 @@ class SessionBuilder:
         opened.recorder.observers.append(tape.event)
         return record_parts(parts, tape)
 
-    def _bounded(
+    def _make_bounded(
         self,
         location: SessionLocation,
         permissions: SessionPermissions,
@@ -484,7 +484,9 @@ class SessionBuilder:
         is_reviewed_first = permissions.approver.is_reviewed_first
         return ReviewedEnvironment(bounded, self.review, stored, is_reviewed_first, commands)
 
-    def _touched(self, location: SessionLocation, opened: OpenSession, notices: Notices) -> TouchedFiles:
+    def _watch_touched(
+        self, location: SessionLocation, opened: OpenSession, notices: Notices
+    ) -> TouchedFiles:
         """Watch the files that the model has read or changed, and report their changes by notices."""
         fold = opened.stored.fold if opened.stored else None
         touched = TouchedFiles(
@@ -558,7 +560,7 @@ class SessionBuilder:
                 parts.local,
                 parts.files,
                 trusted=permissions.gate.wait_for_decision,
-                others=partial(self._others, location.roots, location.session_id),
+                others=partial(self._make_others, location.roots, location.session_id),
                 # None: always read the files. A recording must contain all reads, and in an embedding program's
                 # environment changes are only found by reading.
                 open_documents=self._versions if location.listed and not parts.tape else None,

@@ -14,7 +14,7 @@ from agent_ls.app.changes.watched_files import TouchedFiles
 from agent_ls.app.errors import AppError, BadChoiceError
 from agent_ls.app.mentions.reader import SessionMentions
 from agent_ls.app.permissions.approver import PolicyApprover
-from agent_ls.app.servers.listing import ListedServer, Switch, listed, run_command, switch
+from agent_ls.app.servers.listing import ListedServer, Switch, list_servers, run_command, switch
 from agent_ls.app.servers.of_session import ServersOfSession
 from agent_ls.app.servers.prompt_commands import PromptCommand, prompt_commands, prompt_text
 from agent_ls.app.servers.resource_mentions import ResourceMention, resource_mentions, resource_text
@@ -233,7 +233,7 @@ class LiveSession:
 
     def mcp_servers(self) -> tuple[Sequence[ListedServer], Sequence[str]]:
         """Return the session's MCP servers, and one sentence for each error in their configuration files."""
-        return listed(self.servers)
+        return list_servers(self.servers)
 
     async def switch_mcp_server(self, name: str, to: Switch) -> bool:
         """Turn a server on or off, or restart it. Returns False if no server has this name."""

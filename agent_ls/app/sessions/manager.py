@@ -380,7 +380,7 @@ class SessionManager:
         # From here on without await: no ledger, setting or event may change before the session is complete.
         settings = self.settings
         found = find(self.review.state, stored, evidence)
-        restored = recover(stored, self._clock.now(), found.events, found.proposed)
+        restored = recover(stored, self._clock.now(), found.events, found.pending_calls)
         suspended = restored.suspended
         chosen, answer = last_model(stored), suspended.answer if suspended else None
         model = (answer.provider, answer.model) if answer else chosen  # a turn keeps its model

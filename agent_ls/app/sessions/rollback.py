@@ -219,7 +219,7 @@ class _RollBack:
         await anyio.to_thread.run_sync(keep)
         # Without the session's id, because for the ledger and the editor this is a change by the user.
         states = await self._live.files.commit(writes, Attribution(label="roll back"))
-        await self._live.stored.changed(states, who)
+        await self._live.stored.record_written(states, who)
         for state in states:
             if file := self._review.state.files.get(state.path):
                 await self._review.state.catch_up(file, self._live.files)

@@ -112,7 +112,7 @@ class SessionFiles:
     def _blob(self, data: bytes | None) -> str | None:
         return None if data is None else self.opened.keep(data)
 
-    async def changed(self, states: Sequence[FileState], attribution: Attribution) -> None:
+    async def record_written(self, states: Sequence[FileState], attribution: Attribution) -> None:
         """Implement Journal.changed: record the written contents for a roll back; no record if the write failed.
 
         The record is written before the first await.

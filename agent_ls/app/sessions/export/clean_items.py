@@ -25,7 +25,7 @@ from agent_ls.loop.events.items import (
 Clean = Callable[[str], str]
 
 
-def cleaned(item: Item, clean: Clean) -> Item:
+def clean_item(item: Item, clean: Clean) -> Item:
     """Return the item with `clean` applied to its texts, paths and arguments. Hunks and effects are left out."""
     return replace(item, body=_body(item.body, clean))
 

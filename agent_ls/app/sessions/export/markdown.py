@@ -38,7 +38,7 @@ def markdown(title: str, facts: Sequence[tuple[str, str]], items: Sequence[Item]
     return "\n".join(lines) + "\n"
 
 
-def fenced(text: str, info: str = "") -> Iterator[str]:
+def format_code_block(text: str, info: str = "") -> Iterator[str]:
     """Yield a code block whose fence is longer than any run of backticks inside."""
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
     yield f"{fence}{info}"
@@ -46,7 +46,7 @@ def fenced(text: str, info: str = "") -> Iterator[str]:
     yield fence
 
 
-def quoted(text: str) -> Iterator[str]:
+def format_quote(text: str) -> Iterator[str]:
     """Return the lines as a block quote, which ends any fence, comment or list that begins inside."""
     return (f"> {line}" if line else ">" for line in _lines(text))
 
@@ -62,18 +62,18 @@ def code(text: str) -> str:
 def _item(body: Body, timestamp: str) -> Iterator[str]:
     match body:
         case UserMessage(text=text):
-            yield from (f"## You, {_words(timestamp)}", "", *quoted(text))
+            yield from (f"## You, {_words(timestamp)}", "", *format_quote(text))
         case SteerMessage(text=text, status=status):
-            yield from (f"### You, meanwhile ({status})", "", *quoted(text))
+            yield from (f"### You, meanwhile ({status})", "", *format_quote(text))
         case SaidItem(kind=kind, text=text, interrupted=interrupted):
             name = "Agent" if kind == "text" else "Reasoning"
-            yield from (f"### {name}{' (interrupted)' if interrupted else ''}", "", *quoted(text))
+            yield from (f"### {name}{' (interrupted)' if interrupted else ''}", "", *format_quote(text))
         case ToolUse():
             yield from _tool(body)
         case ChangedFile(change=change):
             yield f"### Changed: {code(change.path)} ({change.action}, +{change.added} -{change.removed})"
             if change.diff:
-                yield from ("", *fenced(change.diff, "diff"))
+                yield from ("", *format_code_block(change.diff, "diff"))
         case AskedApproval(request=request, status=status, reason=reason, command=command):
             why = (
                 f": {_words(reason)}" if reason else f", and ran instead: {code(command)}" if command else ""
@@ -95,9 +95,9 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
 
 def _tool(body: ToolUse) -> Iterator[str]:
     yield from (f"### Tool {code(body.name)}: {code(body.summary)} ({body.status})", "")
-    yield from fenced(body.arguments, "json")
+    yield from format_code_block(body.arguments, "json")
     if body.result and body.result.output:
-        yield from ("", *fenced(body.result.output))
+        yield from ("", *format_code_block(body.result.output))
 
 
 def _lines(text: str) -> list[str]:

@@ -41,7 +41,7 @@ def _round(number: int, turn: int, each: RoundFigures) -> Sequence[str]:
     usage = each.usage
     return (
         str(number), str(turn), each.agent_id or "-", _seconds(each.first_output_ms), _seconds(each.model_ms),
-        str(usage.input_tokens), _known(usage.cache_read_tokens), str(usage.output_tokens),
+        str(usage.input_tokens), _format_tokens(usage.cache_read_tokens), str(usage.output_tokens),
         "-" if each.cost_usd is None else f"{each.cost_usd:.4f}", str(each.retries), str(each.tool_calls),
         str(each.failed_calls), _seconds(each.tools_ms),
     )  # fmt: skip
@@ -58,7 +58,7 @@ def _seconds(ms: float | None) -> str:
     return "-" if ms is None else f"{ms / 1000:.2f}"
 
 
-def _known(tokens: int | None) -> str:
+def _format_tokens(tokens: int | None) -> str:
     return "-" if tokens is None else str(tokens)
 
 

@@ -59,7 +59,7 @@ def follow_missing(
         return
     review.state.await_missing(missing)
     live.emit(unsaved_elsewhere(missing, owner, live.files.working_directory()))
-    start(partial(_look_for_saves, partial(review.state.awaited, live.id), review.look_at_disk, clock))
+    start(partial(_look_for_saves, partial(review.state.list_awaited, live.id), review.look_at_disk, clock))
 
 
 async def _look_for_saves(

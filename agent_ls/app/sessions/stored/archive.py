@@ -16,7 +16,7 @@ import anyio.to_thread
 from agent_ls.app.errors import BadChoiceError
 from agent_ls.app.recording.sharing import redaction_of_this_machine
 from agent_ls.app.review.restore import stored_hunks
-from agent_ls.app.sessions.export.clean_items import cleaned
+from agent_ls.app.sessions.export.clean_items import clean_item
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.store_errors import store_errors
 from agent_ls.loop.calls.redaction import without_known
@@ -149,7 +149,7 @@ def _transcript(
         ("Begun", header.created),
     ]
     title, facts = clean(found.title), [(name, clean(value)) for name, value in facts]
-    items = [cleaned(item, clean) for item in pages.all_items(path)]
+    items = [clean_item(item, clean) for item in pages.all_items(path)]
     if format_ == "markdown":
         return markdown(title, facts, items)
     return page(title, facts, items, figures_of(pages.all_events(path)).rounds)
