@@ -354,7 +354,7 @@ class OpenSessions:
 
 
 async def _commands_of(live: LiveSession) -> Update:
-    found = await live.skills.current()
+    found = await live.skills.read_current()
     return commands_update(found.for_user, live.mcp_prompts())
 
 

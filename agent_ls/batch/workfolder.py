@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import anyio
 
 from agent_ls.app.errors import AppError
-from agent_ls.app.worktrees.git import SAFE, VARIABLES, GitError, failed
+from agent_ls.app.worktrees.git import SAFE, VARIABLES, GitError, make_git_error
 from agent_ls.batch.machine import BatchMachine
 from agent_ls.batch.manifest import Task
 from agent_ls.environments.errors import EnvironmentLostError
@@ -134,5 +134,5 @@ class WorkFolders:
             }
         done = await self._machine.git([*_SAFE, *arguments], folder, variables)
         if done.exit_code:
-            raise failed(arguments[0], self._machine.name, done.exit_code, done.error)
+            raise make_git_error(arguments[0], self._machine.name, done.exit_code, done.error)
         return done.stdout.removesuffix("\n")

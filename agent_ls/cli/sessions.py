@@ -86,7 +86,7 @@ def _list(kept: StoredSessions, options: argparse.Namespace) -> int:
     is_all, limit = getattr(options, "all", False), max(getattr(options, "limit", 20), 1)
     if getattr(options, "running", False):
         return _list_running(kept, options, limit)
-    found = kept.listed(None if is_all else str(Path().resolve()))
+    found = kept.list_sessions(None if is_all else str(Path().resolve()))
     if getattr(options, "as_json", False):
         for it in found[:limit]:
             print(json.dumps(it.as_json, ensure_ascii=False))
@@ -98,7 +98,7 @@ def _list(kept: StoredSessions, options: argparse.Namespace) -> int:
         print(to_single_row(f"{header.session_id}  {updated}  {model}  {title}{owner}"))
     if not found:
         print("no stored sessions" + ("" if is_all else " for this folder (--all lists every folder's)"))
-        for path in () if is_all else kept.moved_to(Path().resolve()):
+        for path in () if is_all else kept.find_moved(Path().resolve()):
             print(
                 to_single_row(
                     f"sessions of {path}, which no longer exists: `agent-ls sessions relink {path}`"
@@ -110,7 +110,7 @@ def _list(kept: StoredSessions, options: argparse.Namespace) -> int:
 
 
 def _list_running(kept: StoredSessions, options: argparse.Namespace, limit: int) -> int:
-    found = kept.running()
+    found = kept.list_running()
     if getattr(options, "as_json", False):
         for it in found[:limit]:
             print(json.dumps(it.as_json, ensure_ascii=False))
@@ -129,7 +129,7 @@ def _list_running(kept: StoredSessions, options: argparse.Namespace, limit: int)
 def _show(kept: StoredSessions, options: argparse.Namespace) -> int:
     if options.figures:
         return _show_figures(kept, options)
-    found = kept.one(options.id)
+    found = kept.read_one(options.id)
     if options.as_json:
         print(json.dumps(found.as_json, ensure_ascii=False))
         return 0

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent_ls.app.settings.model import Settings, parse_settings
-from agent_ls.app.settings.untrusted import LOOSER, held_back
+from agent_ls.app.settings.untrusted import LOOSER, restrict_settings
 
 HARMLESS = {
     "effort",
@@ -74,7 +74,7 @@ LOOSENED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize(("now", "then"), LOOSENED, ids=str)
 def test_settings_that_permit_more_wait_and_are_reported(now: dict[str, Any], then: dict[str, Any]) -> None:
     standing, wanted = parse_settings(now)[0], parse_settings({**now, **then, "effort": "high"})[0]
-    held, problems = held_back(standing, wanted)
+    held, problems = restrict_settings(standing, wanted)
     assert held == standing.model_copy(update={"effort": "high"})
     assert [problem.split(":")[0] for problem in problems] == [f"agentLs.{next(iter(then))}"]
     assert "once you trust the folder" in problems[0]
@@ -103,4 +103,4 @@ STRICTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize(("now", "then"), STRICTER, ids=str)
 def test_settings_that_permit_less_apply_at_once(now: dict[str, Any], then: dict[str, Any]) -> None:
     wanted = parse_settings({**now, **then})[0]
-    assert held_back(parse_settings(now)[0], wanted) == (wanted, [])
+    assert restrict_settings(parse_settings(now)[0], wanted) == (wanted, [])

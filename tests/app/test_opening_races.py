@@ -137,7 +137,7 @@ async def test_a_session_can_be_opened_after_a_cancelled_opening(
         log.give(reading)
         with anyio.fail_after(DEADLINE_S):
             live = await rig.manager.open_session(talk.session_id)
-        assert live is rig.manager.live(talk.session_id)
+        assert live is rig.manager.find_live(talk.session_id)
 
 
 class Slow(Credentials):
@@ -171,7 +171,7 @@ async def test_a_session_can_be_opened_after_a_cancelled_creation(
         (made,) = (rig.state / "workspaces").glob("*/sessions/*")
         with anyio.fail_after(DEADLINE_S):
             live = await rig.manager.open_session(made.name)
-        assert live is rig.manager.live(made.name)
+        assert live is rig.manager.find_live(made.name)
 
 
 @pytest.mark.req("H2", "R7")
@@ -186,7 +186,7 @@ async def test_closing_a_session_that_is_being_opened_closes_it_afterwards(tmp_p
                 group.start_soon(rig.manager.close_session, talk.session_id)
                 await anyio.wait_all_tasks_blocked()
                 log.give(reading)
-        assert rig.manager.live(talk.session_id) is None
+        assert rig.manager.find_live(talk.session_id) is None
 
 
 async def with_a_hunk(tmp_path: Path, file: Path, before: str) -> Talk:
@@ -309,6 +309,6 @@ async def test_a_session_taken_over_by_force_while_its_last_line_is_written_ends
         with anyio.fail_after(DEADLINE_S):
             await rig.manager.close_session(live.id)
         assert log.is_ours == looks and not live.is_ours
-        assert rig.manager.live(live.id) is None
-        assert rig.manager.live(other.session_id) is other.live
+        assert rig.manager.find_live(live.id) is None
+        assert rig.manager.find_live(other.session_id) is other.live
         assert not rig.manager.review.open_hunks(session_id=live.id)

@@ -10,7 +10,7 @@ import pytest
 
 from agent_ls.app.models.service import make_profile
 from agent_ls.app.settings.model import Settings, parse_settings
-from agent_ls.app.settings.untrusted import held_back
+from agent_ls.app.settings.untrusted import restrict_settings
 from agent_ls.llm.errors import (
     AuthenticationError,
     LlmError,
@@ -226,7 +226,7 @@ def test_a_name_without_a_provider_is_refused_with_an_example() -> None:
 
 
 def test_other_models_in_the_settings_of_an_untrusted_workspace_are_ignored() -> None:
-    kept, told = held_back(
+    kept, told = restrict_settings(
         Settings(), settings(fallbacks=[OPENAI]).model_copy(update={"retry": Settings().retry})
     )
     assert kept.models == Settings().models

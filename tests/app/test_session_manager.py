@@ -126,7 +126,7 @@ async def test_opening_an_unknown_session_is_an_error(tmp_path: Path, session_id
     async with running(tmp_path) as rig:
         with pytest.raises(UnknownSessionError):
             await rig.manager.open_session(session_id)
-        assert rig.manager.live(session_id) is None
+        assert rig.manager.find_live(session_id) is None
 
 
 @pytest.mark.req("R3", "H2")

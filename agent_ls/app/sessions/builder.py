@@ -341,7 +341,7 @@ class SessionBuilder:
             secrets=self.secrets,
             pinned=lambda: [
                 *pinned_hunks(self.review.open_hunks(session_id=header.session_id), location.folder),
-                *skills.pinned(),
+                *skills.list_pinned(),
             ],
             hooks=hooks,
             documents=nested_documents(own_prompts, permissions.gate, config, stored),

@@ -303,7 +303,7 @@ class LiveSession:
             review=self.approver.review,
             workspace_folder=header.workspace_folder,
             created=header.created,
-            updated=self.stored.updated,
+            updated=self.stored.updated_at,
             last_seq=session.last_seq,
             is_walkthrough=session.profile.id == "walkthrough",
             worktree=self.worktree.worktree.paths.tree if self.worktree else "",

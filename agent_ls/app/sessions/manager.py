@@ -58,7 +58,7 @@ from agent_ls.app.sessions.stored.retention import Retention
 from agent_ls.app.sessions.workspaces.far_sites import FarSites
 from agent_ls.app.sessions.workspaces.worktrees import Worktrees, discard
 from agent_ls.app.settings.model import Settings
-from agent_ls.app.settings.untrusted import client_settings, held_back
+from agent_ls.app.settings.untrusted import client_settings, restrict_settings
 from agent_ls.app.store_errors import STATE_VARIABLE, closed_on_failure, store_errors
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.walkthrough import WalkthroughAdapter
@@ -122,8 +122,8 @@ class SessionManager:
         self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
         self._tapes = Tapes(self._store.layout.root / "recordings", credentials.known_secrets, record_to)
         self._live: dict[str, LiveSession] = {}
-        self.archive = Archive(self._store, self.live)
-        self.rules = RuleManager(rules := RuleStore(chosen), self.live)
+        self.archive = Archive(self._store, self.find_live)
+        self.rules = RuleManager(rules := RuleStore(chosen), self.find_live)
         self.trust = WorkspaceTrust(TrustStore(chosen), self._clock, trusting)
         state, has_editor = self._store.layout.root, bool(editor.host or editor.client_files)
         self.sites = FarSites(lambda: self.settings, self.models, state, has_editor)
@@ -163,7 +163,7 @@ class SessionManager:
         self._group: TaskGroup | None = None
 
     @property
-    def tells_user(self) -> bool:
+    def notifies_user(self) -> bool:
         return self.settings.notify != "off"
 
     @property
@@ -180,7 +180,7 @@ class SessionManager:
         before = self.settings
         settings, problems = client_settings(options, before)
         if not is_trusted:
-            settings, waiting = held_back(before, settings)
+            settings, waiting = restrict_settings(before, settings)
             problems += waiting
         self.settings = settings
         self.models.change(settings)
@@ -346,7 +346,7 @@ class SessionManager:
             if self.review.knows(path):
                 self._run_beside(partial(self.review.look_at_disk, path))
 
-    def live(self, session_id: str) -> LiveSession | None:
+    def find_live(self, session_id: str) -> LiveSession | None:
         return self._live.get(session_id)
 
     async def list_sessions(
@@ -429,14 +429,14 @@ class SessionManager:
         if self._group is None:
             raise NotRunningError
         self._live[live.session.id] = live
-        self._group.start_soon(self._live_out, live, opened)
+        self._group.start_soon(self._run_session, live, opened)
         settings, registry = self.settings, live.session.profile.registry
         for words, code in opening_warnings(settings, registry, opened.lock.is_firm, bad_tools):
             self._run_beside(partial(_warn, live, words, code))
         folder, now = live.summary().workspace_folder, self._clock.now()
         self._run_beside(partial(self._retention.look_at, folder, now, tuple(self._live)))
 
-    async def _live_out(self, live: LiveSession, opened: OpenSession) -> None:
+    async def _run_session(self, live: LiveSession, opened: OpenSession) -> None:
         """Run the task of one session, from its start to the last line of its log."""
         try:
             with live.scope:
@@ -532,7 +532,7 @@ class SessionManager:
         if not force and await self.worktrees.has_unbrought(session_id):
             raise UnbroughtChangesError(session_id)
         is_live = session_id in self._live
-        waiting = self._waiting(session_id) if is_live else await self.archive.open_hunks(session_id)
+        waiting = self._count_waiting(session_id) if is_live else await self.archive.open_hunks(session_id)
         if waiting and not force:
             raise SessionHasHunksError(session_id, waiting)
         if waiting:
@@ -547,13 +547,13 @@ class SessionManager:
             if live := self._live.get(session_id):  # it was opened again in between
                 live.session.abort()
                 await live.ended.wait()
-            if (late := self._waiting(session_id)) and not force:  # its last turn has changed files
+            if (late := self._count_waiting(session_id)) and not force:  # its last turn has changed files
                 raise SessionHasHunksError(session_id, late)
             with store_errors(session_id):
                 await anyio.to_thread.run_sync(self._store.delete, session_id)
             self.review.state.forget(session_id)
 
-    def _waiting(self, session_id: str) -> int:
+    def _count_waiting(self, session_id: str) -> int:
         return sum(map(len, self.review.open_hunks(session_id=session_id).values()))
 
     async def _pause(self) -> None:

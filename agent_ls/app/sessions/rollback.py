@@ -113,7 +113,7 @@ class _RollBack:
         gone, back = difference(fold.turn_ids, then.turn_ids) if wanted.conversation else ((), ())
         result = RolledBack("", then.text, gone, back, ())
         if wanted.files == "preview":
-            return replace(result, files=tuple(await self._planned(since)))
+            return replace(result, files=tuple(await self._plan_files(since)))
         revert_id = new_id("r")
         files: tuple[RolledFile, ...] = ()
         if wanted.files == "restore":
@@ -137,7 +137,7 @@ class _RollBack:
 
     # -- planning
 
-    async def _planned(self, since: WrittenSince) -> list[RolledFile]:
+    async def _plan_files(self, since: WrittenSince) -> list[RolledFile]:
         """Plan the files. A file that already has its old content is left out."""
         chosen = {path for path in (*since.files, *since.untold) if self._is_chosen(path)}
         looked = [await self._look_at(path, since.files.get(path, ())) for path in sorted(chosen)]
@@ -183,12 +183,12 @@ class _RollBack:
             for path in sorted(since.files):
                 if file := self._review.state.files.get(path):
                     await stack.enter_async_context(file.deciding)  # only one decision about a file at a time
-            files = await self._written(since, revert_id)
+            files = await self._write_files(since, revert_id)
         restored = [file.path for file in files if file.state == "restored"]
         await self._review.undone_saves.save(restored, [self._live.session.id])
         return files
 
-    async def _written(self, since: WrittenSince, revert_id: str) -> list[RolledFile]:
+    async def _write_files(self, since: WrittenSince, revert_id: str) -> list[RolledFile]:
         """Write all planned files in one commit.
 
         A file that cannot be written becomes a conflict with a reason, and the others are tried again.
@@ -196,7 +196,7 @@ class _RollBack:
         unwritable: dict[str, str] = {}
         tries = 0
         while True:
-            planned = [_left(it, unwritable) for it in await self._planned(since)]
+            planned = [_mark_conflict(it, unwritable) for it in await self._plan_files(since)]
             writes = [FileWrite(it.path, it.content, it.base) for it in planned if it.state == "planned"]
             try:
                 await self._commit(writes, revert_id)
@@ -225,7 +225,7 @@ class _RollBack:
                 await self._review.state.catch_up(file, self._live.files)
 
 
-def _left(file: RolledFile, unwritable: Mapping[str, str]) -> RolledFile:
+def _mark_conflict(file: RolledFile, unwritable: Mapping[str, str]) -> RolledFile:
     if reason := unwritable.get(file.path):
         return replace(file, state="conflict", diff="", reason=reason, content=None, base=None)
     return file

@@ -27,7 +27,7 @@ class RuleManager:
         """
         own: Sequence[HeldRule] = ()
         if session_id is not None:
-            live = self._known(session_id)
+            live = self._find_live(session_id)
             own, workspace = live.approver.grants.rules(), workspace or live.summary().workspace_folder
         stored = await anyio.to_thread.run_sync(self._store.rules, workspace)
         return [*own, *map(hold_rule, stored)]
@@ -39,14 +39,14 @@ class RuleManager:
             UnknownSessionError. AppError: the disk failed.
         """
         if session_id is not None:
-            return int(self._known(session_id).approver.grants.remove(rule_id))
+            return int(self._find_live(session_id).approver.grants.remove(rule_id))
         try:
             removed = await anyio.to_thread.run_sync(self._store.remove, rule_id, workspace)
         except OSError as error:
             raise AppError(f"the rules cannot be written: {error.strerror or error}") from error
         return len(removed)
 
-    def _known(self, session_id: str) -> LiveSession:
+    def _find_live(self, session_id: str) -> LiveSession:
         if live := self._live(session_id):
             return live
         raise UnknownSessionError(session_id)

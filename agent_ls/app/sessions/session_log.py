@@ -60,7 +60,7 @@ class SessionFiles:
         self._announced: dict[str, list[tuple[FileState, Written]]] = {}
 
     @property
-    def updated(self) -> str:
+    def updated_at(self) -> str:
         """Time of the last write to the log, in ISO 8601."""
         try:
             changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
@@ -120,7 +120,7 @@ class SessionFiles:
         changed = [state for state in states if state.before != state.after]
         announced = self._announced.pop(attribution.call_id, ())
         as_announced = {state.path: written for state, written in announced if state in changed}
-        records = [as_announced.get(it.path) or _written(it, attribution) for it in changed]
+        records = [as_announced.get(it.path) or _make_written(it, attribution) for it in changed]
         if records:
             self.opened.recorder.changes(records)
         # The editor may have written other content than announced, because it merged the change with what the
@@ -153,7 +153,7 @@ class SessionFiles:
         """Return the record that announces a change, and store its contents. Blocks."""
         is_kept = self._keep(change.before, KEPT_MAX_BYTES)
         self._keep(change.after, PREIMAGE_MAX_BYTES)
-        written = _written(change, attribution)
+        written = _make_written(change, attribution)
         self._announced.setdefault(attribution.call_id, []).append((change, written))
         return Intent(
             path=change.path,
@@ -170,7 +170,7 @@ def _may_have_hunks(data: bytes | None) -> bool:
     return data is not None and len(data) <= PREIMAGE_MAX_BYTES and not looks_binary(data)
 
 
-def _written(state: FileState, who: Attribution) -> Written:
+def _make_written(state: FileState, who: Attribution) -> Written:
     return Written(
         state.path, who.call_id, who.turn_id, content_name(state.before), content_name(state.after)
     )

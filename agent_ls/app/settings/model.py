@@ -380,7 +380,7 @@ def parse_settings(raw: Mapping[str, Any], current: Settings | None = None) -> t
         except ValidationError as invalid:
             errors = invalid.errors(include_url=False)
             problems += [f"agentLs.{_problem(error)}; it is ignored" for error in errors]
-            for place in dict.fromkeys(_there(entries, error["loc"]) for error in errors):
+            for place in dict.fromkeys(_find_deepest(entries, error["loc"]) for error in errors):
                 again = place in left_out
                 entries = _without(entries, place[:1] if again else place, None if again else good)
                 left_out.add(place)
@@ -399,7 +399,7 @@ def _problem(error: ErrorDetails) -> str:
     place = error["loc"]
     shown = ".".join(map(str, place[:_SHOWN_LEVELS]))
     if error["type"] == "extra_forbidden":
-        return f"{shown}: is not a setting{_like([str(step) for step in place])}"
+        return f"{shown}: is not a setting{_suggest_name([str(step) for step in place])}"
     message = "input should be an object" if error["type"] in _AN_OBJECT else error["msg"]
     return f"{shown}: {message[:1].lower()}{message[1:]}{_not_that(error)}"
 
@@ -413,7 +413,7 @@ def _not_that(error: ErrorDetails) -> str:
     return f", not {shown}" if len(shown) <= _GIVEN_CHARS else ""
 
 
-def _like(place: Sequence[str]) -> str:
+def _suggest_name(place: Sequence[str]) -> str:
     """Return a suggestion for an unknown setting; "" if no name is similar.
 
     Prefers the same name in another section, then the most similar name in this section, then the most similar name
@@ -446,7 +446,7 @@ def _is_place(section: Sequence[str], above: Sequence[str]) -> bool:
     )
 
 
-def _there(entries: Mapping[str, Any], place: Sequence[int | str]) -> _Place:
+def _find_deepest(entries: Mapping[str, Any], place: Sequence[int | str]) -> _Place:
     """Return the path of the deepest existing entry. A list is returned whole, because a part of it might
     permit more.
     """

@@ -24,11 +24,11 @@ Looser: TypeAlias = Callable[[Any, Any], bool]
 """Returns whether the second value allows more than the first; for some settings, whether it differs."""
 
 
-def _other(now: object, then: object) -> bool:
+def _is_other(now: object, then: object) -> bool:
     return now != then
 
 
-def _longer(now: float, then: float) -> bool:
+def _is_longer(now: float, then: float) -> bool:
     return then > now
 
 
@@ -41,17 +41,17 @@ def _on(now: bool, then: bool) -> bool:
     return then and not now
 
 
-def _further(*order: str) -> Looser:
+def _make_comparison(*order: str) -> Looser:
     """Return a comparison for values listed from strict to loose."""
     return lambda now, then: order.index(then) > order.index(now)
 
 
-def _off(now: bool, then: bool) -> bool:
+def _is_off(now: bool, then: bool) -> bool:
     return now and not then
 
 
 def _less_detection(now: LoopDetectionSettings, then: LoopDetectionSettings) -> bool:
-    return _off(now.enabled, then.enabled) or then.window > now.window
+    return _is_off(now.enabled, then.enabled) or then.window > now.window
 
 
 def _any_longer(now: BaseModel, then: BaseModel) -> bool:
@@ -62,52 +62,52 @@ def _any_limit(now: LimitSettings, then: LimitSettings) -> bool:
     return any(_higher(getattr(now, name), getattr(then, name)) for name in LimitSettings.model_fields)
 
 
-def _wider(now: PathSettings, then: PathSettings) -> bool:
+def _is_wider(now: PathSettings, then: PathSettings) -> bool:
     is_other_folder = then.temporary not in (now.temporary, "off")
     return is_other_folder or not ({*then.roots} <= {*now.roots} and {*now.denied} <= {*then.denied})
 
 
 LOOSER: Mapping[str, Looser] = {
     # Where prompts and keys are sent, and instructions in the user's name.
-    "provider": _other,
-    "model": _other,
-    "models": _other,
-    "providers": _other,
-    "mcp": _other,
-    "user_instructions": _other,
+    "provider": _is_other,
+    "model": _is_other,
+    "models": _is_other,
+    "providers": _is_other,
+    "mcp": _is_other,
+    "user_instructions": _is_other,
     # Actions without a question.
-    "mode": _further("plan", "ask", "edits", "full"),
-    "review": _further("before", "after"),
-    "edits": _other,
-    "save": _further("never", "ask", "agent", "auto"),
-    "sandbox": _other,
-    "paths": _wider,
-    "place": _other,
-    "unconfined_commands": _further("ask", "trust"),
-    "command_environment": _other,
-    "skills": _other,
-    "hooks": _other,
+    "mode": _make_comparison("plan", "ask", "edits", "full"),
+    "review": _make_comparison("before", "after"),
+    "edits": _is_other,
+    "save": _make_comparison("never", "ask", "agent", "auto"),
+    "sandbox": _is_other,
+    "paths": _is_wider,
+    "place": _is_other,
+    "unconfined_commands": _make_comparison("ask", "trust"),
+    "command_environment": _is_other,
+    "skills": _is_other,
+    "hooks": _is_other,
     "web_fetch": _on,
     "web_search": _on,
-    "tool_packs": _other,
+    "tool_packs": _is_other,
     # Whether the panel, a separate program, can answer the questions of sessions.
     "panel": _on,
     # Costs.
     "suggestions": _on,
     "max_turns": _higher,
     "max_tool_rounds_per_input": _higher,
-    "max_command_timeout_ms": _longer,
-    "default_command_timeout_ms": _longer,
+    "max_command_timeout_ms": _is_longer,
+    "default_command_timeout_ms": _is_longer,
     "limits": _any_limit,
-    "max_background_processes": _longer,
-    "max_read_mebibytes": _longer,
-    "tool_output_limits": _other,
-    "tool_line_limits": _other,
+    "max_background_processes": _is_longer,
+    "max_read_mebibytes": _is_longer,
+    "tool_output_limits": _is_other,
+    "tool_line_limits": _is_other,
     "loop_detection": _less_detection,
     "subagents": _any_longer,
     "retry": _any_longer,
     # What is stored, and for how long.
-    "sessions": _other,
+    "sessions": _is_other,
     "record": _on,
 }
 """Comparisons by field of Settings. Fields that are not listed only affect the display."""
@@ -136,7 +136,7 @@ def client_settings(options: Mapping[str, Any], before: Settings) -> tuple[Setti
     return settings.model_copy(update={"place": before.place}), [*problems, *ignored]
 
 
-def held_back(standing: Settings, wanted: Settings) -> tuple[Settings, Sequence[str]]:
+def restrict_settings(standing: Settings, wanted: Settings) -> tuple[Settings, Sequence[str]]:
     """Return the settings that apply in an untrusted workspace, and a sentence for each one that is not applied.
 
     A setting of `wanted` that allows more than the current settings (`standing`) keeps its current value.

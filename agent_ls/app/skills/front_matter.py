@@ -60,7 +60,7 @@ def parse_page(data: str) -> MarkdownPage:
         return MarkdownPage(text=data.strip())
     rows, is_repaired = _rows(block[1]), False
     if rows is None:
-        rows, is_repaired = _rows(_UNQUOTED.sub(_quoted, block[1])), True
+        rows, is_repaired = _rows(_UNQUOTED.sub(_quote_value, block[1])), True
     if rows is None:
         raise FrontMatterError(
             "the block between the lines `---` is not valid YAML: quote values with colons"
@@ -82,6 +82,6 @@ def _rows(block: str) -> Mapping[str, object] | None:
     return {str(key): value for key, value in read.items()} if isinstance(read, dict) else None
 
 
-def _quoted(row: re.Match[str]) -> str:
+def _quote_value(row: re.Match[str]) -> str:
     value = row[2].strip().replace("'", "''")
     return f"{row[1]}: '{value}'"

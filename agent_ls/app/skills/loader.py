@@ -147,7 +147,7 @@ def _read(path: str, place: SkillFolder) -> tuple[UserCommand, tuple[str, ...]]:
     )
     if place.kind == "skill":
         return command, tuple(f"{path}: {problem}." for problem in _problems_of_skill(command, page))
-    return _described(command, page), ()
+    return _add_description(command, page), ()
 
 
 def _problems_of_skill(skill: UserCommand, page: MarkdownPage) -> Iterator[str]:
@@ -210,7 +210,7 @@ def _name_of(path: str, place: SkillFolder, page: MarkdownPage) -> str:
     return name
 
 
-def _described(command: UserCommand, page: MarkdownPage) -> UserCommand:
+def _add_description(command: UserCommand, page: MarkdownPage) -> UserCommand:
     """Return the command; if it has no description, with the first line of its text as the
     description.
     """

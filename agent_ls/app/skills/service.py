@@ -98,7 +98,7 @@ class SessionSkills:
         self._in_context: dict[str, Signature] = {}
         self._used: dict[str, str] = {}
 
-    async def current(self) -> UserCommands:
+    async def read_current(self) -> UserCommands:
         """Return the skills and commands that exist now."""
         found, _ = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
         return found
@@ -147,10 +147,10 @@ class SessionSkills:
         """Return the model's input for `/name arguments`; None if the command does not exist."""
         if built_in := maybe_command(name):
             return built_in.prompt_text(arguments)
-        command = (await self.current()).find(name)
+        command = (await self.read_current()).find(name)
         if command is None or not command.for_user:
             return None
-        return await self._expanded(command, arguments)
+        return await self._expand(command, arguments)
 
     async def expand_message(self, message: str) -> str:
         """Return the message; expanded if it begins with `/name` of a command or skill, or `$name`
@@ -161,11 +161,11 @@ class SessionSkills:
         sign, name, arguments = begins[1], begins[2], begins[3] or ""
         if sign == "/":
             return await self.expand(name, arguments) or message
-        command = (await self.current()).find(name)
+        command = (await self.read_current()).find(name)
         is_skill = command is not None and command.for_user and command.kind == "skill"
-        return await self._expanded(command, arguments) or message if command and is_skill else message
+        return await self._expand(command, arguments) or message if command and is_skill else message
 
-    async def _expanded(self, command: UserCommand, arguments: str) -> str | None:
+    async def _expand(self, command: UserCommand, arguments: str) -> str | None:
         try:
             text, _ = await anyio.to_thread.run_sync(read_body, command, abandon_on_cancel=True)
         except (UnreadableFileError, FrontMatterError):
@@ -183,7 +183,7 @@ class SessionSkills:
         Raises:
             ToolError: the skill does not exist for the model, or its file cannot be read.
         """
-        found = await self.current()
+        found = await self.read_current()
         skill = found.find(name.strip().removeprefix("/"))
         if skill is None or not skill.for_model:
             names = [skill.name for skill in found.for_model]
@@ -206,7 +206,7 @@ class SessionSkills:
         )
         return f"{body}\n\nFiles in its folder: {', '.join(files)}" if files else body
 
-    def pinned(self) -> list[str]:
+    def list_pinned(self) -> list[str]:
         """Return a list of the skills in use for the context after a compaction, which removes
         their instructions.
         """

@@ -32,7 +32,7 @@ class SlashCommand:
 def slash_commands() -> tuple[SlashCommand, ...]:
     """Return all built-in commands, in the order of NAMES."""
     folder = files("agent_ls.app.slash_commands")
-    return tuple(_parsed(name, (folder / f"{name}.md").read_text(encoding="utf-8")) for name in NAMES)
+    return tuple(_parse_page(name, (folder / f"{name}.md").read_text(encoding="utf-8")) for name in NAMES)
 
 
 def maybe_command(name: str) -> SlashCommand | None:
@@ -40,7 +40,7 @@ def maybe_command(name: str) -> SlashCommand | None:
     return next((command for command in slash_commands() if command.name == name), None)
 
 
-def _parsed(name: str, page: str) -> SlashCommand:
+def _parse_page(name: str, page: str) -> SlashCommand:
     """Parse a Markdown file whose front matter has the description and the argument hint."""
     _, head, text = page.split("---\n", 2)
     rows = dict(line.split(": ", 1) for line in head.splitlines())

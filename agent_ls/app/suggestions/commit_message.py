@@ -73,7 +73,7 @@ class CommitMessages:
             AppError: the changes must not be sent, cannot be read, or do not exist; or no model can be called.
             LlmError: the call failed.
         """
-        folder, bounds = await anyio.to_thread.run_sync(self._checked, folder, folders)
+        folder, bounds = await anyio.to_thread.run_sync(self._check_folder, folder, folders)
         profile = self._call.profile(WANTED)
         rules = self._context.settings().command_environment.rules()
         environment = LocalEnvironment(folder, environ=self._context.models.child_environ, env_policy=rules)
@@ -91,7 +91,7 @@ class CommitMessages:
             raise AppError(f"{title(profile)} answered without a message", "Try again, or write it yourself")
         return GeneratedCommitMessage(text, changes.staged)
 
-    def _checked(self, folder: str, folders: Sequence[str]) -> tuple[str, PathBounds]:
+    def _check_folder(self, folder: str, folders: Sequence[str]) -> tuple[str, PathBounds]:
         """Return the folder with links resolved, and the path policy for its files. Blocks.
 
         Raises:
@@ -124,9 +124,9 @@ def commit_messages(
     """
     kind = "Staged changes" if changes.staged else "Changes"
     parts = [
-        _listed("Subjects of the last commits", [it.partition(" ")[2] for it in changes.subjects]),
-        _listed("New files that git does not track yet", changes.new_files),
-        _listed("Changed files that are not shown, because they may hold secrets", changes.omitted),
+        _format_section("Subjects of the last commits", [it.partition(" ")[2] for it in changes.subjects]),
+        _format_section("New files that git does not track yet", changes.new_files),
+        _format_section("Changed files that are not shown, because they may hold secrets", changes.omitted),
         f"The user has begun this message:\n{draft.strip()[:DRAFT_CHARS]}" if draft.strip() else "",
     ]
     about = "\n\n".join(filter(None, parts))
@@ -146,7 +146,7 @@ def clean_message(answer: str) -> str:
     return "\n".join(lines)[:MESSAGE_CHARS].rstrip()
 
 
-def _listed(heading: str, rows: Sequence[str]) -> str:
+def _format_section(heading: str, rows: Sequence[str]) -> str:
     return "\n".join((f"{heading}:", *(f"- {row}" for row in rows))) if rows else ""
 
 

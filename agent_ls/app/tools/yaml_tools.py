@@ -75,7 +75,7 @@ class CliTools:
     @property
     def warning(self) -> str:
         """Warning for the user of a session; "" if there is no problem."""
-        return "\n".join(filter(None, (self._left_out, self.packs.report.warning if self.packs else "")))
+        return "\n".join(filter(None, (self._left_out_note, self.packs.report.warning if self.packs else "")))
 
     @property
     def recorded(self) -> Mapping[str, object]:
@@ -83,7 +83,7 @@ class CliTools:
         return {"notebooks": self.notebooks, "packs": list(self.packs.detected) if self.packs else []}
 
     @property
-    def _left_out(self) -> str:
+    def _left_out_note(self) -> str:
         if not self.problems:
             return ""
         more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
@@ -157,7 +157,7 @@ def _project_tools(workspace: Path, files: InstructionFiles) -> Iterator[CliTool
             except UnreadableFileError as error:
                 yield f"{path}:1: {error}"
                 continue
-            yield from map(_without_variables, _parsed(path, text))
+            yield from map(_without_variables, _parse_file(path, text))
 
 
 def _without_variables(found: CliTool | str) -> CliTool | str:
@@ -217,10 +217,10 @@ def read_tool_file(path: Path) -> Iterator[CliTool | str]:
     except UnicodeDecodeError as error:
         yield f"{path}:1: it is not UTF-8 (byte {error.start})"
     else:
-        yield from _parsed(path, text)
+        yield from _parse_file(path, text)
 
 
-def _parsed(path: Path, text: str) -> Iterator[CliTool | str]:
+def _parse_file(path: Path, text: str) -> Iterator[CliTool | str]:
     from agent_ls.app.tools.yaml_lines import YamlError, read_yaml  # few users have tool files
 
     try:
@@ -256,7 +256,7 @@ def _definitions(path: Path, read: Lined) -> Iterator[CliTool | str]:
         try:
             parsed = _Definition.model_validate(raw)
         except ValidationError as error:
-            yield from (f"{path}:{read.line((*place, *loc))}: {words}" for loc, words in _wrong(error))
+            yield from (f"{path}:{read.line((*place, *loc))}: {words}" for loc, words in _list_invalid(error))
             continue
         source = f"{path}:{read.line(place)}"
         if wrong := list(_misfits(parsed)):
@@ -265,7 +265,7 @@ def _definitions(path: Path, read: Lined) -> Iterator[CliTool | str]:
             yield replace(_definition(parsed), source=source)
 
 
-def _wrong(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _list_invalid(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield the path of each invalid value of a definition, and a message for the user."""
     for problem in error.errors(include_url=False):
         loc = problem["loc"]

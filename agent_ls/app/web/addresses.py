@@ -13,7 +13,7 @@ def is_public(address: str) -> bool:
         found = ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(found, IPv6Address) and (inner := _carried(found)):
+    if isinstance(found, IPv6Address) and (inner := _find_embedded(found)):
         found = inner
     return found.is_global and not found.is_multicast
 
@@ -29,7 +29,7 @@ def literal_address(host: str) -> str:
         return ""
 
 
-def _carried(address: IPv6Address) -> IPv4Address | None:
+def _find_embedded(address: IPv6Address) -> IPv4Address | None:
     """Return the IPv4 address that an IPv6 address contains, or None."""
     if address.ipv4_mapped:
         return address.ipv4_mapped

@@ -96,7 +96,7 @@ class HttpPages:
     async def _get(self, url: str, private_address: str) -> WebPage:
         host, port = urlsplit(url).hostname or "", _port(url)
         last: httpx.ConnectError | None = None
-        for address in await self._allowed(host, port, private_address):
+        for address in await self._resolve_allowed(host, port, private_address):
             # Connect to the address that was judged, because the name may resolve to another address now.
             target = httpx.URL(url).copy_with(host=address)
             named = f"[{host}]" if ":" in host else host
@@ -113,7 +113,7 @@ class HttpPages:
                     last = error
         raise last or PageError(f"{host} has no address.")
 
-    async def _allowed(self, host: str, port: int, private_address: str) -> Sequence[str]:
+    async def _resolve_allowed(self, host: str, port: int, private_address: str) -> Sequence[str]:
         literal = literal_address(host)
         try:
             addresses = [literal] if literal else await self._resolve(host, port)
@@ -138,7 +138,7 @@ async def _page(url: str, answer: httpx.Response) -> WebPage:
     if not is_text:
         raise PageError(f"{url} is not text ({kind}). Only text can be fetched.")
     data, is_cut = await _body(url, answer)
-    text = await anyio.to_thread.run_sync(_decoded, data, parameters)
+    text = await anyio.to_thread.run_sync(_decode, data, parameters)
     return WebPage(url, answer.status_code, kind, text, is_cut)
 
 
@@ -200,7 +200,7 @@ def _inflater(url: str, encoding: str) -> _Inflater | None:
             raise PageError(f"{url} is compressed in a format that was not requested ({other[:80]}).")
 
 
-def _decoded(data: bytes, parameters: str) -> str:
+def _decode(data: bytes, parameters: str) -> str:
     """Decode by the charset of the response header, else by the charset in the page, else as UTF-8."""
     named = parameters.lower().partition("charset=")[2].split(";")[0].strip(" \"'")
     if not named and (found := _DECLARED.search(data[:2048])):

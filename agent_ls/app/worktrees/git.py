@@ -37,7 +37,7 @@ class GitError(AppError):
         self.last_line = last_line
 
 
-def failed(command: str, machine: str, exit_code: int, last_line: str) -> GitError:
+def make_git_error(command: str, machine: str, exit_code: int, last_line: str) -> GitError:
     """Describe a git command that has failed."""
     return GitError(
         f"git {command} failed on {machine}: {last_line}",
@@ -85,7 +85,7 @@ class LocalGit:
             [*SAFE, *arguments], folder, {**VARIABLES, **(variables or {})}
         )
         if exit_code:
-            raise failed(arguments[0], self.name, exit_code, error)
+            raise make_git_error(arguments[0], self.name, exit_code, error)
         return data
 
     async def text(

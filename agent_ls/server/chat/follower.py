@@ -188,5 +188,5 @@ class Following:
 
     def _tell_user(self, words: str) -> None:
         """Show one message, without opening a window or taking the focus."""
-        if self._means.context.manager.tells_user:
+        if self._means.context.manager.notifies_user:
             self._means.tell(f"agent-ls: {words}")

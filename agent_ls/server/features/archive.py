@@ -16,7 +16,7 @@ async def rename(context: Context, params: wire.Rename) -> wire.SessionResult:
     if not title:
         raise BadInputError("the title is empty", "give the session a name with at least one letter")
     summary = await context.manager.rename(params.session_id, title)
-    live = context.manager.live(params.session_id)
+    live = context.manager.find_live(params.session_id)
     return wire.SessionResult(session=to_wire.session_info(summary, live.session if live else None))
 
 

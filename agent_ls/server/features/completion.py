@@ -68,7 +68,7 @@ def _folder(context: Context, params: wire.Complete) -> str:
     Raises:
         InvalidParamsError: the folder is not open in the editor.
     """
-    live = context.manager.live(params.session_id) if params.session_id else None
+    live = context.manager.find_live(params.session_id) if params.session_id else None
     if live or (params.session_id and not params.workspace_folder):
         return (live or context.live(params.session_id or "")).summary().workspace_folder
     folder = context.folder(params.workspace_folder)
@@ -101,8 +101,8 @@ async def _all_commands(
     folder, the editor's first folder is used.
     """
     folder = folder or next(iter(context.folders()), "")
-    own = (await context.manager.skills(folder).current()).for_user if folder else ()
-    live = context.manager.live(session_id) if session_id else None
+    own = (await context.manager.skills(folder).read_current()).for_user if folder else ()
+    live = context.manager.find_live(session_id) if session_id else None
     return (*map(_info, slash_commands()), *map(_info, own), *map(_info, live.mcp_prompts() if live else ()))
 
 
@@ -143,7 +143,7 @@ def _known(context: Context, folder: str, query: str) -> Iterator[wire.Completio
 
 def _resources(context: Context, params: wire.Complete) -> Iterator[wire.Completion]:
     """Yield resources of the session's MCP servers."""
-    live = context.manager.live(params.session_id) if params.session_id else None
+    live = context.manager.find_live(params.session_id) if params.session_id else None
     found = {it.label: it for it in live.mcp_resources()} if live else {}
     for label in (
         find_best_matches(params.query, found, MAX_RESOURCES) if params.query else [*found][:MAX_RESOURCES]

@@ -130,7 +130,7 @@ async def offered_first(context: Context, folder: str, params: wire.Complete) ->
 
 async def _terminals(context: Context, params: wire.Complete) -> AsyncIterator[wire.Completion]:
     """Yield the background processes of the session."""
-    live = context.manager.live(params.session_id) if params.session_id else None
+    live = context.manager.find_live(params.session_id) if params.session_id else None
     word = params.query.lower()
     if live is None or (word and not _asks_for("terminal:", word)):
         return

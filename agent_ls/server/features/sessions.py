@@ -60,7 +60,7 @@ async def sessions(context: Context, params: wire.Sessions) -> wire.SessionsResu
     )
     infos = []
     for summary in found:
-        live = context.manager.live(summary.id)
+        live = context.manager.find_live(summary.id)
         infos.append(context.session_info(live) if live else to_wire.session_info(summary, None))
     return wire.SessionsResult(sessions=tuple(infos), next_cursor=cursor)
 
@@ -256,7 +256,7 @@ async def accept(context: Context, params: wire.AcceptPlan) -> wire.AcceptPlanRe
 
 
 async def abort(context: Context, params: wire.Abort) -> wire.Empty:
-    if live := context.manager.live(params.session_id):
+    if live := context.manager.find_live(params.session_id):
         live.session.abort()
     return wire.Empty()
 

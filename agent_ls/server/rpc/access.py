@@ -65,7 +65,7 @@ def check_access(context: Context, params: wire.Params) -> None:
         return
     if owners.find_follower(session_id):
         raise SessionOwnedError(session_id)
-    if live := context.manager.live(session_id):
+    if live := context.manager.find_live(session_id):
         owners.check_owned(live)
 
 

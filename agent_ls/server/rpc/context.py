@@ -53,7 +53,7 @@ class Context:
         Raises:
             NotOpenError: the session is only stored, is closed, or is unknown.
         """
-        if live := self.manager.live(session_id):
+        if live := self.manager.find_live(session_id):
             return live
         raise NotOpenError(session_id)
 
@@ -64,7 +64,7 @@ class Context:
         Raises:
             UnknownSessionError, SessionOwnedError, AppError.
         """
-        live = self.manager.live(session_id)
+        live = self.manager.find_live(session_id)
         return live if live and not live.session.is_closing else await self.manager.open_session(session_id)
 
     def convert_input(self, parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
@@ -105,7 +105,7 @@ class Context:
 
     async def has_command(self, name: str, live: LiveSession) -> bool:
         """Return whether a message of this session may begin with `/name`."""
-        return maybe_command(name) is not None or (await live.skills.current()).find(name) is not None
+        return maybe_command(name) is not None or (await live.skills.read_current()).find(name) is not None
 
     def session_info(self, live: LiveSession) -> SessionInfo:
         return to_wire.session_info(live.summary(), live.session)

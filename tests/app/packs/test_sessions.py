@@ -211,9 +211,9 @@ async def test_tool_of_the_user_has_priority_over_one_of_a_pack(tmp_path: Path) 
 
 
 async def test_untrusted_folder_cannot_turn_packs_on(tmp_path: Path) -> None:
-    from agent_ls.app.settings.untrusted import held_back
+    from agent_ls.app.settings.untrusted import restrict_settings
 
-    kept, said = held_back(Settings(), settings(preset="full"))
+    kept, said = restrict_settings(Settings(), settings(preset="full"))
     assert kept == Settings() and "toolPacks" in said[0]
 
 

@@ -133,7 +133,7 @@ class SessionFollower:
             review="before" if known.get("review") == "before" else "after",
             workspace_folder=header.workspace_folder,
             created=header.created,
-            updated=self._updated(header),
+            updated=self._find_update_time(header),
             last_seq=self.last_seq,
             is_walkthrough=fold.provider == "walkthrough",
             activity=self._activity,
@@ -298,7 +298,7 @@ class SessionFollower:
     def _title(self, header: Header) -> str:
         return self._fold.title or header.title
 
-    def _updated(self, header: Header) -> str:
+    def _find_update_time(self, header: Header) -> str:
         try:
             changed = datetime.fromtimestamp(self._path.stat().st_mtime, UTC)
         except OSError:

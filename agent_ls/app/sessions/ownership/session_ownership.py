@@ -175,7 +175,7 @@ class SessionOwnership:
         while True:
             await self._clock.sleep(WATCH_S)
             if held := [live for live in self._live() if live.id not in self._read]:
-                wanted = await anyio.to_thread.run_sync(_wanted, held)
+                wanted = await anyio.to_thread.run_sync(_find_askers, held)
                 for live in held:
                     if wanted.get(live.id):
                         live.stored.opened.lock.tell_ending()  # tells the asking process that its request was received
@@ -250,7 +250,7 @@ class SessionOwnership:
         asked: Owner | None = None
         while True:
             try:
-                return await open_now(session_id, partial(_opened, self._store.open, asked))
+                return await open_now(session_id, partial(_open_stored, self._store.open, asked))
             except SessionOwnedError:
                 owner = await self._ask(session_id, asked)
             asked = asked or owner
@@ -263,7 +263,7 @@ class SessionOwnership:
                 if not force:
                     raise OwnerSilentError(session_id, str(asked))
                 return await open_now(
-                    session_id, partial(_opened, partial(self._store.seize, asked=asked), asked)
+                    session_id, partial(_open_stored, partial(self._store.seize, asked=asked), asked)
                 )
             await self._clock.sleep(POLL_S)
 
@@ -319,12 +319,12 @@ def _patience_ms(owner: Owner | None, of_living_ms: int) -> int:
     return of_living_ms if owner and not owner.is_ending else ENDING_MS
 
 
-def _opened(opener: Opener, owner: Owner | None, session_id: str) -> OpenSession:
+def _open_stored(opener: Opener, owner: Owner | None, session_id: str) -> OpenSession:
     """Open the session with `opener` and note that `owner` had it before. Blocks."""
     return replace(opener(session_id), taken_from=owner)
 
 
-def _wanted(held: Sequence[LiveSession]) -> dict[str, Owner | None]:
+def _find_askers(held: Sequence[LiveSession]) -> dict[str, Owner | None]:
     """Return the processes that ask for sessions, by session id. None: the session was already taken. Blocks."""
     wanted: dict[str, Owner | None] = {}
     for live in held:

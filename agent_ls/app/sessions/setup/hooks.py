@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_ls.app.sessions.setup.parts import SessionLocation, SessionPermissions
 
 
-async def _never_leave(command: str, options: CommandOptions, denied: str, only_looks: bool) -> bool:
+async def _can_never_leave(command: str, options: CommandOptions, denied: str, only_looks: bool) -> bool:
     return False
 
 
@@ -39,7 +39,7 @@ def create_hooks(
         if sandbox:
             from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment  # imported late
 
-            environment = SandboxedEnvironment(environment, sandbox, _never_leave)
+            environment = SandboxedEnvironment(environment, sandbox, _can_never_leave)
         return await environment.exec_command(command, options)
 
     def deny(request_id: str, reason: str) -> None:

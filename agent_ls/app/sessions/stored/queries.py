@@ -70,17 +70,17 @@ class StoredSessions:
             root or (Path(chosen) if chosen else None), on_failure=lambda session_id, error: None
         )
 
-    def listed(self, workspace: str | None) -> list[StoredSessionInfo]:
+    def list_sessions(self, workspace: str | None) -> list[StoredSessionInfo]:
         """Return the sessions of a workspace, newest first. None: of all workspaces."""
         return [self._read_info(found) for found in self._store.sessions(workspace)]
 
-    def running(self) -> list[StoredSessionInfo]:
+    def list_running(self) -> list[StoredSessionInfo]:
         """Return the sessions of all workspaces that a process has open, newest first."""
         layout = self._store.layout
         running = [session for session in layout.listed() if owner_of(lock_path(session.folder))]
         return [self._read_info(found) for found in layout.summaries(running)]
 
-    def one(self, session_id: str) -> StoredSessionInfo:
+    def read_one(self, session_id: str) -> StoredSessionInfo:
         with store_errors(session_id):
             return self._read_info(self._store.summary(session_id))
 
@@ -151,7 +151,7 @@ class StoredSessions:
         except StoreError as error:
             raise BadChoiceError(str(error), "`agent-ls sessions --all` lists what is stored") from None
 
-    def moved_to(self, folder: Path) -> list[str]:
+    def find_moved(self, folder: Path) -> list[str]:
         """Return folders with the same name that have sessions but no longer exist."""
         lost = upkeep.lost_workspaces(self._store.layout)
         return [path for path in lost if Path(path).name == folder.name]

@@ -118,9 +118,7 @@ class SessionWorktree:
             "brought, only texts of files."
         )
         if left_out:
-            words += (
-                f" The user's folder also has these files, which could not be copied: {_listed(left_out)}."
-            )
+            words += f" The user's folder also has these files, which could not be copied: {_join_names(left_out)}."
         self._link.live.notice(words)
 
     def hooks(self, hooks: Hooks) -> Hooks:
@@ -279,7 +277,7 @@ class SessionWorktree:
         )
 
     def _question(self, writes: Sequence[FileWrite], who: Attribution) -> ApprovalQuestion:
-        names = _listed([self._name(write.path) for write in writes])
+        names = _join_names([self._name(write.path) for write in writes])
         summary = f"Bring from the worktree to {self._folder}: {names}"
         return ApprovalQuestion(who.call_id, who.turn_id, "edit_file", summary, self._effect(writes))
 
@@ -297,18 +295,20 @@ class SessionWorktree:
         came = [self._name(it.path) for it in files if it.state != "left"]
         waiting = [self._name(it.path) for it in files if it.reason == NEEDS_APPROVAL]
         left = [it for it in files if it.state == "left" and it.reason != NEEDS_APPROVAL]
-        reasons = _listed([f"{self._name(it.path)} {it.reason}" for it in left], "; ")
+        reasons = _join_names([f"{self._name(it.path)} {it.reason}" for it in left], "; ")
         told: list[str] = []
         if came:
-            told.append(f"Brought from the worktree to your folder, for you to review: {_listed(came)}.")
+            told.append(f"Brought from the worktree to your folder, for you to review: {_join_names(came)}.")
         if waiting:
-            told.append(f"The worktree has changes for you to bring to your folder: {_listed(waiting)}.")
+            told.append(f"The worktree has changes for you to bring to your folder: {_join_names(waiting)}.")
         if left:
             told.append(f"Left in the worktree ({self.worktree.root}): {reasons}.")
         if told:
             self._link.emit(Warning(" ".join(told), CODE))
         words = (
-            [f"Your changes of these files are in the user's folder now: {_listed(came)}."] if came else []
+            [f"Your changes of these files are in the user's folder now: {_join_names(came)}."]
+            if came
+            else []
         )
         if left:
             words.append(f"Not brought to the user's folder: {reasons}.")
@@ -316,7 +316,7 @@ class SessionWorktree:
             self._link.live.notice(" ".join(words))
 
 
-def _listed(names: Sequence[str], separator: str = ", ") -> str:
+def _join_names(names: Sequence[str], separator: str = ", ") -> str:
     more = f" and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else ""
     return separator.join(names[:NAMED_FILES]) + more
 

@@ -43,10 +43,10 @@ def suggest_for_names(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return the packs that fit a folder with these file names, each with the name that indicates
     it.
     """
-    return tuple(_found(names))
+    return tuple(_find_candidates(names))
 
 
-def _found(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _find_candidates(names: Sequence[str]) -> Iterator[tuple[str, str]]:
     for pack, patterns in MARKERS.items():
         for name in names:
             if any(fnmatchcase(name, pattern) for pattern in patterns):

@@ -158,7 +158,7 @@ def with_packs(
     if packs.report.missing:
         absent = ", ".join(f"{one.name} ({', '.join(one.tools)})" for one in packs.report.missing)
         log.warning("tools are not offered because their programs are missing: %s", absent)
-    made = [(tool, _made(tool, variables.get)) for tool in packs.tools if tool.name not in without]
+    made = [(tool, _make_tool(tool, variables.get)) for tool in packs.tools if tool.name not in without]
 
     def profile(provider: str, model: str) -> ProviderProfile:
         found = profiles(provider, model)
@@ -175,7 +175,7 @@ def with_packs(
     return profile
 
 
-def _made(tool: PackTool, variable: Callable[[str], str | None]) -> Tool[Any]:
+def _make_tool(tool: PackTool, variable: Callable[[str], str | None]) -> Tool[Any]:
     if isinstance(tool.definition, CliTool):
         return cli_tool(tool.definition, variable)
     return tool.definition
