@@ -100,7 +100,7 @@ def _run(options: argparse.Namespace) -> int:
     machine = _far_machine(options.on, out) if is_far else None
     if machine:
         tasks = anyio.run(_locate, machine, tasks)
-    trusted = _trusted(tasks, options.trust)
+    trusted = _list_trusted(tasks, options.trust)
     out.prepare()
     display = Display(sys.stdout, as_json=options.json, columns=shutil.get_terminal_size().columns)
     launch = make_launch(trusted, out, options.requests_per_minute, machine, keeps_work=options.keep_work)
@@ -169,7 +169,7 @@ def _merge(options: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _trusted(tasks: Sequence[Task], is_all: bool) -> frozenset[str]:
+def _list_trusted(tasks: Sequence[Task], is_all: bool) -> frozenset[str]:
     """Return the trusted folders among the folders of the tasks.
 
     Raises:

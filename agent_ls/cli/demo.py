@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="agent-ls-demo-state-", ignore_cleanup_errors=True) as state:
         nvim, why = _maybe_neovim(options)
         code = _open_neovim(*nvim, folder, Path(state)) if nvim else _transcript(why, folder, Path(state))
-    print(_farewell(folder))
+    print(_format_farewell(folder))
     return code
 
 
@@ -64,7 +64,7 @@ def _transcript(why: str, folder: Path, state: Path) -> int:
     return face.main(folder, state)
 
 
-def _farewell(folder: Path) -> str:
+def _format_farewell(folder: Path) -> str:
     command = own_command()
     return "\n".join(
         (

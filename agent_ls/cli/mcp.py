@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
 
 
-def _found() -> tuple[FoundServers, bool]:
+def _find_servers() -> tuple[FoundServers, bool]:
     """Return the servers of this folder, and whether the folder is trusted. Without trust, the project's
     servers are left out.
     """
@@ -81,9 +81,9 @@ def _list(options: argparse.Namespace) -> int:
     from agent_ls.mcp.sources import PROJECT_FILES
 
     del options
-    found, is_trusted = _found()
+    found, is_trusted = _find_servers()
     for config in found.servers:
-        print(to_single_row(f"{config.name}  ({_standing(config)})  {_place(config)}"))
+        print(to_single_row(f"{config.name}  ({_format_state(config)})  {_place(config)}"))
         print(to_single_row(f"    {_target(config)}"))
     for problem in found.problems:
         print(to_single_row(f"✗ {problem}"), file=sys.stderr)
@@ -96,7 +96,7 @@ def _list(options: argparse.Namespace) -> int:
     return 1 if found.problems else 0
 
 
-def _standing(config: ServerConfig) -> str:
+def _format_state(config: ServerConfig) -> str:
     from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.mcp.approvals import ApprovalStore
 
@@ -204,10 +204,10 @@ def _import(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _named(name: str) -> ServerConfig:
+def _find_config(name: str) -> ServerConfig:
     from agent_ls.app.errors import BadChoiceError
 
-    found, is_trusted = _found()
+    found, is_trusted = _find_servers()
     for config in found.servers:
         if config.name == name:
             return config
@@ -224,7 +224,7 @@ def _test(options: argparse.Namespace) -> int:
     from agent_ls.app.servers.trial import environ_without_keys, try_server
     from agent_ls.app.settings.state_folder import state_folder
 
-    config = _named(options.name)
+    config = _find_config(options.name)
     if not _is_approved(config):
         return 1
     environ = environ_without_keys(list(load_credentials().known_secrets()))
@@ -245,7 +245,7 @@ def _is_approved(config: ServerConfig) -> bool:
     from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
 
-    if _standing(config) == "on" or not config.needs_approval:
+    if _format_state(config) == "on" or not config.needs_approval:
         return True
     effect = effect_of(config)
     print(to_single_row(f"{effect.command or effect.url}"))
@@ -276,7 +276,7 @@ def _login(options: argparse.Namespace) -> int:
     from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.mcp.config import HttpTarget
 
-    config = _named(options.name)
+    config = _find_config(options.name)
     if not _is_approved(config):
         return 1
     for name in config.inputs:

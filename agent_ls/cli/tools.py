@@ -48,9 +48,9 @@ def run(options: argparse.Namespace) -> int:
         if options.packs:
             return _list_packs()
         if options.install is not None:
-            return _install(_loaded(options.install, options.cd))
+            return _install(_load_packs(options.install, options.cd))
         if options.check is not None:
-            return _check(_loaded(options.check, options.cd))
+            return _check(_load_packs(options.check, options.cd))
     except AppError as error:
         print(f"agent-ls tools: {error}", file=sys.stderr)
         if error.hint:
@@ -101,7 +101,7 @@ def _list_packs() -> int:
     return 0
 
 
-def _loaded(text: str, folder: Path) -> SessionPacks:
+def _load_packs(text: str, folder: Path) -> SessionPacks:
     """Load the packs that `text` names. If it is "", load the packs of the user's settings.
 
     Raises:

@@ -35,7 +35,7 @@ def libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def checked(result: int) -> int:
+def check_result(result: int) -> int:
     """Return `result` of a C call, or raise the error that the call has set (errno).
 
     Raises:

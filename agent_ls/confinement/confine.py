@@ -11,7 +11,7 @@ import os
 import struct
 
 from agent_ls.confinement import landlock, seccomp
-from agent_ls.confinement.calls import MACHINE, checked, libc
+from agent_ls.confinement.calls import MACHINE, check_result, libc
 from agent_ls.confinement.wanted import Confinement
 
 _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _CLEAR_ALL = 38, 47, 4
@@ -55,7 +55,7 @@ def confine(confinement: Confinement, *, terminal: str = "", newest: int = landl
         own_devices=(terminal,) if confinement.only_looks else None,
         keeps_sockets_out=not confinement.network,
     ) as ruleset:
-        checked(libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        check_result(libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         _drop_capabilities(_READ_ANYTHING if confinement.only_looks else _KEPT_OF_ROOT)
         ruleset.enforce()
     seccomp.enforce(
@@ -72,9 +72,9 @@ def _drop_capabilities(kept: int) -> None:
     assert MACHINE
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     data = ctypes.create_string_buffer(24)
-    checked(libc().syscall(MACHINE.capget, header, data))
+    check_result(libc().syscall(MACHINE.capget, header, data))
     words = struct.unpack("6I", data.raw)
     # words[1] has the lower 32 permitted capabilities; the higher 32 (performance, BPF, …) are all dropped
     low = words[1] & kept
     libc().prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
-    checked(libc().syscall(MACHINE.capset, header, struct.pack("6I", low, low, 0, 0, 0, 0)))
+    check_result(libc().syscall(MACHINE.capset, header, struct.pack("6I", low, low, 0, 0, 0, 0)))

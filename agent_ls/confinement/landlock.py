@@ -7,7 +7,7 @@ import os
 import struct
 from collections.abc import Iterator, Sequence
 
-from agent_ls.confinement.calls import checked, libc
+from agent_ls.confinement.calls import check_result, libc
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on all architectures
 _RULE_PATH_BENEATH = 1
@@ -36,7 +36,7 @@ def version() -> int:
     Raises:
         OSError: the kernel has no Landlock.
     """
-    return checked(libc().syscall(_CREATE_RULESET, None, 0, 1))
+    return check_result(libc().syscall(_CREATE_RULESET, None, 0, 1))
 
 
 class Ruleset:
@@ -67,7 +67,7 @@ class Ruleset:
         scopes = (_SIGNALS | (_ABSTRACT_SOCKETS if keeps_sockets_out else 0)) if version >= SCOPES else 0
         size = 24 if version >= SCOPES else 16 if version >= 4 else 8
         attributes = struct.pack("QQQ", self._rights, network, scopes)[:size]
-        self._descriptor = checked(libc().syscall(_CREATE_RULESET, attributes, size, 0))
+        self._descriptor = check_result(libc().syscall(_CREATE_RULESET, attributes, size, 0))
         try:
             self._allow("/", _READ_DIR)
             left_out = hidden if own_devices is None else (*hidden, "/dev")
@@ -100,7 +100,7 @@ class Ruleset:
         Raises:
             OSError: the kernel refuses.
         """
-        checked(libc().syscall(_RESTRICT_SELF, self._descriptor, 0))
+        check_result(libc().syscall(_RESTRICT_SELF, self._descriptor, 0))
 
     def _allow(self, place: str, rights: int) -> None:
         try:
@@ -110,7 +110,7 @@ class Ruleset:
         try:
             allowed = rights if os.path.isdir(place) else rights & _ON_FILES
             rule = struct.pack("=Qi", allowed, descriptor)
-            checked(libc().syscall(_ADD_RULE, self._descriptor, _RULE_PATH_BENEATH, rule, 0))
+            check_result(libc().syscall(_ADD_RULE, self._descriptor, _RULE_PATH_BENEATH, rule, 0))
         finally:
             os.close(descriptor)
 

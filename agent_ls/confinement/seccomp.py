@@ -7,7 +7,7 @@ import errno
 import struct
 from collections.abc import Iterator, Sequence
 
-from agent_ls.confinement.calls import MACHINE, checked, libc
+from agent_ls.confinement.calls import MACHINE, check_result, libc
 
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _LOAD, _AND, _IS_EQUAL, _IS_AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
@@ -111,7 +111,7 @@ def enforce(*, network: bool, only_looks: bool, scopes_signals: bool) -> None:
     code = program(network=network, only_looks=only_looks, scopes_signals=scopes_signals)
     buffer = ctypes.create_string_buffer(code, len(code))
     described = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
-    checked(libc().prctl(_PR_SET_SECCOMP, _MODE_FILTER, described, 0, 0))
+    check_result(libc().prctl(_PR_SET_SECCOMP, _MODE_FILTER, described, 0, 0))
 
 
 def program(*, network: bool, only_looks: bool, scopes_signals: bool) -> bytes:
@@ -125,7 +125,7 @@ def _steps(
 ) -> Iterator[bytes]:
     """Yield the instructions of the filter in order."""
     yield _load(_MACHINE_AT)
-    yield from _unless(_IS_EQUAL, machine, errno.ENOSYS)
+    yield from _fail_unless(_IS_EQUAL, machine, errno.ENOSYS)
     yield _load(_NUMBER_AT)
     yield from _if(_IS_AT_LEAST, _X32, errno.EPERM)
     if only_looks:
@@ -134,26 +134,26 @@ def _steps(
     if not network:
         yield from _refuse(SOCKETS, column, errno.ENETUNREACH)
         yield from _refuse(IO_URING, column, errno.EPERM)
-        yield from _of_call(_SOCKETPAIR[column], _only(1, 0xF, (_STREAM, _SEQPACKET), errno.EPERM))
+        yield from _of_call(_SOCKETPAIR[column], _require_values(1, 0xF, (_STREAM, _SEQPACKET), errno.EPERM))
     yield from _refuse(KERNEL, column, errno.EPERM)
     for call, argument in OF_ANOTHER if only_looks else OF_ANOTHER[:1]:
-        yield from _of_call(call[column], _only(argument, 0xFFFF_FFFF, (0,), errno.EPERM))
+        yield from _of_call(call[column], _require_values(argument, 0xFFFF_FFFF, (0,), errno.EPERM))
     if not scopes_signals:
         yield from _refuse(SIGNALS, column, errno.EPERM)
-        yield from _of_call(_KILL[column], _only(0, 0xFFFF_FFFF, (0,), errno.EPERM))
+        yield from _of_call(_KILL[column], _require_values(0, 0xFFFF_FFFF, (0,), errno.EPERM))
     refused = (*(() if scopes_signals else _SET_OWNER), *(_SET_LEASE if only_looks else ()))
     if refused:
-        yield from _of_call(_FCNTL[column], _never(1, refused, errno.EPERM))
+        yield from _of_call(_FCNTL[column], _refuse_values(1, refused, errno.EPERM))
     if only_looks:
         for call, kind in PRIORITIES:
-            is_process = b"".join((_load(_argument_at(0)), *_unless(_IS_EQUAL, kind, errno.EPERM)))
-            own = _only(1, 0xFFFF_FFFF, (0,), errno.EPERM)
+            is_process = b"".join((_load(_argument_at(0)), *_fail_unless(_IS_EQUAL, kind, errno.EPERM)))
+            own = _require_values(1, 0xFFFF_FFFF, (0,), errno.EPERM)
             yield from _of_call(call[column], is_process + own)
         yield from _refuse((*OTHERS, *CHANGES), column, errno.EPERM)
-        yield from _of_call(_CLONE[column], _only(0, _NAMESPACES, (0,), errno.EPERM))
+        yield from _of_call(_CLONE[column], _require_values(0, _NAMESPACES, (0,), errno.EPERM))
         yield from _of_call(_IOCTL[column], _ioctls())
     else:
-        yield from _of_call(_IOCTL[column], _never(1, _TERMINAL_INJECTION, errno.EPERM))
+        yield from _of_call(_IOCTL[column], _refuse_values(1, _TERMINAL_INJECTION, errno.EPERM))
     yield _give(_ALLOW)
 
 
@@ -168,7 +168,7 @@ def _ioctls() -> bytes:
         steps += _if(_IS_EQUAL, value, errno.EPERM)
     steps += [
         struct.pack("HBBI", _AND, 0, 0, 0xFF00),
-        *_unless(_IS_EQUAL, _OF_TERMINALS, errno.ENOTTY),
+        *_fail_unless(_IS_EQUAL, _OF_TERMINALS, errno.ENOTTY),
         _give(_ALLOW),
     ]
     return b"".join(steps)
@@ -180,14 +180,14 @@ def _refuse(calls: Sequence[Numbers], column: int, error: int) -> Iterator[bytes
             yield from _if(_IS_EQUAL, call[column], error)
 
 
-def _only(argument: int, mask: int, values: Sequence[int], error: int) -> bytes:
+def _require_values(argument: int, mask: int, values: Sequence[int], error: int) -> bytes:
     """Fail unless the masked argument is one of `values`."""
     steps = [_load(_argument_at(argument)), struct.pack("HBBI", _AND, 0, 0, mask)]
     steps += [step for value in values for step in (_jump(_IS_EQUAL, value, 0, 1), _give(_ALLOW))]
     return b"".join((*steps, _give(_FAIL | error)))
 
 
-def _never(argument: int, values: Sequence[int], error: int) -> bytes:
+def _refuse_values(argument: int, values: Sequence[int], error: int) -> bytes:
     """Fail if the argument is one of `values`."""
     steps = [_load(_argument_at(argument))]
     for value in values:
@@ -205,7 +205,7 @@ def _if(test: int, value: int, error: int) -> tuple[bytes, bytes]:
     return _jump(test, value, 0, 1), _give(_FAIL | error)
 
 
-def _unless(test: int, value: int, error: int) -> tuple[bytes, bytes]:
+def _fail_unless(test: int, value: int, error: int) -> tuple[bytes, bytes]:
     return _jump(test, value, 1, 0), _give(_FAIL | error)
 
 

@@ -35,11 +35,11 @@ def sha256(data: bytes) -> str:
     return _digest(data)
 
 
-def _hashed(data: bytes) -> str:
+def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-_digest = Memo(_hashed, least=16 * 1024, most=8 * 1024 * 1024)
+_digest = Memo(_hash, least=16 * 1024, most=8 * 1024 * 1024)
 
 
 @dataclass(frozen=True, slots=True)

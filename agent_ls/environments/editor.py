@@ -80,7 +80,7 @@ class EditorEnvironment(FrontingEnvironment):
 
     async def in_front(self, path: str) -> bytes | None:
         if document := self._document(path):
-            return _encoded(document.text)
+            return _encode(document.text)
         if "\0" not in path and self._host.is_unknown(self._absolute(path)):
             raise UnsupportedError(f"{path}: {self._host.blocked(self._absolute(path))}")
         return None
@@ -88,14 +88,14 @@ class EditorEnvironment(FrontingEnvironment):
     # --- writing
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        plan = await self._planned(writes)
+        plan = await self._plan_writes(writes)
         # From here on the commit is completed or reverted, even if the call is cancelled, because a partial change in
         # the user's documents would be useless. The time limits of the host end a commit that hangs.
         with anyio.CancelScope(shield=True):
-            states = await self._carried_out(plan, attribution)
+            states = await self._carry_out(plan, attribution)
         return [states[at] for at in range(len(writes))]
 
-    async def _planned(self, writes: Sequence[FileWrite]) -> _Plan:
+    async def _plan_writes(self, writes: Sequence[FileWrite]) -> _Plan:
         """Check everything that can be checked before the first write, and return the plan."""
         edits: dict[int, FileWrite] = {}
         rest: dict[int, FileWrite] = {}
@@ -133,7 +133,7 @@ class EditorEnvironment(FrontingEnvironment):
 
     async def _deletion(self, document: OpenDocument, write: FileWrite) -> FileWrite:
         """Return the write that deletes an open file. Refuse if the document has text that is not on disk."""
-        if write.base != _encoded(document.text):
+        if write.base != _encode(document.text):
             raise StaleFileError(write.path)
         try:
             on_disk = await self.inner.read_bytes(document.path)
@@ -158,16 +158,16 @@ class EditorEnvironment(FrontingEnvironment):
         if found != write.base:
             raise StaleFileError(write.path)
 
-    async def _carried_out(self, plan: _Plan, attribution: Attribution) -> dict[int, FileState]:
+    async def _carry_out(self, plan: _Plan, attribution: Attribution) -> dict[int, FileState]:
         landed: dict[int, AppliedEdit] = {}
         states: dict[int, FileState] = {}
         try:
             for at, write in plan.edits.items():
-                landed[at] = await self._land(write, attribution)
+                landed[at] = await self._apply_edit(write, attribution)
             # Only tool calls let the editor delete and move files. An undo (it has no call id) does this on
             # disk, because the ledger identifies files by path.
             for at, document in plan.closing.items() if attribution.call_id else ():
-                states |= await self._carried_out_by_editor(plan, at, document)
+                states |= await self._carry_out_by_editor(plan, at, document)
             rest = {at: write for at, write in plan.rest.items() if at not in states}
             written = await self.inner.commit(list(rest.values()), attribution) if rest else ()
         except EnvError as error:
@@ -179,7 +179,7 @@ class EditorEnvironment(FrontingEnvironment):
             await self._host.files_changed([state.path for state in states.values()])
         return states | {at: _state(item) for at, item in landed.items()}
 
-    async def _carried_out_by_editor(
+    async def _carry_out_by_editor(
         self, plan: _Plan, at: int, document: OpenDocument
     ) -> dict[int, FileState]:
         """Let the editor delete or move this file.
@@ -238,7 +238,7 @@ class EditorEnvironment(FrontingEnvironment):
             ) from error
         await self._host.files_changed([write.path for write in back])
 
-    async def _land(self, write: FileWrite, attribution: Attribution) -> AppliedEdit:
+    async def _apply_edit(self, write: FileWrite, attribution: Attribution) -> AppliedEdit:
         for _ in range(MAX_TRIES):
             document = self._host.open_document(write.path)
             if document is None:
@@ -260,9 +260,9 @@ class EditorEnvironment(FrontingEnvironment):
         """Undo edits in documents. Raise CommitError if an undo fails."""
         unrestored = []
         for item in reversed(landed):
-            back = FileWrite(item.document.path, _encoded(item.before), _encoded(item.after))
+            back = FileWrite(item.document.path, _encode(item.before), _encode(item.after))
             try:
-                await self._land(back, attribution)
+                await self._apply_edit(back, attribution)
             except EnvError:
                 unrestored.append(item.document.path)
         if unrestored:
@@ -340,7 +340,7 @@ class EditorEnvironment(FrontingEnvironment):
             for document in documents
             if passes(shown := search.shown_path(document.path, root), search.shown_path(document.path, top))
         }
-        texts = [(shown, _encoded(document.text)) for shown, document in wanted.items()]
+        texts = [(shown, _encode(document.text)) for shown, document in wanted.items()]
         for found in await run_timed(pattern, options, grep_texts, texts, regex, options) if texts else ():
             shown = found[0].path if found else ""
             if found and (shown in listed or await self._is_searched(wanted[shown], top)):
@@ -406,7 +406,7 @@ def _text(write: FileWrite, data: bytes | None, document: OpenDocument) -> str:
     return text if document.text.startswith(BOM) else text.removeprefix(BOM)
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     # A client may send half a surrogate pair. It is not valid UTF-8, but must be returned to the client unchanged.
     return text.encode("utf-8", "surrogatepass")
 
@@ -414,4 +414,4 @@ def _encoded(text: str) -> bytes:
 def _state(applied: AppliedEdit) -> FileState:
     moved_on = applied.document.text != applied.after
     path = applied.document.path
-    return FileState(path, _encoded(applied.before), _encoded(applied.after), moved_on=moved_on)
+    return FileState(path, _encode(applied.before), _encode(applied.after), moved_on=moved_on)

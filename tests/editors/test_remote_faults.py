@@ -180,7 +180,7 @@ async def test_a_connection_that_answers_no_pings_is_reported_as_lost(
     host = place.host()
     environment = place.environment(str(tmp_path), host)
     await environment.initialize()
-    current = host.current()
+    current = host.find_connection()
     assert current
     os.kill(current.client_pid, signal.SIGSTOP)
     with anyio.fail_after(60):

@@ -54,7 +54,7 @@ async def kill_in_the_middle(
     """Run `act` and kill after a random time, also before its start or after its end. Return the error of `act`."""
     raised: EnvironmentLostError | None = None
     await environment.file_exists("settled")  # connected
-    connection = environment.host.current()
+    connection = environment.host.find_connection()
     assert connection, "it has just answered"
 
     async def run() -> None:

@@ -61,12 +61,12 @@ async def _folder(environment: FarEnvironment, place: Place) -> DoctorFinding:
 
 
 async def _speed(host: FarHost, subject: str) -> DoctorFinding:
-    from agent_ls.environments.far.connection import finished
+    from agent_ls.environments.far.connection import await_call
 
     connection = await host.connected()
     begun = time.monotonic()
     for _ in range(TRIPS):
-        await finished(connection.call("look", ["/"]))
+        await await_call(connection.call("look", ["/"]))
     took_ms = (time.monotonic() - begun) * 1000 / TRIPS
     words = f"a request takes {took_ms:.1f} ms"
     if took_ms > SLOW_MS:

@@ -176,7 +176,7 @@ class FarDisk:
         """Return the credential files below these paths of the far end that have several hard
         links.
         """
-        return self._host.linked(places)
+        return self._host.find_linked(places)
 
 
 def _stamp(facts: Facts) -> tuple[int, int, int, int] | None:

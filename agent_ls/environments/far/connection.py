@@ -86,7 +86,7 @@ class FarConnection:
         return self._process.pid
 
     @property
-    def lost(self) -> EnvironmentLostError | None:
+    def loss(self) -> EnvironmentLostError | None:
         return self._lost
 
     # --- start and end
@@ -117,7 +117,7 @@ class FarConnection:
         limit.daemon = True
         limit.start()
         try:
-            self._greet(noise)
+            self._shake_hands(noise)
         except (OSError, ValueError) as error:
             code = self._end_client()
             if noise.is_given_up:
@@ -142,14 +142,14 @@ class FarConnection:
         noise.is_given_up = True
         self._process.kill()
 
-    def _greet(self, noise: _Noise) -> None:
+    def _shake_hands(self, noise: _Noise) -> None:
         bundle, program = make_bundle(), PROGRAM.encode("ascii")
         header = json.dumps({"sha": bundle.sha, "size": len(bundle.data)}).encode("ascii")
         stdin = self._stdin()
         with suppress(OSError):  # the program has ended already; its output has the reason
             _write_all(stdin, b"%d\n%s%s\n" % (len(program), program, header))
         while True:
-            said = self._said(noise)
+            said = self._read_report(noise)
             if "problem" in said:
                 raise reported_problem(self.place, said)
             if said.get("have") is False:
@@ -161,7 +161,7 @@ class FarConnection:
         pid = said.get("pid")
         self.pid = pid if isinstance(pid, int) else 0
 
-    def _said(self, noise: _Noise) -> Mapping[str, Any]:
+    def _read_report(self, noise: _Noise) -> Mapping[str, Any]:
         """Return the next report of the far end.
 
         Store other output of the client in `noise`, for error messages.
@@ -356,7 +356,7 @@ def value_of(raw: tuple[Any, bytes], expected: Any) -> tuple[Any, Opened]:
         raise EnvError(f"the other machine sent an answer that makes no sense: {error}") from error
 
 
-async def finished(call: FarCall) -> tuple[Any, bytes]:
+async def await_call(call: FarCall) -> tuple[Any, bytes]:
     """Wait for a call on the event loop; return its raw value, or raise its error."""
     done, token = anyio.Event(), anyio.lowlevel.current_token()
 

@@ -133,7 +133,7 @@ class _End:
         self._inherited = inherited
         self.ended = anyio.Event()
         self._heard = anyio.current_time()
-        self._outbox = FarOutbox(lambda data: _write_all(descriptor, data), self._failed)
+        self._outbox = FarOutbox(lambda data: _write_all(descriptor, data), self._set_ended)
         self._token = anyio.lowlevel.current_token()
         self._environments: dict[int, LocalEnvironment] = {}
         self._opened = 0
@@ -143,7 +143,7 @@ class _End:
         self._lock = threading.Lock()
         self._is_skipping: set[int] = set()
 
-    def _failed(self, reason: str) -> None:
+    def _set_ended(self, reason: str) -> None:
         with suppress(RuntimeError):
             anyio.from_thread.run_sync(self.ended.set, token=self._token)
 
@@ -233,7 +233,7 @@ class _End:
             self._outbox.send(FarMessage({"kind": "output", "id": number, "stream": stream}, body))
 
         try:
-            return await environment.exec_command(command, _marked(options), show)
+            return await environment.exec_command(command, _add_marker(options), show)
         finally:
             self._is_skipping.discard(number)
 
@@ -312,12 +312,12 @@ def _folders(wanted: str) -> tuple[str, str, str]:
     return root, os.path.realpath(home), os.path.realpath(os.path.join(state, "agent-ls"))
 
 
-def _marked(options: CommandOptions) -> CommandOptions:
+def _add_marker(options: CommandOptions) -> CommandOptions:
     return replace(options, env_vars={**options.env_vars, leftovers.VARIABLE: leftovers.own_name()})
 
 
 async def _start_process(environment: LocalEnvironment, command: str, options: CommandOptions) -> Any:
-    return await environment.start_process(command, _marked(options))
+    return await environment.start_process(command, _add_marker(options))
 
 
 async def _write_process(environment: LocalEnvironment, process_id: str, text: str, close: bool) -> Any:
@@ -332,7 +332,7 @@ async def _look(end: _End, paths: Sequence[str]) -> Sequence[Facts]:
     return await anyio.to_thread.run_sync(lambda: [facts_of(path) for path in paths])
 
 
-async def _linked(end: _End, places: Sequence[str]) -> Sequence[Sequence[int]]:
+async def _find_linked(end: _End, places: Sequence[str]) -> Sequence[Sequence[int]]:
     return await anyio.to_thread.run_sync(leftovers.linked_files, places)
 
 
@@ -395,7 +395,7 @@ _GENERAL: Mapping[str, tuple[Sequence[Any], Callable[..., Awaitable[Any]]]] = {
     "close": ((int,), _End.close),
     "end_previous": ((str,), _end_previous),
     "look": ((Sequence[str],), _look),
-    "linked": ((Sequence[str],), _linked),
+    "linked": ((Sequence[str],), _find_linked),
     "ignore_text": ((str,), _ignore_text),
     "instructions": ((str, Sequence[Sequence[str]]), _instructions),
     "walk": ((str, int, int), _walk),

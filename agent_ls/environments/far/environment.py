@@ -34,7 +34,7 @@ from agent_ls.environments.far.connection import (
     CLOSE_SECONDS,
     FarConnection,
     RemoteCancelledError,
-    finished,
+    await_call,
     on_loop,
     value_of,
 )
@@ -88,10 +88,10 @@ class FarEnvironment:
     async def cleanup(self) -> None:
         connection, opened = self._connection, self._opened
         self._connection = None
-        if connection and opened and not connection.lost:
+        if connection and opened and not connection.loss:
             with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSE_SECONDS):
                 with suppress(EnvironmentLostError):
-                    await finished(connection.call("close", opened.number))
+                    await await_call(connection.call("close", opened.number))
 
     def working_directory(self) -> str:
         return self._opened.root if self._opened else self._config().folder
@@ -125,17 +125,17 @@ class FarEnvironment:
         # shielded, because the result of a commit must be known even if the call is cancelled
         with anyio.CancelScope(shield=True):
             try:
-                states = await self._committed(connection, number, writes, attribution)
+                states = await self._commit_on(connection, number, writes, attribution)
             except EnvironmentLostError as error:
                 states = await self._settle(writes, attribution, connection, error)
         await anyio.lowlevel.checkpoint()
         return states
 
-    async def _committed(
+    async def _commit_on(
         self, connection: FarConnection, number: int, writes: Sequence[FileWrite], attribution: Attribution
     ) -> Sequence[FileState]:
         call = connection.call("commit", list(writes), attribution, environment=number, check=current_check())
-        states: Sequence[FileState] = value_of(await finished(call), Sequence[FileState])[0]
+        states: Sequence[FileState] = value_of(await await_call(call), Sequence[FileState])[0]
         return states
 
     async def _settle(
@@ -160,7 +160,7 @@ class FarEnvironment:
             if settled.is_untouched or settled.is_partly_done:
                 self._check_right()  # another process may have taken the session since
                 with suppress(StaleFileError):  # the lost far end may have written a file just now
-                    await self._committed(connection, number, settled.not_begun, attribution)
+                    await self._commit_on(connection, number, settled.not_begun, attribution)
                 settled = await settle(changed, self._content)
         except EnvironmentLostError as again:
             raise lost_commit(error, SettledFiles(unknown=tuple(changed)), again) from again
@@ -173,7 +173,7 @@ class FarEnvironment:
         """Remove temporary files that a killed far end left next to these files."""
         root = self.working_directory()
         folders = sorted({posixpath.dirname(_absolute(root, write.path)) for write in writes})
-        await finished(connection.call("sweep", folders, pid))
+        await await_call(connection.call("sweep", folders, pid))
 
     async def _content(self, path: str) -> bytes | None:
         try:
@@ -191,7 +191,7 @@ class FarEnvironment:
                 "exec_command",
                 ExecResult,
                 command,
-                _sent(options),
+                _prepare_options(options),
                 on_output=on_loop(on_output) if on_output else None,
             )
         except EnvironmentLostError as error:
@@ -204,7 +204,7 @@ class FarEnvironment:
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         connection, number = await self._ready()
         info: ProcessInfo = await self._ask_over(
-            connection, number, "start_process", ProcessInfo, command, _sent(options)
+            connection, number, "start_process", ProcessInfo, command, _prepare_options(options)
         )
         self._processes[info.id] = (connection, command)
         return info
@@ -264,7 +264,7 @@ class FarEnvironment:
             if connection is self._connection and self._opened:
                 return connection, self._opened.number
             config = replace(self._config(), processes_before=len(self._processes))
-            raw = await finished(connection.call("open", config))
+            raw = await await_call(connection.call("open", config))
             self._opened = value_of(raw, Opened)[0]
             before, self._connection = self._connection, connection
             lost = [(name, of) for name, (of, _) in self._processes.items() if of is before]
@@ -278,14 +278,14 @@ class FarEnvironment:
 
     async def _look(self, method: str, expected: Any, *arguments: Any) -> Any:
         """Send a call that changes nothing, and that can therefore be repeated."""
-        return await self._twice(partial(self._ask, method, expected, *arguments))
+        return await self._call_twice(partial(self._ask, method, expected, *arguments))
 
-    async def _twice(self, ask: Callable[[], Awaitable[Any]]) -> Any:
+    async def _call_twice(self, ask: Callable[[], Awaitable[Any]]) -> Any:
         """Call `ask`; if the connection was lost, call it once more, over a new connection."""
         try:
             return await ask()
         except EnvironmentLostError:
-            if self.host.current():
+            if self.host.find_connection():
                 raise
             return await ask()
 
@@ -310,12 +310,12 @@ class FarEnvironment:
     ) -> Any:
         call = connection.call(method, *arguments, environment=number, on_output=on_output)
         try:
-            return value_of(await finished(call), expected)[0]
+            return value_of(await await_call(call), expected)[0]
         except anyio.get_cancelled_exc_class():
             # The far end ends the processes of the call before the caller continues.
             connection.cancel(call)
             with anyio.CancelScope(shield=True), suppress(Exception):  # the result is not used any more
-                await finished(call)
+                await await_call(call)
             raise
         except RemoteCancelledError as error:
             raise EnvironmentLostError(f"{self.host.place.machine} has stopped the call.") from error
@@ -324,14 +324,14 @@ class FarEnvironment:
         """Send a call that reads a file, and check which file the far end opened before the content is
         returned.
         """
-        return await self._twice(partial(self._read_once, method, expected, path, *arguments))
+        return await self._call_twice(partial(self._read_once, method, expected, path, *arguments))
 
     async def _read_once(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
         check = current_check()
         connection, number = await self._ready()
         call = connection.call(method, path, *arguments, environment=number)
         try:
-            raw = await finished(call)
+            raw = await await_call(call)
         except anyio.get_cancelled_exc_class():
             connection.cancel(call)
             raise
@@ -342,7 +342,7 @@ class FarEnvironment:
         return value
 
 
-def _sent(options: CommandOptions) -> CommandOptions:
+def _prepare_options(options: CommandOptions) -> CommandOptions:
     """Return the options to send.
 
     Raises:

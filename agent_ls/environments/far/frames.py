@@ -72,11 +72,11 @@ def read_messages(file: BinaryIO) -> Iterator[FarMessage]:
     """
     parts: dict[int, list[bytes]] = {}
     sizes: dict[int, int] = {}
-    while head := _exactly(file, _FRAME.size):
+    while head := _read_exactly(file, _FRAME.size):
         length, number, is_last = _FRAME.unpack(head)
         if length > PIECE_BYTES or is_last > 1:
             raise FarFrameError("a frame that is too long")
-        piece = _exactly(file, length)
+        piece = _read_exactly(file, length)
         if len(piece) < length:
             return  # cut off: the message was never complete
         sizes[number] = sizes.get(number, 0) + length
@@ -88,7 +88,7 @@ def read_messages(file: BinaryIO) -> Iterator[FarMessage]:
             yield decode(b"".join(parts.pop(number)))
 
 
-def _exactly(file: BinaryIO, size: int) -> bytes:
+def _read_exactly(file: BinaryIO, size: int) -> bytes:
     """Read exactly `size` bytes; b"" if the input ends before."""
     chunks = []
     while size > 0 and (chunk := file.read(size)):

@@ -37,10 +37,10 @@ class FarHost:
         self.generation = 0
         """The number of connections made so far."""
 
-    def current(self) -> FarConnection | None:
+    def find_connection(self) -> FarConnection | None:
         """Return the connection; None if there is none or it was lost."""
         found = self._connection
-        return found if found and not found.lost else None
+        return found if found and not found.loss else None
 
     def connect(self) -> FarConnection:
         """Return the connection; make a new one if necessary. Blocks.
@@ -49,7 +49,7 @@ class FarHost:
             EnvironmentLostError: the place cannot be used.
         """
         with self._lock:
-            if found := self.current():
+            if found := self.find_connection():
                 return found
             made = FarConnection(self.place, launch_argv(self.place), child_environ(self._environ()))
             made.start()
@@ -63,7 +63,7 @@ class FarHost:
 
     async def connected(self) -> FarConnection:
         """Return the connection as `connect` does, without blocking the event loop."""
-        if found := self.current():
+        if found := self.find_connection():
             return found
         return await anyio.to_thread.run_sync(self.connect, abandon_on_cancel=True)
 
@@ -80,7 +80,7 @@ class FarHost:
         """Return the text of an ignore file at the far end; `*` (ignore everything) if it cannot be read."""
         return str(self._ask("ignore_text", str, path))
 
-    def linked(self, places: Sequence[str]) -> frozenset[tuple[int, int]]:
+    def find_linked(self, places: Sequence[str]) -> frozenset[tuple[int, int]]:
         """Return device and inode number of the files with several hard links below these paths at the far
         end. Blocks.
         """
@@ -116,7 +116,7 @@ class FarHost:
         try:
             return self._answer(method, expected, *arguments)
         except EnvironmentLostError:
-            if self.current():
+            if self.find_connection():
                 raise
             return self._answer(method, expected, *arguments)
 

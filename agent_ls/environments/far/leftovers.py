@@ -28,7 +28,7 @@ _MAX_FILES = 10_000
 
 def own_name() -> str:
     """Return the name of this process: `NAMESPACE:PID:STARTED`."""
-    return f"{_namespace()}:{os.getpid()}:{_started(os.getpid())}"
+    return f"{_namespace()}:{os.getpid()}:{_read_start_time(os.getpid())}"
 
 
 async def end_previous(name: str) -> None:
@@ -45,13 +45,13 @@ async def end_previous(name: str) -> None:
 async def _end_far_end(pid: int, started: str) -> None:
     with anyio.move_on_after(PREVIOUS_SECONDS):
         with suppress(OSError):
-            if _started(pid) == started:
+            if _read_start_time(pid) == started:
                 os.kill(pid, signal.SIGTERM)
-        while started and _started(pid) == started:  # noqa: ASYNC110  # the end of another process sets no event
+        while started and _read_start_time(pid) == started:  # noqa: ASYNC110  # the end of another process sets no event
             await anyio.sleep(process_tree.POLL_SECONDS)
         return
     with suppress(OSError):
-        if _started(pid) == started:
+        if _read_start_time(pid) == started:
             os.kill(pid, signal.SIGKILL)
 
 
@@ -62,7 +62,7 @@ def _orphaned_marks() -> set[str]:
         far, marks = _variables_of(row.pid)
         namespace, _, rest = far.partition(":")
         pid, _, started = rest.partition(":")
-        if not (far and pid.isdigit() and namespace == _namespace()) or _started(int(pid)) == started:
+        if not (far and pid.isdigit() and namespace == _namespace()) or _read_start_time(int(pid)) == started:
             continue
         # The last mark is the mark of the innermost environment, which belonged to the dead far end.
         if mark := marks.rstrip(";").rpartition(";")[2].partition(".")[0]:
@@ -89,7 +89,7 @@ def _namespace() -> str:
         return ""
 
 
-def _started(pid: int) -> str:
+def _read_start_time(pid: int) -> str:
     """Return the start time of a running process in clock ticks since boot; "" if no running process
     has this pid.
     """

@@ -40,10 +40,10 @@ class PathMap:
     pairs: tuple[tuple[str, str], ...]
 
     def to_far(self, path: str) -> str:
-        return _moved(path, self.pairs)
+        return _map_path(path, self.pairs)
 
     def to_near(self, path: str) -> str:
-        return _moved(path, [(far, near) for near, far in self.pairs])
+        return _map_path(path, [(far, near) for near, far in self.pairs])
 
     def canonical(self, path: str) -> str:
         """Return the local path of a file. `path` is the local path, or the path at the place."""
@@ -51,7 +51,7 @@ class PathMap:
         return path if is_near else self.to_near(path)
 
 
-def _moved(path: str, pairs: Sequence[tuple[str, str]]) -> str:
+def _map_path(path: str, pairs: Sequence[tuple[str, str]]) -> str:
     for source, target in sorted(pairs, key=lambda pair: len(pair[0]), reverse=True):
         if _is_below(path, source):
             return posixpath.join(target, path[len(source) :].lstrip("/")) if path != source else target
@@ -82,27 +82,27 @@ class MappedEnvironment(ForwardingEnvironment):
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
         with self._acting(path):
-            return await self.inner.read_bytes(self._far(path), max_bytes)
+            return await self.inner.read_bytes(self._to_far(path), max_bytes)
 
     async def file_exists(self, path: str) -> bool:
-        return await self.inner.file_exists(self._far(path))
+        return await self.inner.file_exists(self._to_far(path))
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
         with self._acting(path):
-            return await self.inner.list_directory(self._far(path), depth)
+            return await self.inner.list_directory(self._to_far(path), depth)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         moved = [
             replace(
                 write,
-                path=self._far(write.path),
-                mode_from=self._far(write.mode_from) if write.mode_from else "",
+                path=self._to_far(write.path),
+                mode_from=self._to_far(write.mode_from) if write.mode_from else "",
             )
             for write in writes
         ]
         with self._acting(*(write.path for write in writes)):
             states = await self.inner.commit(moved, attribution)
-        return [replace(state, path=self._near(state.path)) for state in states]
+        return [replace(state, path=self._to_near(state.path)) for state in states]
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
@@ -116,31 +116,33 @@ class MappedEnvironment(ForwardingEnvironment):
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
         with self._acting(path):
-            found = await self.inner.grep(pattern, self._far(path), options)
-        return replace(found, lines=tuple(replace(it, path=self._shown(it.path)) for it in found.lines))
+            found = await self.inner.grep(pattern, self._to_far(path), options)
+        return replace(
+            found, lines=tuple(replace(it, path=self._display_path(it.path)) for it in found.lines)
+        )
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
         moved = self._renamed(pattern) if posixpath.isabs(pattern) else pattern
         with self._acting(path):
-            return [self._shown(name) for name in await self.inner.glob(moved, self._far(path))]
+            return [self._display_path(name) for name in await self.inner.glob(moved, self._to_far(path))]
 
     def _options(self, options: CommandOptions) -> CommandOptions:
-        return replace(options, working_dir=self._far(options.working_dir))
+        return replace(options, working_dir=self._to_far(options.working_dir))
 
-    def _far(self, path: str) -> str:
+    def _to_far(self, path: str) -> str:
         return self._renamed(posixpath.normpath(posixpath.join(self._folder, path)))
 
     def _renamed(self, path: str) -> str:
         return self._names.to_far(path)
 
-    def _near(self, path: str) -> str:
+    def _to_near(self, path: str) -> str:
         return self._names.to_near(path)
 
-    def _shown(self, path: str) -> str:
+    def _display_path(self, path: str) -> str:
         """Convert a path in a result to the path for display on this machine."""
         if not posixpath.isabs(path):
             return path
-        return shown_path(self._near(path), self._folder)
+        return shown_path(self._to_near(path), self._folder)
 
     @contextmanager
     def _acting(self, *asked: str) -> Iterator[None]:
@@ -153,10 +155,10 @@ class MappedEnvironment(ForwardingEnvironment):
                 yield
                 return
             allowed = check
-            with checking(lambda real, facts: allowed(self._near(real), facts)):
+            with checking(lambda real, facts: allowed(self._to_near(real), facts)):
                 yield
         except EnvError as error:
-            raise _renamed(error, {self._far(path): path for path in asked}) from error
+            raise _renamed(error, {self._to_far(path): path for path in asked}) from error
 
 
 def _renamed(error: EnvError, names: dict[str, str]) -> EnvError:
@@ -176,7 +178,7 @@ class CanonicalPaths(MappedEnvironment):
     def _renamed(self, path: str) -> str:
         return self._names.canonical(path)
 
-    def _near(self, path: str) -> str:
+    def _to_near(self, path: str) -> str:
         return path  # the inner environment uses paths of this machine
 
     def os_version(self) -> str:

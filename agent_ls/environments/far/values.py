@@ -93,15 +93,15 @@ def unpack(value: Any, body: bytes, expected: Any) -> Any:
     Raises:
         ValueFault: the value does not have the type `expected`.
     """
-    found = _unpacked(value, memoryview(body))
-    if not _fits(found, expected):
+    found = _unpack(value, memoryview(body))
+    if not _has_type(found, expected):
         raise ValueFault(f"a value of type {type(found).__name__} where {expected} was expected")
     return found
 
 
-def _unpacked(value: Any, body: memoryview) -> Any:
+def _unpack(value: Any, body: memoryview) -> Any:
     if isinstance(value, list):
-        return tuple(_unpacked(inner, body) for inner in value)
+        return tuple(_unpack(inner, body) for inner in value)
     if not isinstance(value, dict):
         return value
     if (span := value.get(_BYTES)) is not None:
@@ -111,7 +111,7 @@ def _unpacked(value: Any, body: memoryview) -> Any:
         if not (0 <= start <= start + length <= len(body)):
             raise ValueFault("a range of bytes that does not exist")
         return bytes(body[start : start + length])
-    inner = {name: _unpacked(it, body) for name, it in value.items() if name != _TYPE}
+    inner = {name: _unpack(it, body) for name, it in value.items() if name != _TYPE}
     if _TYPE not in value:
         return inner
     cls = _CLASSES.get(str(value[_TYPE]))
@@ -123,7 +123,7 @@ def _unpacked(value: Any, body: memoryview) -> Any:
         raise ValueFault(str(error)) from error
     hints = _hints(cls)
     for name in inner:
-        if not _fits(getattr(made, name), hints[name]):
+        if not _has_type(getattr(made, name), hints[name]):
             raise ValueFault(f"an invalid {name} of {cls.__name__}")
     return made
 
@@ -137,22 +137,22 @@ def _hints(cls: Any) -> Mapping[str, Any]:
     return _known_hints[cls]
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _has_type(value: Any, hint: Any) -> bool:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return any(_fits(value, one) for one in inner)
+        return any(_has_type(value, one) for one in inner)
     if origin is typing.Literal:
         return value in inner
     if origin is tuple and inner and inner[-1] is not Ellipsis:
         return (
             isinstance(value, tuple)
             and len(value) == len(inner)
-            and all(_fits(it, one) for it, one in zip(value, inner, strict=True))
+            and all(_has_type(it, one) for it, one in zip(value, inner, strict=True))
         )
     if origin is tuple or (isinstance(origin, type) and issubclass(origin, Sequence)):
-        return isinstance(value, tuple) and all(_fits(it, inner[0]) for it in value)
+        return isinstance(value, tuple) and all(_has_type(it, inner[0]) for it in value)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return isinstance(value, dict) and all(_fits(it, inner[1]) for it in value.values())
+        return isinstance(value, dict) and all(_has_type(it, inner[1]) for it in value.values())
     if hint is None or hint is type(None):
         return value is None
     if hint is int:

@@ -192,7 +192,7 @@ async def test_a_lost_background_process_is_reported_and_its_id_is_not_reused(tm
     async with reached(tmp_path) as env:
         env.notify = said.append
         first = await env.start_process("exec sleep 1000", CommandOptions())
-        current = env.host.current()
+        current = env.host.find_connection()
         assert current
         os.kill(current.pid, 9)
         with pytest.raises(EnvironmentLostError):
@@ -210,7 +210,7 @@ async def test_a_process_is_reported_as_lost_if_the_connection_is_lost_just_befo
     """The connection is lost between the check of the connection and the call."""
     async with reached(tmp_path) as env:
         started = await env.start_process("exec sleep 1000", CommandOptions())
-        current = env.host.current()
+        current = env.host.find_connection()
         assert current
         ready = env._ready
 
@@ -218,7 +218,7 @@ async def test_a_process_is_reported_as_lost_if_the_connection_is_lost_just_befo
             found = await ready()
             os.kill(current.pid, 9)
             with anyio.fail_after(60):
-                while not current.lost:  # noqa: ASYNC110  # its thread notices, and tells nobody
+                while not current.loss:  # noqa: ASYNC110  # its thread notices, and tells nobody
                     await anyio.sleep(0.01)
             env._ready = ready  # type: ignore[method-assign]
             return found

@@ -125,7 +125,7 @@ class FarSites:
         Raises:
             BadChoiceError: the name is invalid, or the folder does not exist. PlaceError: the place cannot be used.
         """
-        if folder in self._sites and self._sites[folder].host.current():
+        if folder in self._sites and self._sites[folder].host.find_connection():
             return folder
         names: PathMap | None = None
         if is_place_name(folder):
