@@ -41,7 +41,7 @@ from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.errors import EnvError, EnvironmentLostError
 from agent_ls.environments.local.environ import without_secrets
 from agent_ls.environments.local.environment import LocalEnvironment
-from agent_ls.environments.local.processes.ending import killed, terminate
+from agent_ls.environments.local.processes.ending import kill_and_wait, terminate
 from agent_ls.environments.local.trees.process_tree import end_marked
 
 GRACE_SECONDS = 10.0
@@ -217,7 +217,7 @@ async def _end(process: Process) -> None:
         terminate(process)
         with anyio.move_on_after(GRACE_SECONDS):
             await process.wait()
-    await killed(process)
+    await kill_and_wait(process)
     await process.aclose()
 
 

@@ -163,7 +163,7 @@ class ServerProcesses:
                 raise ProcessStartError("It is to run in a sandbox, which is not possible here.")
             command = shlex.join((command, *target.args))
             command, options = await self._confine(target.sandbox, command, options, folder)
-        launch = await self._children.prepared(command, folder, options)
+        launch = await self._children.prepare_launch(command, folder, options)
         stderr = _Stderr()
         with new_pipe() as out, new_pipe() as err, new_pipe() as stdin:
             child = await self._children.by_pipes(launch, out, err, stdin)

@@ -16,7 +16,7 @@ import anyio.abc
 import anyio.to_thread
 
 from agent_ls.app.settings.state_folder import state_folder
-from agent_ls.environments.local.processes.ending import killed
+from agent_ls.environments.local.processes.ending import kill_and_wait
 from agent_ls.panel.link import ABILITIES
 from agent_ls.server.channel.paths import socket_path
 from agent_ls.server.transport.framing import frame
@@ -76,7 +76,7 @@ class HomeServer:
             await self._process.stdin.aclose()
         with anyio.move_on_after(SETTLE_S):
             await self._process.wait()
-        await killed(self._process)
+        await kill_and_wait(self._process)
 
 
 async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:

@@ -36,7 +36,7 @@ from agent_ls.app.permissions.trust import TRUST_VARIABLE, WorkspaceTrust, trust
 from agent_ls.app.settings.model import SandboxSettings, Settings, ToolPackSettings
 from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.environments.local.processes.ending import run_program
-from agent_ls.environments.local.ripgrep import candidates, newest
+from agent_ls.environments.local.ripgrep import candidates, find_newest
 from agent_ls.llm.credentials import VARIABLES, Credentials, find_misnamed_keys, key_variable
 from agent_ls.store.trust import TrustStore
 
@@ -221,7 +221,7 @@ def _log() -> Iterator[DoctorFinding]:
 
 
 async def _ripgrep() -> DoctorFinding:
-    program = await anyio.to_thread.run_sync(lambda: newest(candidates()))
+    program = await anyio.to_thread.run_sync(lambda: find_newest(candidates()))
     if not program:
         hint = "pip install ripgrep==14.1.0, or put rg on PATH"
         return DoctorFinding("ripgrep", "note", "not found: searching is slower without it", hint)

@@ -285,18 +285,18 @@ class _Transaction:
         return f"/proc/self/fd/{descriptor}" if real else folder
 
     def _try(self, step: Callable[[_Target], None], target: _Target) -> None:
-        self._go_on()
+        self._check_right_or_clean_up()
         try:
             step(target)
         except (OSError, ValueError, EnvError) as error:
             # the step may have failed because another process took the right to write and restored files
-            self._go_on()
+            self._check_right_or_clean_up()
             unrestored = self._roll_back()
             if unrestored:
                 raise CommitError(target.write.path, _reason(error), unrestored) from error
             raise _as_env_error(target.write.path, error) from error
 
-    def _go_on(self) -> None:
+    def _check_right_or_clean_up(self) -> None:
         try:
             self._check_right()
         except BaseException:

@@ -64,15 +64,15 @@ class EnvRules:
     kept: tuple[str, ...] = ()
 
     def passes(self, name: str) -> bool:
-        if _fits(name, self.kept):
+        if _matches_any(name, self.kept):
             return True
         match self.policy:
             case "all" | "none":
-                return self.policy == "all" and not _fits(name, self.denied)
+                return self.policy == "all" and not _matches_any(name, self.denied)
             case "core" | "minimal":
                 return name in (KEPT_NAMES if self.policy == "core" else MINIMAL_NAMES) | WINDOWS_NAMES
             case "filtered":
-                return (name in KEPT_NAMES or not _fits(name, DENIED_PATTERNS)) and not _fits(
+                return (name in KEPT_NAMES or not _matches_any(name, DENIED_PATTERNS)) and not _matches_any(
                     name, self.denied
                 )
 
@@ -92,20 +92,24 @@ def child_environ(
 
 def _tells_password(name: str, value: str, rules: EnvRules) -> bool:
     """Return whether the value is an address with a password (often DATABASE_URL) that must not be passed on."""
-    return not _fits(name, (*rules.kept, *PROXIES)) and _ADDRESS_WITH_PASSWORD.search(value) is not None
+    return (
+        not _matches_any(name, (*rules.kept, *PROXIES)) and _ADDRESS_WITH_PASSWORD.search(value) is not None
+    )
 
 
 def without_secrets(environ: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:
     """Return the variables with a value that contains none of these secrets."""
     return {
-        name: value for name, value in environ.items() if not any(_holds(value, secret) for secret in secrets)
+        name: value
+        for name, value in environ.items()
+        if not any(_contains_secret(value, secret) for secret in secrets)
     }
 
 
-def _holds(value: str, secret: str) -> bool:
+def _contains_secret(value: str, secret: str) -> bool:
     # A short key is usually a placeholder for a local server, and may occur in other values by chance.
     return secret in value if len(secret) >= MIN_SECRET_CHARS else secret == value
 
 
-def _fits(name: str, patterns: Collection[str]) -> bool:
+def _matches_any(name: str, patterns: Collection[str]) -> bool:
     return any(fnmatchcase(name.upper(), pattern.upper()) for pattern in patterns)

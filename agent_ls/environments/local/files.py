@@ -80,7 +80,7 @@ def list_folder(path: str, asked: str, depth: int) -> list[DirEntry]:
     run_path_check()
     try:
         with _opened_folder(path) as folder:
-            return _listed(folder, "", depth)
+            return _list_folder(folder, "", depth)
     except NotADirectoryError as error:
         raise (NotAFolderError if os.path.exists(path) else PathNotFoundError)(asked) from error
     except (OSError, ValueError) as error:
@@ -103,7 +103,7 @@ def _opened_folder(path: str) -> Iterator[str]:
         os.close(descriptor)
 
 
-def _listed(folder: str, prefix: str, depth: int) -> list[DirEntry]:
+def _list_folder(folder: str, prefix: str, depth: int) -> list[DirEntry]:
     with os.scandir(folder) as entries:
         by_name = sorted(entries, key=lambda entry: entry.name)
     found: list[DirEntry] = []
@@ -112,7 +112,7 @@ def _listed(folder: str, prefix: str, depth: int) -> list[DirEntry]:
         found.append(DirEntry(prefix + entry.name, is_dir, None if is_dir else _size(entry)))
         if is_dir and depth > 1:
             try:
-                found += _listed(entry.path, f"{prefix}{entry.name}/", depth - 1)
+                found += _list_folder(entry.path, f"{prefix}{entry.name}/", depth - 1)
             except OSError:
                 continue  # this subfolder cannot be read, or was just removed: list only its name
     return found

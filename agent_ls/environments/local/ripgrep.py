@@ -65,7 +65,7 @@ def _installed_elsewhere(name: str) -> list[str]:
     return [str(file.locate()) for file in files if file.name == name]
 
 
-def newest(programs: Sequence[str]) -> str:
+def find_newest(programs: Sequence[str]) -> str:
     """Return the first program with the highest version; "" if none runs. Blocks.
 
     The candidates are run only once in each process; later calls return the same result.
@@ -142,12 +142,12 @@ async def check_pattern_errors(process: Process, pattern: str) -> None:
     Raises:
         InvalidPatternError
     """
-    complaint = (await whole(process.stderr)).decode("utf-8", "replace").strip()
+    complaint = (await read_all(process.stderr)).decode("utf-8", "replace").strip()
     if complaint:
         raise InvalidPatternError(pattern, complaint.removeprefix("rg: "))
 
 
-async def whole(stream: ByteReceiveStream | None) -> bytes:
+async def read_all(stream: ByteReceiveStream | None) -> bytes:
     assert stream, "ripgrep is started with pipes"
     return b"".join([chunk async for chunk in stream])
 

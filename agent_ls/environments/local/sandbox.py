@@ -63,10 +63,10 @@ async def find_sandbox(limits: SandboxLimits, filters: str, use: str = "auto") -
     `use` is the kind of sandbox to try, "auto" for all kinds. `filters` is a private folder for files with
     system call filters.
     """
-    return await to_thread.run_sync(_found, limits, filters, use)
+    return await to_thread.run_sync(_find_sandbox, limits, filters, use)
 
 
-def _found(limits: SandboxLimits, filters: str, use: str) -> tuple[Sandbox | None, str]:
+def _find_sandbox(limits: SandboxLimits, filters: str, use: str) -> tuple[Sandbox | None, str]:
     reasons: list[str] = []
     kinds = _LOOKING if limits.only_looks else _KINDS
     for kind in kinds.get(sys.platform, ()):
@@ -142,7 +142,7 @@ def _env() -> str:
 def _failure(sandbox: Sandbox, limits: SandboxLimits) -> str:
     """Run the trial command. Return which limit the sandbox does not enforce, "" if it enforces all."""
     folder = limits.writable[0] if limits.writable else os.path.abspath(os.sep)
-    outside = _outside(limits)
+    outside = _make_outside_path(limits)
     shared = f"/dev/shm/agent-ls-trial-{uuid.uuid4().hex}"
     inside = os.path.join(limits.temporary or tempfile.gettempdir(), os.path.basename(shared))
     try:
@@ -152,7 +152,7 @@ def _failure(sandbox: Sandbox, limits: SandboxLimits) -> str:
         command, options = wrap_command(f"exec {command}", given, sandbox, limits, folder)
         code, said = _run([sandbox.shell, "-c", command], options.confinement, options.env_vars)
         could = set(said.split()) - ({"outside"} if not outside else set())
-        return _judged(code, said, could, limits)
+        return _judge_probe(code, said, could, limits)
     finally:
         if outside:
             shutil.rmtree(os.path.dirname(outside), ignore_errors=True)
@@ -161,7 +161,7 @@ def _failure(sandbox: Sandbox, limits: SandboxLimits) -> str:
                 os.unlink(path)
 
 
-def _outside(limits: SandboxLimits) -> str:
+def _make_outside_path(limits: SandboxLimits) -> str:
     """Return a path in a new folder outside of `limits.writable`, "" if no such folder can be created."""
     for place in (os.path.expanduser("~"), *(os.path.dirname(place) for place in limits.writable[:1])):
         if any(os.path.commonpath((place, writable)) == writable for writable in limits.writable):
@@ -171,7 +171,7 @@ def _outside(limits: SandboxLimits) -> str:
     return ""
 
 
-def _judged(code: int, said: str, could: set[str], limits: SandboxLimits) -> str:
+def _judge_probe(code: int, said: str, could: set[str], limits: SandboxLimits) -> str:
     wanted = {"started"} if limits.only_looks else {"started", "inside"}
     if code != 0 or not wanted <= could:
         return f"it does not start here ({' '.join(said.split())[:200] or f'exit code {code}'})"

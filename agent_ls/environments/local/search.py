@@ -17,7 +17,7 @@ from agent_ls.environments.base import GrepOptions, GrepResult
 from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError
 from agent_ls.environments.local import ripgrep
 from agent_ls.environments.local.files import check_regular_file, read_file
-from agent_ls.environments.local.processes.ending import running
+from agent_ls.environments.local.processes.ending import run_process
 from agent_ls.environments.timed_search import run_timed
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class LocalSearch:
     ) -> search.ResultLines:
         findings = search.ResultLines(options)
         parser = ripgrep.JsonParser(self._root)
-        async with running(arguments, self._root) as process:
+        async with run_process(arguments, self._root) as process:
             assert process.stdout
             async for chunk in process.stdout:
                 for lines in parser.feed(chunk):
@@ -84,12 +84,12 @@ class LocalSearch:
             return []
         program = await self._ripgrep()
         files = await self._list(program, plan) if program else _files_below(plan.folder, self._root)
-        return await _in_thread(self._matching, files, plan)
+        return await _in_thread(self._filter_matching, files, plan)
 
     async def _list(self, program: str, plan: search.GlobPlan) -> Iterable[str]:
         arguments = [program, *ripgrep.list_arguments(plan.folder, plan.name)]
-        async with running(arguments, self._root) as process:
-            listing = await ripgrep.whole(process.stdout)
+        async with run_process(arguments, self._root) as process:
+            listing = await ripgrep.read_all(process.stdout)
         return map(os.fsdecode, listing.split(b"\0")[:-1])
 
     async def files(self, limit: int) -> Sequence[str]:
@@ -106,14 +106,14 @@ class LocalSearch:
         arguments = [program, *ripgrep.list_arguments(self._root, "")]
         names: list[bytes] = []
         rest = b""
-        async with running(arguments, self._root) as process:
+        async with run_process(arguments, self._root) as process:
             assert process.stdout
             async for chunk in process.stdout:
                 *whole, rest = (rest + chunk).split(b"\0")
                 names += whole
                 if len(names) >= limit:
                     break
-        return await _in_thread(self._shown, map(os.fsdecode, names[:limit]))
+        return await _in_thread(self._display_paths, map(os.fsdecode, names[:limit]))
 
     def _first_walked(self, limit: int) -> Sequence[str]:
         def walked() -> Iterator[str]:
@@ -121,13 +121,13 @@ class LocalSearch:
                 from_thread.check_cancelled()
                 yield file
 
-        return self._shown(walked())
+        return self._display_paths(walked())
 
-    def _shown(self, files: Iterable[str]) -> Sequence[str]:
+    def _display_paths(self, files: Iterable[str]) -> Sequence[str]:
         above = self._root.rstrip("/") + "/"
         return [file.removeprefix(above) for file in files]
 
-    def _matching(self, files: Iterable[str], plan: search.GlobPlan) -> Sequence[str]:
+    def _filter_matching(self, files: Iterable[str], plan: search.GlobPlan) -> Sequence[str]:
         found = [file for file in files if plan.rest.fullmatch(search.shown_path(file, plan.folder))]
         newest_first = sorted((-_mtime_ns(file), search.path_order(file), file) for file in found)
         return [search.shown_path(file, self._root) for _, _, file in newest_first]
@@ -139,7 +139,7 @@ class LocalSearch:
 
 
 def _find_ripgrep() -> str:
-    return ripgrep.newest(ripgrep.candidates())
+    return ripgrep.find_newest(ripgrep.candidates())
 
 
 def _grep_without(regex: re.Pattern[str], root: str, path: str, options: GrepOptions) -> GrepResult:

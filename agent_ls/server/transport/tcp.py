@@ -20,7 +20,7 @@ from typing import Any
 import anyio
 from anyio.abc import Process
 
-from agent_ls.environments.local.processes.ending import killed, terminate
+from agent_ls.environments.local.processes.ending import kill_and_wait, terminate
 from agent_ls.system import handle_termination_signals
 
 MAX_CONNECTIONS = 16
@@ -162,7 +162,7 @@ async def _settled(process: Process) -> None:
         terminate(process)
         with anyio.move_on_after(SETTLE_S):
             await process.wait()
-        await killed(process)
+        await kill_and_wait(process)
 
 
 async def until_signal(scope: anyio.CancelScope) -> None:

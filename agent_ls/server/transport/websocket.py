@@ -29,7 +29,7 @@ from websockets.protocol import CONNECTING, OPEN
 from websockets.server import ServerProtocol
 from websockets.typing import Origin, Subprotocol
 
-from agent_ls.environments.local.processes.ending import killed
+from agent_ls.environments.local.processes.ending import kill_and_wait
 from agent_ls.server.transport.framing import MAX_BODY_BYTES, FrameError, FrameParser, frame
 from agent_ls.server.transport.tcp import MAX_CONNECTIONS, SETTLE_S, ListenError, read_token, until_signal
 
@@ -313,7 +313,7 @@ async def _end(process: Process) -> None:
         tasks.start_soon(_discard, process.stdout)
         with anyio.move_on_after(SETTLE_S):
             await process.wait()
-        await killed(process)
+        await kill_and_wait(process)
         tasks.cancel_scope.deadline = anyio.current_time() + CLOSE_S
 
 

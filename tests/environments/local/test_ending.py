@@ -13,7 +13,7 @@ import pytest
 from anyio.abc import Process
 
 from agent_ls.batch import attempt
-from agent_ls.environments.local.processes.ending import killed, running, terminate
+from agent_ls.environments.local.processes.ending import kill_and_wait, run_process, terminate
 
 pytestmark = [
     pytest.mark.req("T6", "X12"),
@@ -53,7 +53,7 @@ async def _terminate_and_wait(process: Process) -> None:
 
 
 @pytest.mark.parametrize(
-    "end", [killed, _terminate_and_wait, attempt._end], ids=["kill", "terminate", "batch"]
+    "end", [kill_and_wait, _terminate_and_wait, attempt._end], ids=["kill", "terminate", "batch"]
 )
 async def test_child_that_ended_by_itself_a_moment_before_keeps_its_exit_code(
     end: Callable[[Process], Awaitable[None]], watcher: None, caplog: pytest.LogCaptureFixture
@@ -68,7 +68,7 @@ async def test_child_that_ended_by_itself_a_moment_before_keeps_its_exit_code(
 async def test_leaving_a_program_that_just_ended_logs_no_warning(
     watcher: None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with running(STOPS_FIRST) as process:
+    async with run_process(STOPS_FIRST) as process:
         end_unnoticed(process)
     assert process.returncode == EXIT_CODE
     assert not caplog.records

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from agent_ls.environments.base import Stream
-from agent_ls.environments.local.processes.output import BackgroundOutput, CommandOutput, dropped_line
+from agent_ls.environments.local.processes.output import BackgroundOutput, CommandOutput, format_dropped_line
 
 STREAMS: st.SearchStrategy[Stream] = st.sampled_from(("stdout", "stderr"))
 PIECES = st.lists(st.tuples(STREAMS, st.text(alphabet="abc\n", max_size=9)))
@@ -35,14 +35,14 @@ def test_output_above_the_limit_keeps_both_ends_and_counts_the_rest(
     dropped = max(len(whole) - kept_chars, 0)
     assert output.dropped_chars == dropped
     head, tail = kept_chars // 2, kept_chars - kept_chars // 2
-    expected = whole[:head] + dropped_line(dropped) + whole[-tail:] if dropped else whole
+    expected = whole[:head] + format_dropped_line(dropped) + whole[-tail:] if dropped else whole
     assert output.text("stdout", "stderr") == expected
 
 
 def test_a_stream_without_dropped_output_has_no_mark() -> None:
     output = collected([("stderr", "error\n"), ("stdout", "x" * 100)], 20)
     assert output.text("stderr") == "error\n"
-    assert dropped_line(86) in output.text("stdout")
+    assert format_dropped_line(86) in output.text("stdout")
 
 
 @given(st.lists(st.text(alphabet="ab", min_size=1, max_size=9)), st.integers(0, 60))
@@ -52,7 +52,7 @@ def test_background_output_read_by_offset_is_a_slice_of_all(pieces: list[str], o
         output.add(piece)
     whole = "".join(pieces)
     start = max(len(whole) - 30, 0)
-    gone = dropped_line(start - offset) if offset < start else ""
+    gone = format_dropped_line(start - offset) if offset < start else ""
     assert output.read(offset) == (gone + whole[max(offset, start) :], len(whole))
 
 
@@ -66,5 +66,5 @@ def test_truncated_background_output_keeps_its_end_and_its_offsets(
     output.shrink(kept)
     whole = "".join(pieces)
     start = max(len(whole) - min(kept, 30), 0)
-    gone = dropped_line(start - offset) if offset < start else ""
+    gone = format_dropped_line(start - offset) if offset < start else ""
     assert output.read(offset) == (gone + whole[max(offset, start) :], len(whole))

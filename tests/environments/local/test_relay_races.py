@@ -97,7 +97,7 @@ async def link() -> AsyncIterator[tuple[RelayLink, socket.socket]]:
     link = RelayLink(ours, FrameDecoder(), "t-1")
     with theirs:
         yield link, theirs
-        await link.closed()
+        await link.close_and_wait()
 
 
 async def started(link: RelayLink, relay: socket.socket) -> RelayedProcess:

@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import InvalidPatternError, NotAFileError
 from agent_ls.environments.local import LocalEnvironment, ripgrep
-from agent_ls.environments.local.processes.ending import run_program, running
+from agent_ls.environments.local.processes.ending import run_process, run_program
 from tests.support.processes import Fifo, eventually, new_token, processes_with
 
 pytestmark = pytest.mark.req("T6")
@@ -31,18 +31,18 @@ def program(path: Path, script: str) -> str:
 
 
 def test_the_bundled_ripgrep_is_found_and_runs() -> None:
-    assert ripgrep.newest(ripgrep.candidates())
+    assert ripgrep.find_newest(ripgrep.candidates())
 
 
 def test_the_newest_working_ripgrep_is_used_and_the_first_of_equal_versions(tmp_path: Path) -> None:
     versions = {"old": "13.0.0", "wheel": "14.1.0 (rev x)", "path": "14.1.0", "ten": "9.9.9"}
     programs = [program(tmp_path / name, f"echo 'ripgrep {version}'") for name, version in versions.items()]
     broken = [program(tmp_path / "no", "exit 1"), str(tmp_path), str(tmp_path / "missing")]
-    assert ripgrep.newest(broken + programs) == str(tmp_path / "wheel")
-    assert ripgrep.newest([*programs, program(tmp_path / "new", "echo 'ripgrep 15.0.1'")]) == str(
+    assert ripgrep.find_newest(broken + programs) == str(tmp_path / "wheel")
+    assert ripgrep.find_newest([*programs, program(tmp_path / "new", "echo 'ripgrep 15.0.1'")]) == str(
         tmp_path / "new"
     )
-    assert ripgrep.newest(broken) == ""
+    assert ripgrep.find_newest(broken) == ""
 
 
 def test_simultaneous_searches_run_each_ripgrep_once_for_its_version(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_simultaneous_searches_run_each_ripgrep_once_for_its_version(tmp_path: P
         program(tmp_path / name, f"echo x >>{asked}; echo 'ripgrep 14.1.0'") for name in ("wheel", "path")
     ]
     with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(ripgrep.newest, [programs] * 6))
+        answers = list(pool.map(ripgrep.find_newest, [programs] * 6))
     assert answers == [programs[0]] * 6
     assert asked.read_text() == "x\nx\n"
 
@@ -186,7 +186,7 @@ async def test_ending_a_search_that_just_ended_logs_no_unknown_child(
     """asyncio's watcher waits for the child, so no other code may collect its exit status, even by polling."""
     ends_at_once = program(tmp_path / "rg", "echo found")
     for _ in range(100):
-        async with running([ends_at_once], str(tmp_path)) as process:
+        async with run_process([ends_at_once], str(tmp_path)) as process:
             assert process.stdout
             await process.stdout.receive()
     assert not [record.message for record in caplog.records if record.name == "asyncio"]

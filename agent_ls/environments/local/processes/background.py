@@ -69,7 +69,7 @@ class BackgroundProcesses:
     async def settle(self) -> None:
         """Wait for the end of all processes. The caller has sent them a signal to end."""
         for background in self._backgrounds.values():
-            await _settled(background)
+            await _wait_until_settled(background)
 
     async def start(self, command: str, folder: str, options: CommandOptions) -> ProcessInfo:
         """Start a process.
@@ -80,13 +80,13 @@ class BackgroundProcesses:
         self._check_capacity()
         self._starting += 1
         try:
-            return (await self._started(command, folder, options)).info()
+            return (await self._start(command, folder, options)).info()
         finally:
             self._starting -= 1
-            self._let_go()
+            self._shorten_old_outputs()
 
-    async def _started(self, command: str, folder: str, options: CommandOptions) -> _Background:
-        launch = await self._children.prepared(command, folder, options)
+    async def _start(self, command: str, folder: str, options: CommandOptions) -> _Background:
+        launch = await self._children.prepare_launch(command, folder, options)
         output, reader = BackgroundOutput(), None
         given: InputPipe | ThreadInputPipe | InteractiveInput
         if link := await self._children.terminal(options):
@@ -109,7 +109,7 @@ class BackgroundProcesses:
         if len(running) + self._starting >= (most := self._max_running()):
             raise ProcessLimitError(most, running)
 
-    def _let_go(self) -> None:
+    def _shorten_old_outputs(self) -> None:
         """Shorten the outputs of older ended processes."""
         ended = [it for it in self._backgrounds.values() if it.has_ended]
         for background in ended[:-WHOLE_ENDED]:
@@ -160,7 +160,7 @@ class BackgroundProcesses:
         background = self._background(process_id)
         with anyio.CancelScope(shield=True):
             await self._children.end_tree(background.child)
-            await _settled(background)
+            await _wait_until_settled(background)
         self._children.forget(background.child)
         return background.info()
 
@@ -170,7 +170,7 @@ class BackgroundProcesses:
         return self._backgrounds[process_id]
 
 
-async def _settled(background: _Background) -> None:
+async def _wait_until_settled(background: _Background) -> None:
     """Wait until the exit code is known and the output is complete, for KILL_WAIT_SECONDS each."""
     background.input.close()
     with anyio.move_on_after(KILL_WAIT_SECONDS):

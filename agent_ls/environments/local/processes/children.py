@@ -88,7 +88,7 @@ class Children:
         call_id = options.attribution.call_id
         return await self._relays.take(call_id) if self._relays and call_id else None
 
-    async def prepared(self, command: str, folder: str, options: CommandOptions) -> CommandLaunch:
+    async def prepare_launch(self, command: str, folder: str, options: CommandOptions) -> CommandLaunch:
         """Return the program and the environment variables to start, for pipes as well as for a terminal."""
         await to_thread.run_sync(_check_folder, folder, options.working_dir, abandon_on_cancel=True)
         self._started += 1
@@ -152,9 +152,9 @@ class Children:
             child.process.link.close()  # the relay did not report the end of the command in time
         return []
 
-    async def left_behind(self, child: Child) -> list[int]:
+    async def find_left_processes(self, child: Child) -> list[int]:
         """Return the pids of processes that the command left running. Reap orphans that have ended."""
-        return await self._trees.left_behind(child)
+        return await self._trees.find_left_processes(child)
 
     async def end_tree(self, child: Child) -> None:
         """End the child and its descendants without waiting for its exit code."""

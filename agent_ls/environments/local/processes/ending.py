@@ -18,7 +18,7 @@ from anyio.abc import ByteReceiveStream, Process
 
 
 @asynccontextmanager
-async def running(
+async def run_process(
     argv: Sequence[str],
     folder: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
@@ -30,7 +30,7 @@ async def running(
         try:
             yield process
         finally:
-            await killed(process)
+            await kill_and_wait(process)
 
 
 async def run_program(
@@ -49,7 +49,7 @@ async def run_program(
         assert stream, "it is started with pipes"
         output[name] = b"".join([chunk async for chunk in stream])
 
-    async with running(argv, folder, environ) as process:
+    async with run_process(argv, folder, environ) as process:
         async with anyio.create_task_group() as group:
             group.start_soon(read, "stdout", process.stdout)
             group.start_soon(read, "stderr", process.stderr)
@@ -68,7 +68,7 @@ def terminate(process: Process) -> None:
             os.kill(process.pid, signal.SIGTERM)
 
 
-async def killed(process: Process) -> None:
+async def kill_and_wait(process: Process) -> None:
     """Kill the process if it still runs, and wait for its end. Cancellation does not stop the wait."""
     if process.returncode is not None:
         return

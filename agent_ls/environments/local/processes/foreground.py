@@ -21,7 +21,7 @@ from agent_ls.environments.local.terminals.shown import (
     LOST_NOTE,
     PATIENCE_MS,
     UNANSWERED_NOTE,
-    waited_for,
+    wait_for_command,
 )
 from agent_ls.environments.local.trees.base import Child
 
@@ -73,14 +73,16 @@ class LocalProcesses:
         self, command: str, folder: str, options: CommandOptions, on_output: OutputSink | None
     ) -> ExecResult:
         begun = anyio.current_time()
-        launch = await self._children.prepared(command, folder, options)
+        launch = await self._children.prepare_launch(command, folder, options)
         if link := await self._children.terminal(options):
             return await self._run_shown(link, launch, options, on_output)
         readers = new_readers(CommandOutput(), on_output)
         with new_pipe() as stdout, new_pipe() as stderr:
             child = await self._children.by_pipes(launch, stdout, stderr)
             try:
-                timed_out, notes = await self._attend(child, readers, (stdout, stderr), options.timeout_ms)
+                timed_out, notes = await self._wait_for_end(
+                    child, readers, (stdout, stderr), options.timeout_ms
+                )
             except BaseException:  # usually cancelled
                 with anyio.CancelScope(shield=True):
                     await self._children.end(child)
@@ -102,7 +104,7 @@ class LocalProcesses:
 
         child, process = await self._children.in_terminal(link, launch, options, take)
         try:
-            timed_out, notes = await self._attend_shown(child, process, options.timeout_ms)
+            timed_out, notes = await self._wait_in_terminal(child, process, options.timeout_ms)
         except BaseException:  # usually cancelled
             with anyio.CancelScope(shield=True):
                 await self._children.end(child)
@@ -111,7 +113,7 @@ class LocalProcesses:
             self._children.forget(child)
         return _result(child, output, timed_out=timed_out, notes=notes, begun=begun)
 
-    async def _attend_shown(
+    async def _wait_in_terminal(
         self, child: Child, process: RelayedProcess, timeout_ms: int
     ) -> tuple[bool, list[str]]:
         """Wait for a command in a terminal. The relay reads the output and reports how the command ended.
@@ -119,7 +121,7 @@ class LocalProcesses:
         Returns whether the command was ended at the time limit, and notes for the result.
         """
         notes: list[str] = []
-        timed_out = not await waited_for(process, timeout_ms, self._input_patience_ms)
+        timed_out = not await wait_for_command(process, timeout_ms, self._input_patience_ms)
         if timed_out and process.is_waiting:
             notes.append(UNANSWERED_NOTE)
         if timed_out or process.is_closed or process.is_lost:
@@ -129,15 +131,15 @@ class LocalProcesses:
             notes.append(CLOSED_NOTE if process.is_closed else LOST_NOTE)
             await anyio.sleep(EDITOR_ENDS_SECONDS)
         left = (
-            await self._children.left_behind(child)
+            await self._children.find_left_processes(child)
             if process.is_held or self._children.adopts_orphans
             else []
         )
         if process.is_held and not timed_out:
-            notes.append(_held_open(left))
+            notes.append(_describe_open_output(left))
         return timed_out, notes
 
-    async def _attend(
+    async def _wait_for_end(
         self, child: Child, readers: Readers, pipes: tuple[Pipe, Pipe], timeout_ms: int
     ) -> tuple[bool, list[str]]:
         """Wait until the shell has ended and its output is read.
@@ -159,11 +161,15 @@ class LocalProcesses:
         for pipe, stream in zip(pipes, _STREAMS, strict=True):
             readers.finish(pipe, stream)
         is_held = not readers.are_done and not limit.cancelled_caught
-        left = await self._children.left_behind(child) if is_held or self._children.adopts_orphans else []
+        left = (
+            await self._children.find_left_processes(child)
+            if is_held or self._children.adopts_orphans
+            else []
+        )
         if is_held:
-            notes.append(_held_open(left))
+            notes.append(_describe_open_output(left))
             for pipe in pipes:
-                readers.let_go(pipe)
+                readers.discard_output(pipe)
         return limit.cancelled_caught, notes
 
 
@@ -184,6 +190,6 @@ def _result(
     )
 
 
-def _held_open(left: Sequence[int]) -> str:
+def _describe_open_output(left: Sequence[int]) -> str:
     who = f"Left running in the background: {numbers(left)}." if left else "Something was left running."
     return f"{who} It holds the command's output open; what it prints from now on is not shown."

@@ -85,10 +85,10 @@ class CommandOutput:
         head = "".join(text for stream, text in self._head if stream in streams)
         tail = "".join(text for stream, text in self._tail.pieces if stream in streams)
         dropped = sum(self._dropped[stream] for stream in streams)
-        return head + (dropped_line(dropped) if dropped else "") + tail
+        return head + (format_dropped_line(dropped) if dropped else "") + tail
 
 
-def dropped_line(chars: int) -> str:
+def format_dropped_line(chars: int) -> str:
     return f"\n[{chars} characters of output were not kept]\n"
 
 
@@ -116,5 +116,5 @@ class BackgroundOutput:
         """
         with self._lock:
             kept, start = "".join(text for _, text in self._tail.pieces), self._start
-        gone = dropped_line(start - max(offset, 0)) if max(offset, 0) < start else ""
+        gone = format_dropped_line(start - max(offset, 0)) if max(offset, 0) < start else ""
         return gone + kept[max(offset - start, 0) :], start + len(kept)

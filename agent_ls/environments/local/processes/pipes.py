@@ -106,7 +106,7 @@ class Readers:
         if not data:
             self.is_done[stream].set()
 
-    def let_go(self, pipe: Pipe) -> None:
+    def discard_output(self, pipe: Pipe) -> None:
         """Read and discard further output in a thread, because a full pipe would block the writing process."""
         drain(pipe.give_reading(), _discard)
 

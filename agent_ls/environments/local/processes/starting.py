@@ -73,7 +73,7 @@ async def start_process(start: Start) -> StartedProcess:
         threading.Thread(target=starting.run, daemon=True, name="agent-ls-command").start()
     except RuntimeError as error:
         raise OSError(errno.EAGAIN, "the system allows no more threads") from error
-    return await starting.started()
+    return await starting.wait_for_start()
 
 
 class _Starting:
@@ -84,7 +84,7 @@ class _Starting:
         self._process: StartedProcess | None = None
         self._failure: OSError | ValueError | None = None
 
-    async def started(self) -> StartedProcess:
+    async def wait_for_start(self) -> StartedProcess:
         await self._is_known.wait()
         if self._process is None:
             raise self._failure or OSError("the thread that starts it failed")
@@ -103,15 +103,15 @@ class _Starting:
                 confine(self._start.confinement)
             child = _popen(self._start, group)
         except (OSError, ValueError) as error:
-            return self._tell(self._failed, error)
+            return self._tell(self._handle_failure, error)
         except BaseException:
-            self._tell(self._failed, None)
+            self._tell(self._handle_failure, None)
             raise
         finally:
             if group is not None:
                 os.close(group)
         self._tell(self._runs, child.pid)
-        self._tell(self._ended, child.wait())
+        self._tell(self._handle_exit, child.wait())
 
     def _tell(self, call: Callable[[T], None], what: T) -> None:
         with suppress(RuntimeError):  # the event loop has ended, so nobody waits
@@ -121,11 +121,11 @@ class _Starting:
         self._process = StartedProcess(pid)
         self._is_known.set()
 
-    def _ended(self, code: int) -> None:
+    def _handle_exit(self, code: int) -> None:
         if self._process:
             self._process.end(code)
 
-    def _failed(self, error: OSError | ValueError | None) -> None:
+    def _handle_failure(self, error: OSError | ValueError | None) -> None:
         self._failure = error
         self._is_known.set()
 

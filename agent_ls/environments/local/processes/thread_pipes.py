@@ -51,7 +51,7 @@ class ThreadReaders(Readers):
     def finish(self, pipe: Pipe, stream: Stream) -> None:
         """Do nothing: only the thread reads the pipe."""
 
-    def let_go(self, pipe: Pipe) -> None:
+    def discard_output(self, pipe: Pipe) -> None:
         self._is_let_go = True
 
 

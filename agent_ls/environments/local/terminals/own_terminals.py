@@ -30,13 +30,13 @@ class OwnTerminals:
         return os.name != "nt"
 
     async def open_terminal(self, terminal: NewTerminal) -> bool:
-        return _started(terminal)
+        return _start_terminal(terminal)
 
     def runs_in(self, terminal_id: str, call_id: str) -> None:
         """Do nothing: clients request the output by call id."""
 
 
-def _started(terminal: NewTerminal) -> bool:
+def _start_terminal(terminal: NewTerminal) -> bool:
     try:
         with adoption.STARTING:
             relay = subprocess.Popen(

@@ -239,7 +239,7 @@ class RelayLink:
             with suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)
 
-    async def closed(self) -> None:
+    async def close_and_wait(self) -> None:
         """Close the connection and wait for its reader thread."""
         self.close()
         await anyio.to_thread.run_sync(self._reader.join, limiter=anyio.CapacityLimiter(1))
@@ -254,7 +254,7 @@ class RelayLink:
         finally:
             self._connection.close()
             with suppress(RuntimeError):
-                anyio.from_thread.run_sync(self._lost, token=self._loop)
+                anyio.from_thread.run_sync(self._handle_loss, token=self._loop)
 
     def _take(self, found: Sequence[tuple[bytes, bytes]]) -> None:
         for kind, payload in found:
@@ -263,7 +263,7 @@ class RelayLink:
                     self._current = None
                 process.take(kind, payload)
 
-    def _lost(self) -> None:
+    def _handle_loss(self) -> None:
         self._is_open = False
         if process := self._current:
             self._current = None

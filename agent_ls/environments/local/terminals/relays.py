@@ -47,7 +47,7 @@ class Relays:
         if not self._host.has_terminals:
             return None
         self._links = [link for link in self._links if not link.is_gone]
-        link = next((link for link in self._links if link.is_idle), None) or await self._opened()
+        link = next((link for link in self._links if link.is_idle), None) or await self._open_link()
         if link is None or link.is_gone:  # a terminal may be closed directly after it was opened
             return None
         link.reserve()
@@ -59,9 +59,9 @@ class Relays:
         for link in links:
             link.close()
         for link in links:
-            await link.closed()
+            await link.close_and_wait()
 
-    async def _opened(self) -> RelayLink | None:
+    async def _open_link(self) -> RelayLink | None:
         if anyio.current_time() < self._not_before:
             return None
         meeting = await anyio.to_thread.run_sync(_new_meeting)
@@ -69,7 +69,7 @@ class Relays:
             self._not_before = anyio.current_time() + RETRY_SECONDS
             return None
         try:
-            link = await self._met(meeting)
+            link = await self._open_terminal(meeting)
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(meeting.end)
@@ -77,7 +77,7 @@ class Relays:
             self._not_before = anyio.current_time() + RETRY_SECONDS
         return link
 
-    async def _met(self, meeting: _Meeting) -> RelayLink | None:
+    async def _open_terminal(self, meeting: _Meeting) -> RelayLink | None:
         """Open a terminal and wait for its relay to connect.
 
         The link is reserved and stored as soon as the relay has connected, because the caller may be
@@ -99,7 +99,7 @@ class Relays:
             with anyio.move_on_after(CONNECT_SECONDS):
                 async with anyio.create_task_group() as group:
                     group.start_soon(ask)
-                    link = await meeting.met(terminal.id)
+                    link = await meeting.wait_for_relay(terminal.id)
                     link.reserve()
                     self._links.append(link)
         except BaseException:
@@ -152,17 +152,17 @@ class _Meeting:
         self._listener.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def met(self, terminal_id: str) -> RelayLink:
+    async def wait_for_relay(self, terminal_id: str) -> RelayLink:
         """Wait for the relay. Connections without the right token are closed."""
         while True:
             await anyio.wait_readable(self._listener)
             with suppress(OSError):
                 connection, _ = self._listener.accept()
-                if frames := await self._known(connection):
+                if frames := await self._verify_token(connection):
                     return RelayLink(connection, frames, terminal_id)
                 connection.close()
 
-    async def _known(self, connection: socket.socket) -> FrameDecoder | None:
+    async def _verify_token(self, connection: socket.socket) -> FrameDecoder | None:
         connection.setblocking(False)
         frames = FrameDecoder()
         try:

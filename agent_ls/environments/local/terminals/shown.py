@@ -71,7 +71,7 @@ class InteractiveInput:
         self.is_open = False
 
 
-async def waited_for(process: RelayedProcess, timeout_ms: int, patience_ms: int) -> bool:
+async def wait_for_command(process: RelayedProcess, timeout_ms: int, patience_ms: int) -> bool:
     """Wait until the command has ended or its terminal was closed; return False at a time limit.
 
     While the command waits for the user to type, `patience_ms` is used up instead of `timeout_ms`. The total
@@ -99,8 +99,8 @@ def in_terminal_environ(environ: Mapping[str, str], added: Mapping[str, str]) ->
 
 
 def on_waiting(watcher: TerminalWatcher | None) -> Callable[[bool], None]:
-    return watcher.waits if watcher else _untold
+    return watcher.waits if watcher else _ignore_waiting
 
 
-def _untold(waiting: bool) -> None:
+def _ignore_waiting(waiting: bool) -> None:
     """Do nothing: nobody watches this terminal."""

@@ -66,7 +66,7 @@ def not_our_child(pid: int) -> None:
         _children.discard(pid)
 
 
-def claimed(rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool]) -> set[Row]:
+def find_claimed(rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool]) -> set[Row]:
     """Return the adopted processes among `rows` that belong to commands whose mark contains `mark`.
 
     `is_marked` returns whether a process has the mark of any command, or is in the control group of any

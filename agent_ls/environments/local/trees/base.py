@@ -70,7 +70,7 @@ class Trees(Protocol):
         """End `children` and all descendants of earlier commands, including commands passed to `forget`."""
         ...
 
-    async def left_behind(self, child: Child) -> list[int]:
+    async def find_left_processes(self, child: Child) -> list[int]:
         """Return the processes that an ended command left running."""
         ...
 

@@ -75,7 +75,7 @@ def pids(mark: str) -> set[int]:
     return found
 
 
-def held(pid: int, mark: str) -> bool:
+def is_in_group(pid: int, mark: str) -> bool:
     """Return whether a process, running or a zombie, is in the group of a command whose mark contains `mark`."""
     with suppress(OSError):
         line = next((line for line in _lines(f"/proc/{pid}/cgroup") if line.startswith("0::")), "")

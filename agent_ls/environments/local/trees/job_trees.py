@@ -89,7 +89,7 @@ class JobTrees:
             job.close()
         self._jobs.clear()
 
-    async def left_behind(self, child: Child) -> list[int]:
+    async def find_left_processes(self, child: Child) -> list[int]:
         job = self._jobs.get(child.mark)
         return job.pids() if job else []
 

@@ -89,7 +89,7 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
                 _send(row, signal.SIGCONT)  # a stopped process would not handle SIGTERM
             asked |= found
             for row in found:
-                await _ended(row)
+                await _wait_for_end(row)
     await to_thread.run_sync(cgroups.kill, root.mark, limiter=anyio.CapacityLimiter(1))
     with anyio.move_on_after(KILL_WAIT_SECONDS):
         # A process started during a check can be missed once, so two checks in a row must find nothing.
@@ -98,7 +98,7 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
                 _send(row, signal.SIGKILL)
             asked |= found
             for row in found:
-                await _ended(row)
+                await _wait_for_end(row)
     stayed = await _look(root)
     # Other code collects the exit status of session leaders. When a session leader ends, its zombie children
     # become children of this process.
@@ -140,7 +140,9 @@ def members(root: Root, table: Sequence[Row] | None = None) -> set[Row]:
     }
     unknown = [row for row in rows if row not in found and root.may_mark(row)]
     found |= {row for row in unknown if _is_marked(row.pid, root.mark)}
-    found |= adoption.claimed(rows, root.mark, lambda pid: _is_marked(pid, "") or cgroups.held(pid, ""))
+    found |= adoption.find_claimed(
+        rows, root.mark, lambda pid: _is_marked(pid, "") or cgroups.is_in_group(pid, "")
+    )
     return found | _descendants(found, rows)
 
 
@@ -215,7 +217,7 @@ def _send(row: Row, number: signal.Signals) -> None:
             os.kill(row.pid, number)
 
 
-async def _ended(row: Row) -> None:
+async def _wait_for_end(row: Row) -> None:
     """Wait until the process has ended."""
     try:
         descriptor = os.pidfd_open(row.pid)
@@ -259,7 +261,7 @@ def reap_orphans(known: set[Row], root: Root | None = None, table: Sequence[Row]
             continue
         is_adopted = row in known or row.session not in (our_session, row.pid)
         if not is_adopted and root and row.pid not in root.sessions:
-            is_adopted = cgroups.held(row.pid, root.mark)
+            is_adopted = cgroups.is_in_group(row.pid, root.mark)
         if is_adopted:
             _reap(row.pid)
             known = known - {row}

@@ -64,7 +64,7 @@ class SessionTrees:
         sessions = frozenset(child.process.pid for child in children if child.is_running)
         await process_tree.end(Root(sessions, self._mark, self._since), self._grace_seconds)
 
-    async def left_behind(self, child: Child) -> list[int]:
+    async def find_left_processes(self, child: Child) -> list[int]:
         """Return the pids of processes that the command left running. Reap orphans that have ended."""
         return await to_thread.run_sync(
             self._count_orphans, self._root(child), limiter=anyio.CapacityLimiter(1)
