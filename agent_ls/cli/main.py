@@ -125,9 +125,9 @@ def _output_cleaner(wanted: str, arguments: Sequence[str]) -> Callable[[str], st
         from agent_ls.cli.output import escaped_json
 
         return escaped_json
-    from agent_ls.headless.style import plain
+    from agent_ls.headless.style import strip_controls
 
-    return plain
+    return strip_controls
 
 
 _HELP = {

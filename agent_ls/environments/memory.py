@@ -111,15 +111,15 @@ class MemoryEnvironment:
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
         folder = self._resolve(path)
         self._check_folder(path, folder)
-        return self._listed(folder, "", depth)
+        return self._list_folder(folder, "", depth)
 
-    def _listed(self, folder: str, prefix: str, depth: int) -> list[DirEntry]:
+    def _list_folder(self, folder: str, prefix: str, depth: int) -> list[DirEntry]:
         found: list[DirEntry] = []
         for name, is_dir in sorted(self.entries(folder)):
             path = posixpath.join(folder, name)
             found.append(DirEntry(prefix + name, is_dir, None if is_dir else len(self.files[path].content)))
             if is_dir and depth > 1:
-                found += self._listed(path, f"{prefix}{name}/", depth - 1)
+                found += self._list_folder(path, f"{prefix}{name}/", depth - 1)
         return found
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:

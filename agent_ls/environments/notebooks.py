@@ -60,17 +60,17 @@ class NotebookEnvironment(FrontingEnvironment):
         await anyio.to_thread.run_sync(demand_path, abandon_on_cancel=True)
         # From here on the commit is completed or reverted, even if the call is cancelled.
         with anyio.CancelScope(shield=True):
-            states = await self._carried_out(writes, opened, attribution)
+            states = await self._carry_out(writes, opened, attribution)
         return states
 
-    async def _carried_out(
+    async def _carry_out(
         self, writes: Sequence[FileWrite], opened: dict[int, OpenNotebook], attribution: Attribution
     ) -> Sequence[FileState]:
         states: dict[int, FileState] = {}
         rest = {at: write for at, write in enumerate(writes) if at not in opened}
         try:
             for at in opened:
-                states[at] = await self._land(writes[at])
+                states[at] = await self._write_notebook(writes[at])
             written = await self.inner.commit(list(rest.values()), attribution) if rest else ()
         except EnvError as error:
             await self._take_back(list(states.values()), error)
@@ -87,7 +87,7 @@ class NotebookEnvironment(FrontingEnvironment):
             raise StaleFileError(write.path, "its cells have changed")
         _cells_of(write)
 
-    async def _land(self, write: FileWrite) -> FileState:
+    async def _write_notebook(self, write: FileWrite) -> FileState:
         notebook = self._open(write.path)
         if notebook is None:
             raise EditRefusedError(write.path, "it was closed before the change was made")
@@ -100,7 +100,7 @@ class NotebookEnvironment(FrontingEnvironment):
         unrestored = []
         for state in reversed(states):
             try:
-                await self._land(FileWrite(state.path, state.before, state.after))
+                await self._write_notebook(FileWrite(state.path, state.before, state.after))
             except EnvError:
                 unrestored.append(state.path)
         if unrestored:

@@ -63,7 +63,7 @@ def run_path_check() -> None:
 
 
 @contextmanager
-def checking(check: Check) -> Iterator[None]:
+def opening_check(check: Check) -> Iterator[None]:
     token = _check.set(check)
     try:
         yield

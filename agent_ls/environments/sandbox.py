@@ -244,15 +244,15 @@ def seatbelt_profile(limits: SandboxLimits) -> str:
     """Return the seatbelt profile. In a profile, the last matching rule applies."""
     lines = ["(version 1)", "(allow default)", "(deny file-write*)"]
     writable = () if limits.only_looks else (*limits.writable, limits.temporary)
-    lines += [f"(allow file-write* (subpath {_quoted(place)}))" for place in writable]
+    lines += [f"(allow file-write* (subpath {_quote(place)}))" for place in writable]
     lines += [
-        f"(allow file-write* (literal {_quoted(place)}))"
+        f"(allow file-write* (literal {_quote(place)}))"
         for place in ("/dev/null", "/dev/zero", "/dev/stdout", "/dev/stderr", "/dev/tty")
     ]
     guarded = (*limits.guarded, *limits.absent)  # a profile may name paths that do not exist
-    lines += [f"(deny file-write* (subpath {_quoted(place)}))" for place in guarded]
+    lines += [f"(deny file-write* (subpath {_quote(place)}))" for place in guarded]
     lines += [
-        f"(deny file-read* file-write* (subpath {_quoted(place)}))"
+        f"(deny file-read* file-write* (subpath {_quote(place)}))"
         for place in (*limits.hidden, *limits.hidden_files)
     ]
     if not limits.network:
@@ -264,6 +264,6 @@ def seatbelt_profile(limits: SandboxLimits) -> str:
     return "\n".join(lines)
 
 
-def _quoted(path: str) -> str:
+def _quote(path: str) -> str:
     escaped = path.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -396,10 +396,12 @@ class ResultLines:
         if self.is_full:
             last = next((i for i in reversed(range(len(kept))) if kept[i].is_match), -1)
             # Lines after the last match may be context of the next match, which was left out.
-            kept = kept[: last + 1] + [line for line in kept[last + 1 :] if self._belongs(line, kept[last])]
+            kept = kept[: last + 1] + [
+                line for line in kept[last + 1 :] if self._is_context_of(line, kept[last])
+            ]
         return GrepResult(tuple(kept), truncated=self.is_full)
 
-    def _belongs(self, line: GrepLine, match: GrepLine) -> bool:
+    def _is_context_of(self, line: GrepLine, match: GrepLine) -> bool:
         return line.path == match.path and line.line <= match.line + self.options.after_lines
 
 

@@ -85,7 +85,7 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
     folder = live.stored.header.workspace_folder
     if not rule_id or not await anyio.to_thread.run_sync(_is_command, text.split()[0], folder, environ):
         names = {*registry.names(), *own_names()}
-        raise _refused(text, "names no tool, and no program on PATH", _nearest(text, names) or _FORMS)
+        raise _refused(text, "names no tool, and no program on PATH", _find_nearest(text, names) or _FORMS)
     return rule_id
 
 
@@ -133,7 +133,7 @@ def _is_command(word: str, folder: str, environ: Mapping[str, str]) -> bool:
     return shutil.which(word, path=environ.get("PATH")) is not None
 
 
-def _nearest(text: str, names: set[str]) -> str:
+def _find_nearest(text: str, names: set[str]) -> str:
     near = get_close_matches(text, sorted(names), n=1)
     return f"did you mean {near[0]}?" if near else ""
 

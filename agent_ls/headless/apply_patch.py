@@ -18,7 +18,7 @@ from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileWr
 from agent_ls.environments.errors import AccessDeniedError, EnvError, NotAFileError, PathNotFoundError
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
-from agent_ls.headless.style import plain
+from agent_ls.headless.style import strip_controls
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import ChangeSet
 from agent_ls.patch.v4a_apply import Contents, Unreadable, parse, plan
@@ -29,25 +29,25 @@ DONE, FAILED = 0, 1
 def main(data: bytes, folder: Path, *, is_check: bool = False) -> int:
     """Apply the patch and return the exit code. `folder` is absolute. If `is_check`, nothing is written."""
     try:
-        change_set = anyio.run(_applied, data, str(folder), is_check)
+        change_set = anyio.run(_apply, data, str(folder), is_check)
     except (PatchError, EnvError) as error:
-        print(plain(str(error)), file=sys.stderr)
+        print(strip_controls(str(error)), file=sys.stderr)
         return FAILED
     for note in change_set.notes():
-        print(plain(f"Repaired: {note}"), file=sys.stderr)
+        print(strip_controls(f"Repaired: {note}"), file=sys.stderr)
     summary = change_set.summary()
     if is_check:
         summary = summary.replace("Success. Updated", "The patch applies. It would update", 1)
-    print(plain(summary), end="")
+    print(strip_controls(summary), end="")
     return DONE
 
 
-async def _applied(data: bytes, folder: str, is_check: bool) -> ChangeSet:
+async def _apply(data: bytes, folder: str, is_check: bool) -> ChangeSet:
     bounds = _Folder(folder)
     environment = BoundedEnvironment(LocalEnvironment(folder), bounds)
     patch = parse(_text(data))
     files = {path: await _content(path, environment) for path in patch.paths}
-    change_set = plan(patch, files, bounds.located)
+    change_set = plan(patch, files, bounds.resolve_path)
     writes = [FileWrite(file.path, file.after, file.before, file.mode_from) for file in change_set.writes]
     if writes and not is_check:
         await environment.commit(writes, Attribution(label="apply-patch"))
@@ -63,7 +63,7 @@ class _Folder:
         self._folder = folder
         self._real = os.path.realpath(folder)
 
-    def located(self, path: str) -> str:
+    def resolve_path(self, path: str) -> str:
         """Return the absolute path of a file that the patch names.
 
         Raises:

@@ -31,7 +31,7 @@ from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.headless.allowed import allow_listed
 from agent_ls.headless.answerer import MODES, Approve, answerer
 from agent_ls.headless.findings import FindingsFormat, findings_text
-from agent_ls.headless.style import COLOURED, PLAIN, plain
+from agent_ls.headless.style import COLOURED, PLAIN, strip_controls
 from agent_ls.headless.terminal import BELL, Bell, Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.middleware import Middleware
@@ -189,7 +189,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
             refused = error
         except BrokenPipeError:  # the reader of the output has closed it (`| head`)
             outcome.failed = True
-            _let_go(out)
+            _close_output(out)
         group.cancel_scope.cancel()
     if refused:  # raised here, because a task group would wrap the error in an ExceptionGroup
         raise refused
@@ -327,12 +327,14 @@ class _Play:
         names = await self._live.waiting_changes()
         if not names:
             return
-        shown = "".join(f"    {plain(name)}\n" for name in names)
+        shown = "".join(f"    {strip_controls(name)}\n" for name in names)
         self._output.err.write(f"  changed in the worktree:\n{shown}")
         line = await self._lines.ask("    bring these changes to your folder? [y]es, [n]o: ")
         if line.strip().lower() in ("y", "yes"):
             for it in await self._live.bring_changes(may_ask=False):
-                self._output.err.write(f"    {it.state}: {plain(it.path)}{it.reason and ' ' + it.reason}\n")
+                self._output.err.write(
+                    f"    {it.state}: {strip_controls(it.path)}{it.reason and ' ' + it.reason}\n"
+                )
 
     async def _earlier_warnings(self, last: int) -> Sequence[Encoded]:
         """Return the warnings that this process emitted while opening the session, up to event number `last`."""
@@ -389,8 +391,8 @@ class _Play:
         if self._options.approve == "ask":
             for hunk in awaited:
                 lines = (*(f"-{line}" for line in hunk.base_lines), *(f"+{line}" for line in hunk.lines))
-                shown = "".join(f"    {plain(line.rstrip())}\n" for line in lines)
-                self._output.err.write(f"  proposed earlier in {plain(hunk.path)}:\n{shown}")
+                shown = "".join(f"    {strip_controls(line.rstrip())}\n" for line in lines)
+                self._output.err.write(f"  proposed earlier in {strip_controls(hunk.path)}:\n{shown}")
             line = await self._lines.ask("    make these changes? [y]es, [n]o: ")
             keeps = line.strip().lower() in ("y", "yes")
         await self._review.review(
@@ -419,7 +421,7 @@ def _whole_question(request: ApprovalRequested, text: str) -> str:
     """Return the text of an approval request, preceded by the line about its call. That line was printed to
     another output or not at all.
     """
-    return f"{plain(request.tool)} {plain(request.summary)}\n{text}"
+    return f"{strip_controls(request.tool)} {strip_controls(request.summary)}\n{text}"
 
 
 async def _stop_on_signal(live: LiveSession, outcome: RunOutcome, everything: anyio.CancelScope) -> None:
@@ -437,7 +439,7 @@ async def _stop_on_signal(live: LiveSession, outcome: RunOutcome, everything: an
         await anyio.sleep_forever()
 
 
-def _let_go(out: TextIO) -> None:
+def _close_output(out: TextIO) -> None:
     """Redirect the closed output to the null device, so that the interpreter's final flush does not fail."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())

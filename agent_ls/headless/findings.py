@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from agent_ls._version import __version__
 from agent_ls.app.review.findings import ReviewFinding
-from agent_ls.headless.style import plain
+from agent_ls.headless.style import strip_controls
 
 FindingsFormat: TypeAlias = Literal["json", "sarif"]
 
@@ -36,8 +36,8 @@ def _json(findings: Sequence[ReviewFinding], folder: str) -> dict[str, Any]:
                 "startLine": it.start + 1,
                 "endLine": it.end,
                 "severity": it.severity,
-                "message": plain(it.message),
-                **({"suggestedFix": plain(it.fix)} if it.fix else {}),
+                "message": strip_controls(it.message),
+                **({"suggestedFix": strip_controls(it.fix)} if it.fix else {}),
             }
             for it in findings
         ]
@@ -65,9 +65,9 @@ def _result(finding: ReviewFinding, folder: str) -> dict[str, Any]:
         "ruleId": _RULE,
         "ruleIndex": 0,
         "level": _LEVELS[finding.severity],
-        "message": {"text": plain(finding.message)},
+        "message": {"text": strip_controls(finding.message)},
         "locations": [{"physicalLocation": {"artifactLocation": artifact, "region": region}}],
-        **({"properties": {"suggestedFix": plain(finding.fix)}} if finding.fix else {}),
+        **({"properties": {"suggestedFix": strip_controls(finding.fix)}} if finding.fix else {}),
     }
 
 

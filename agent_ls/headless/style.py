@@ -17,7 +17,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def plain(text: str) -> str:
+def strip_controls(text: str) -> str:
     """Return the text without escape sequences and control characters, except newline and tab."""
     return _TURNING.sub("\ufffd", _CONTROL.sub("", strip_escapes(text)))
 
@@ -41,13 +41,13 @@ PLAIN = Style()
 COLOURED = Style("\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m")
 
 
-def painted(text: str, colour: str, style: Style) -> str:
+def colour_text(text: str, colour: str, style: Style) -> str:
     return f"{colour}{text}{style.end}" if text else ""
 
 
 def painted_diff(diff: str, style: Style) -> Iterator[str]:
     """Yield the coloured lines of one file's unified diff. The header with the file names is left out."""
-    lines = plain(diff).rstrip("\n").split("\n")
+    lines = strip_controls(diff).rstrip("\n").split("\n")
     # Skip a header only at the start, because a removed SQL comment (`-- like this`) looks like a header
     # line.
     head = 2 if len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ") else 0
@@ -56,7 +56,7 @@ def painted_diff(diff: str, style: Style) -> Iterator[str]:
         yield f"{colour}{line}{style.end}" if line.strip() else ""
 
 
-def shortened(lines: Sequence[str], max_lines: int) -> list[str]:
+def shorten_lines(lines: Sequence[str], max_lines: int) -> list[str]:
     """Return at most `max_lines` lines: head and tail, with a line between them that has the number of
     omitted lines.
     """

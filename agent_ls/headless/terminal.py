@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TextIO, TypeAlias
 
 import anyio
 
-from agent_ls.headless.style import plain
+from agent_ls.headless.style import strip_controls
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
 
@@ -78,7 +78,7 @@ def _keyed(rules: Iterable[RuleOffer]) -> dict[str, RuleOffer]:
 
 
 def _choices(rules: Iterable[RuleOffer]) -> str:
-    offered = [(key, plain(rule.label)) for key, rule in _keyed(rules).items()]
+    offered = [(key, strip_controls(rule.label)) for key, rule in _keyed(rules).items()]
     explained = "".join(f"    {number}: {label}\n" for number, label in offered)
     choices = ["[y]es", *(f"[{number}]" for number, _ in offered), "[n]o, or say why not"]
     return f"{explained}    {', '.join(choices)}: "

@@ -11,12 +11,12 @@ from typing import Any
 from agent_ls.headless.style import (
     PLAIN,
     Style,
+    colour_text,
     indented,
-    painted,
     painted_diff,
-    plain,
     seconds,
-    shortened,
+    shorten_lines,
+    strip_controls,
     tally,
 )
 from agent_ls.loop.events.editor import SaveRequested
@@ -126,11 +126,11 @@ class Transcript:
         match envelope.event:
             case Delta(kind="assistant_text_delta", part_id=part, text=text):
                 self._streamed.add(part)
-                self._write(plain(text))
+                self._write(strip_controls(text))
             case AssistantTextStart():
                 self._gap()
             case AssistantTextEnd(part_id=part, text=text, interrupted=interrupted):
-                self._write("" if part in self._streamed else plain(text))
+                self._write("" if part in self._streamed else strip_controls(text))
                 self._write(" \u2026 (interrupted)" if interrupted else "")
                 self._fresh_line()
                 self._streamed.discard(part)
@@ -142,11 +142,11 @@ class Transcript:
             case ToolCallEnd() as end:
                 self._call_end(end)
             case ApprovalRequested() as request:
-                self._asks(request)
+                self._print_request(request)
             case ApprovalResolved() as resolved:
-                self._answered(resolved)
+                self._print_decision(resolved)
             case FileChange() as change:
-                self._changed(change)
+                self._print_change(change)
             case UsageReport(call=usage):
                 self._turn.input_tokens += usage.input_tokens
                 self._turn.output_tokens += usage.output_tokens
@@ -173,8 +173,8 @@ class Transcript:
                     self._dim(f"{_PLAN_MARKS[item.status]} {item.text}")
             case QuestionAsked(question=question, choices=choices):
                 self._gap()
-                self._write(f"  {self._style.yellow}? {plain(question)}{self._style.end}\n")
-                self._write(indented((f"- {plain(choice)}" for choice in choices), "    "))
+                self._write(f"  {self._style.yellow}? {strip_controls(question)}{self._style.end}\n")
+                self._write(indented((f"- {strip_controls(choice)}" for choice in choices), "    "))
             case QuestionAnswered(answers=answers, declined=declined):
                 self._dim("not answered" if declined else f"answered: {'; '.join(answers)}")
             case RuleRemoved(rule_id=rule_id):
@@ -204,8 +204,8 @@ class Transcript:
                 self._dim(f"rolled back: {len(turns)} input(s), {restored} of {len(files)} file(s)")
             case Error(message=message, hint=hint):
                 self._gap()
-                self._write(f"{self._style.red}error: {plain(message)}{self._style.end}\n")
-                self._write(indented([plain(hint)], "  ") if hint else "")
+                self._write(f"{self._style.red}error: {strip_controls(message)}{self._style.end}\n")
+                self._write(indented([strip_controls(hint)], "  ") if hint else "")
             case _:
                 pass
 
@@ -223,9 +223,9 @@ class Transcript:
 
     def _says(self, text: str, remark: str) -> None:
         self._gap()
-        first, *others = plain(text).rstrip().split("\n")
+        first, *others = strip_controls(text).rstrip().split("\n")
         style = self._style
-        self._write(f"{style.bold}\u276f {first}{style.end}{painted(remark, style.dim, style)}\n")
+        self._write(f"{style.bold}\u276f {first}{style.end}{colour_text(remark, style.dim, style)}\n")
         self._write(indented((f"{style.bold}{line}{style.end}" for line in others), "  "))
         self._write("\n")
 
@@ -252,7 +252,8 @@ class Transcript:
         self._summaries[start.call_id] = start.summary
         style = self._style
         self._write(
-            f"{style.cyan}\u25b8 {plain(start.name)}{style.end} {plain(start.summary)}".rstrip() + "\n"
+            f"{style.cyan}\u25b8 {strip_controls(start.name)}{style.end} {strip_controls(start.summary)}".rstrip()
+            + "\n"
         )
 
     def _call_end(self, end: ToolCallEnd) -> None:
@@ -260,32 +261,40 @@ class Transcript:
         if end.call_id in self._refused:
             return
         self._fresh_line()
-        whose = "" if self._last_call == end.call_id else f"{plain(summary) or plain(end.name)}: "
+        whose = (
+            ""
+            if self._last_call == end.call_id
+            else f"{strip_controls(summary) or strip_controls(end.name)}: "
+        )
         style = self._style
         mark = f"{style.red}\u2717" if end.is_error else f"{style.green}\u2713"
         if end.is_error and end.exit_code is None:
-            first, *rest = shortened(plain(end.output).strip().split("\n"), OUTPUT_LINES)
+            first, *rest = shorten_lines(strip_controls(end.output).strip().split("\n"), OUTPUT_LINES)
             self._write(f"  {mark}{style.end} {whose}{first}\n{indented(rest, '    ')}")
             return
         is_command = end.exit_code is not None
         if self._show_output and is_command:
-            lines = _REMARKS.sub("", plain(end.output)).strip("\n").split("\n")
-            lines = [f"{style.dim}\u2502 {line}{style.end}" for line in shortened(lines, OUTPUT_LINES)]
+            lines = _REMARKS.sub("", strip_controls(end.output)).strip("\n").split("\n")
+            lines = [f"{style.dim}\u2502 {line}{style.end}" for line in shorten_lines(lines, OUTPUT_LINES)]
             self._write(indented(lines, "  "))
         took = f" \u00b7 {seconds(end.duration_ms)}" if is_command or end.duration_ms >= SLOW_MS else ""
-        self._write(f"  {mark}{style.end} {whose}{plain(end.summary)}{painted(took, style.dim, style)}\n")
+        self._write(
+            f"  {mark}{style.end} {whose}{strip_controls(end.summary)}{colour_text(took, style.dim, style)}\n"
+        )
 
-    def _changed(self, change: FileChange) -> None:
+    def _print_change(self, change: FileChange) -> None:
         turn = self._turn
         turn.files.add(change.path)
         turn.added, turn.removed = turn.added + change.added, turn.removed + change.removed
         if (change.call_id, change.diff) not in self._shown_diffs:
             self._fresh_line()
-            self._write(indented(shortened([*painted_diff(change.diff, self._style)], DIFF_LINES), "    "))
+            self._write(
+                indented(shorten_lines([*painted_diff(change.diff, self._style)], DIFF_LINES), "    ")
+            )
 
     # -- approvals
 
-    def _asks(self, request: ApprovalRequested) -> None:
+    def _print_request(self, request: ApprovalRequested) -> None:
         """Print the complete effect of a call, then the question whether to approve the call."""
         self._asked[request.request_id] = request
         self._fresh_line()
@@ -293,7 +302,7 @@ class Transcript:
         style = self._style
         question = _question(request.effect)
         self._write(
-            f"  {style.yellow}? {question}{style.end}{style.dim} ({plain(request.reason)}){style.end}\n"
+            f"  {style.yellow}? {question}{style.end}{style.dim} ({strip_controls(request.reason)}){style.end}\n"
         )
 
     def _effect(self, request: ApprovalRequested) -> Iterator[str]:
@@ -351,17 +360,17 @@ class Transcript:
         if effect["background"]:
             yield "in the background, until it is ended"
 
-    def _answered(self, resolved: ApprovalResolved) -> None:
+    def _print_decision(self, resolved: ApprovalResolved) -> None:
         request = self._asked.pop(resolved.request_id, None)
         style = self._style
         by = _DECIDERS.get(
-            resolved.decided_by, f" by {plain(resolved.decided_by)}" if resolved.decided_by else ""
+            resolved.decided_by, f" by {strip_controls(resolved.decided_by)}" if resolved.decided_by else ""
         )
-        because = f": {plain(resolved.reason)}" if resolved.reason else ""
+        because = f": {strip_controls(resolved.reason)}" if resolved.reason else ""
         self._fresh_line()
         if resolved.decision == "allow":
             scope = _SCOPES.get(resolved.scope, "")
-            instead = f", and run instead: {plain(resolved.command)}" if resolved.command else ""
+            instead = f", and run instead: {strip_controls(resolved.command)}" if resolved.command else ""
             self._write(f"  {style.green}\u2713{style.end} allowed {scope}{by}{because}{instead}\n")
             return
         if request:
@@ -392,12 +401,14 @@ class Transcript:
 
     def _dim(self, text: str) -> None:
         style = self._style
-        self._write(indented((f"{style.dim}{line}{style.end}" for line in plain(text).split("\n")), "  "))
+        self._write(
+            indented((f"{style.dim}{line}{style.end}" for line in strip_controls(text).split("\n")), "  ")
+        )
 
     def _warn(self, text: str) -> None:
         self._fresh_line()
         style = self._style
-        self._write(indented([f"{style.yellow}! {plain(text)}{style.end}"], "  "))
+        self._write(indented([f"{style.yellow}! {strip_controls(text)}{style.end}"], "  "))
 
 
 def _question(effect: dict[str, Any]) -> str:
@@ -409,17 +420,17 @@ def _question(effect: dict[str, Any]) -> str:
         case "CommandEffect":
             return "May it run this command?"
         case "FetchEffect":
-            return f"May it fetch {plain(effect['url'])}?"
+            return f"May it fetch {strip_controls(effect['url'])}?"
         case "CallEffect" if effect.get("server"):
-            return f"May it call {plain(effect['title'])} of the MCP server {plain(effect['server'])}?"
+            return f"May it call {strip_controls(effect['title'])} of the MCP server {strip_controls(effect['server'])}?"
         case "ServerEffect":
-            return f"May it start the MCP server {plain(effect['name'])}?"
+            return f"May it start the MCP server {strip_controls(effect['name'])}?"
         case "CallEffect":
-            return f"May it call {plain(effect['tool'])}?"
+            return f"May it call {strip_controls(effect['tool'])}?"
         case "ReadEffect":
-            return f"May it look at {plain(', '.join(effect['paths']))}?"
+            return f"May it look at {strip_controls(', '.join(effect['paths']))}?"
         case "TrustEffect":
-            return f"Do you trust {plain(effect['folder'])}?"
+            return f"Do you trust {strip_controls(effect['folder'])}?"
         case _:
             return "May it do this?"
 

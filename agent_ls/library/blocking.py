@@ -33,14 +33,14 @@ def iterate_sync(items: AsyncIterable[T]) -> Iterator[T]:
     portal, iterator = _portal(), aiter(items)
     ended = object()
     try:
-        while (item := portal.call(_next, iterator, ended)) is not ended:
+        while (item := portal.call(_pull_next, iterator, ended)) is not ended:
             yield item
     finally:
         if isasyncgen(iterator):
             portal.call(iterator.aclose)
 
 
-async def _next(iterator: Any, ended: object) -> Any:
+async def _pull_next(iterator: Any, ended: object) -> Any:
     return await anext(iterator, ended)
 
 
@@ -92,12 +92,12 @@ def _portal() -> BlockingPortal:
     try:
         anyio.get_current_task()
     except RuntimeError:
-        return _started()
+        return _start_portal()
     raise RuntimeError("an event loop runs in this thread: use `await` and the functions without `_sync`")
 
 
 @cache
-def _started() -> BlockingPortal:
+def _start_portal() -> BlockingPortal:
     """Start an event loop in a thread, if none runs yet. Return the portal that runs coroutines on it.
 
     All sessions use the same loop, because a provider connection belongs to the loop that opened it.

@@ -118,11 +118,11 @@ class Replies:
             return  # the turn was stopped while the callback decided
 
     async def _extend(self, question: QuestionAsked) -> None:
-        goes_on = await self._asked(self._callbacks.extend_limit, question, default=False)
+        goes_on = await self._ask(self._callbacks.extend_limit, question, default=False)
         self._settle(question, (GO_ON,) if goes_on is True else ())
 
     async def _reply(self, question: QuestionAsked) -> None:
-        answer = await self._asked(self._callbacks.answer, question, default=None)
+        answer = await self._ask(self._callbacks.answer, question, default=None)
         said = (answer,) if isinstance(answer, str) else () if answer is None else answer
         if not isinstance(said, list | tuple) or not all(isinstance(text, str) for text in said):
             kind = type(answer).__name__
@@ -155,14 +155,14 @@ class Replies:
         if not hunks:
             return
         self._reviewed.update(hunk.id for hunk in hunks)
-        keeps = await self._asked(callback, tuple(hunks), default=False)
+        keeps = await self._ask(callback, tuple(hunks), default=False)
         await self._review.review(
             "keep" if keeps is True else "undo",
             Selection(hunk_ids=[hunk.id for hunk in hunks]),
             comment="" if callback else NO_REVIEWER,
         )
 
-    async def _asked(self, callback: Callable[[Any], Any] | None, subject: object, default: T) -> T | Any:
+    async def _ask(self, callback: Callable[[Any], Any] | None, subject: object, default: T) -> T | Any:
         """Return the callback's answer, or `default` if there is no callback or the callback raises an exception."""
         if callback is None:
             return default

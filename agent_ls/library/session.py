@@ -267,7 +267,7 @@ class AgentSession:
         """
         check_choices(mode, review)
         allowed = limits_of(limits or {})
-        given = _given(settings or {})
+        given = _rename_settings(settings or {})
         check_limits(parse_settings(given)[0], self._live.session.profile.registry)
         merged = layered(self._manager.settings.model_dump(by_alias=True), given)
         await self._live.configure(
@@ -417,7 +417,7 @@ async def open_session(
         AppError: a folder, provider, mode or session is unknown, or a tool or adapter is invalid. The error's `hint`
             says what to do.
     """
-    given = _given(settings or {})
+    given = _rename_settings(settings or {})
     check_choices(mode, review)
     check_parts(tools, adapters)
     callbacks = ProgramCallbacks(approve, answer, extend_limit, review_changes, answers_later)
@@ -450,7 +450,7 @@ async def open_session(
     async with anyio.create_task_group() as tasks:
         await tasks.start(manager.run)
         try:
-            live = await _opened(manager, resume, new)
+            live = await _open_session(manager, resume, new)
             check_limits(manager.settings, live.session.profile.registry)
         except Exception as error:  # raised below, because the task group would wrap it in an ExceptionGroup
             refused = error
@@ -466,7 +466,7 @@ async def open_session(
         raise refused
 
 
-async def _opened(manager: SessionManager, resume: str, new: SessionSpec) -> LiveSession:
+async def _open_session(manager: SessionManager, resume: str, new: SessionSpec) -> LiveSession:
     """Create a session with the options `new`, or open the stored session `resume` and apply the options to it."""
     if not resume:
         return await manager.new_session(new)
@@ -477,7 +477,7 @@ async def _opened(manager: SessionManager, resume: str, new: SessionSpec) -> Liv
     return live
 
 
-def _given(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+def _rename_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the given settings under the names of docs/configuration.md.
 
     Raises:

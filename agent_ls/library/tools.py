@@ -62,7 +62,7 @@ def _tool(function: Function, category: Category, name: str) -> Tool[Any]:
         category=category,
         arguments=_arguments(function, name),
         prepare=partial(_prepare, function, category, name),
-        summarize=lambda arguments: _shown(arguments)[:SUMMARY_CHARS],
+        summarize=lambda arguments: _format_arguments(arguments)[:SUMMARY_CHARS],
     )
 
 
@@ -92,8 +92,8 @@ async def _prepare(
 
     if category == "read":
         return Prepared(NoEffect(), run)
-    return Prepared(CallEffect(name, _shown(arguments), category), run)
+    return Prepared(CallEffect(name, _format_arguments(arguments), category), run)
 
 
-def _shown(arguments: Arguments) -> str:
+def _format_arguments(arguments: Arguments) -> str:
     return json.dumps(arguments.model_dump(mode="json"), ensure_ascii=False)

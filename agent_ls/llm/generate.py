@@ -191,8 +191,8 @@ async def generate(
     with _limit_time(options.total_timeout_s, "the whole"):
         while True:
             complete = partial(chosen.complete, loop.request)
-            response = await retry(partial(_within, complete, options.step_timeout_s), options)
-            if not await loop.goes_on(response):
+            response = await retry(partial(_limit_time, complete, options.step_timeout_s), options)
+            if not await loop.run_step(response):
                 return GenerateResult(tuple(loop.steps))
 
 
@@ -266,7 +266,7 @@ async def _stream_steps(
             async for event in events:
                 folded.feed(event)
                 yield event
-        if not await loop.goes_on(folded.response()):
+        if not await loop.run_step(folded.response()):
             return
         yield GenerateStepFinish(loop.steps[-1])
 
@@ -364,7 +364,7 @@ class _Loop:
         definitions = tuple(tool.definition for tool in tools)
         self.request = replace(request, tools=(*request.tools, *definitions))
 
-    async def goes_on(self, response: Response) -> bool:
+    async def run_step(self, response: Response) -> bool:
         """Record the answer, run its tools, and return whether to call the model again."""
         if response.finish_reason.kind == "pause" and self._pauses < MAX_PAUSES:
             self._pauses += 1
@@ -434,7 +434,7 @@ async def _wait_for_retry(error: LlmError, attempt: int, options: GenerateOption
     return attempt + 1
 
 
-async def _within(call: Callable[[], Awaitable[T]], limit_s: float | None) -> T:
+async def _limit_time(call: Callable[[], Awaitable[T]], limit_s: float | None) -> T:
     with _limit_time(limit_s, "the answer"):
         return await call()
 

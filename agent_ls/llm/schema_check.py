@@ -90,7 +90,7 @@ def _describe(error: ValidationError) -> str:
         case "oneOf":
             return f"{value} must match exactly one of the allowed forms"
         case "required":
-            return f"{_join_path(where, _first(name for name in limit if name not in given))} is missing"
+            return f"{_join_path(where, _list_first(name for name in limit if name not in given))} is missing"
         case "additionalProperties" if limit is False:
             schema = error.schema if isinstance(error.schema, Mapping) else {}
             return f"{_join_path(where, _first_unknown(given, schema))} is not known"
@@ -119,12 +119,12 @@ _LIMITS = {
 
 def _first_unknown(instance: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     known, patterns = schema.get("properties") or {}, schema.get("patternProperties") or {}
-    return _first(
+    return _list_first(
         name for name in instance if name not in known and not any(re.search(it, name) for it in patterns)
     )
 
 
-def _first(names: Iterable[Any]) -> str:
+def _list_first(names: Iterable[Any]) -> str:
     return str(next(iter(names), ""))
 
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from agent_ls.environments.effects import CommandEffect, PlannedWrite, ReadEffect, WriteEffect
-from agent_ls.headless.style import COLOURED, PLAIN, plain, seconds, shortened
+from agent_ls.headless.style import COLOURED, PLAIN, seconds, shorten_lines, strip_controls
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.calls.approval import effect_json
@@ -431,7 +431,7 @@ def test_an_escape_sequence_hides_no_part_of_a_command_or_edit_under_approval() 
     ],
 )
 def test_plain_keeps_ordinary_text(text: str, expected: str) -> None:
-    assert plain(text) == expected
+    assert strip_controls(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -450,5 +450,5 @@ def test_durations_are_formatted_for_people(duration_ms: float, expected: str) -
 
 
 def test_shortened_keeps_lines_that_fit() -> None:
-    assert shortened(["a", "b"], 2) == ["a", "b"]
-    assert len(shortened(["x"] * 9, 5)) == 5
+    assert shorten_lines(["a", "b"], 2) == ["a", "b"]
+    assert len(shorten_lines(["x"] * 9, 5)) == 5

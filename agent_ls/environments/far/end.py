@@ -49,7 +49,7 @@ from agent_ls.environments.instruction_files import (
 )
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.files import read_file
-from agent_ls.environments.opened import checking
+from agent_ls.environments.opened import opening_check
 
 SILENCE_SECONDS = 60.0
 """After this time without a message, the connection counts as lost. The near end pings every 15 s."""
@@ -216,7 +216,7 @@ class _End:
             opened.append(opened_facts(real, facts))
 
         check = partial(self._ask, number) if header.get("isChecked") else note
-        with checking(check):
+        with opening_check(check):
             return await call(environment, *arguments)
 
     async def _exec(

@@ -25,7 +25,7 @@ from agent_ls.environments.base import (
     ProcessInfo,
 )
 from agent_ls.environments.errors import EnvError
-from agent_ls.environments.opened import checking, current_check
+from agent_ls.environments.opened import current_check, opening_check
 from agent_ls.environments.search import shown_path
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
@@ -155,7 +155,7 @@ class MappedEnvironment(ForwardingEnvironment):
                 yield
                 return
             allowed = check
-            with checking(lambda real, facts: allowed(self._to_near(real), facts)):
+            with opening_check(lambda real, facts: allowed(self._to_near(real), facts)):
                 yield
         except EnvError as error:
             raise _renamed(error, {self._to_far(path): path for path in asked}) from error

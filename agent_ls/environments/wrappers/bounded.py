@@ -42,7 +42,7 @@ from agent_ls.environments.errors import (
     PathNotFoundError,
     SecretFileError,
 )
-from agent_ls.environments.opened import checking, deferred_path_check
+from agent_ls.environments.opened import deferred_path_check, opening_check
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 T = TypeVar("T")
@@ -146,20 +146,20 @@ class BoundedEnvironment(ForwardingEnvironment):
             self._check_opened(path, real, facts)
             opened.append(facts)
 
-        with checking(check):
+        with opening_check(check):
             data = await self._with_path_checked(path, partial(self.inner.read_bytes, path, max_bytes))
         if opened and self._on_read:
             self._on_read(DiskRead(self._absolute(path), data, opened[-1], began_ns))
         return data
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        with checking(partial(self._check_opened, path)):
+        with opening_check(partial(self._check_opened, path)):
             return await self._with_path_checked(path, partial(self.inner.list_directory, path, depth))
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         paths = [self._absolute(write.path) for write in writes if write.content != write.base]
         check = partial(self._check_writable, paths, attribution.call_id)
-        with checking(partial(self._check_target, attribution.call_id)):
+        with opening_check(partial(self._check_target, attribution.call_id)):
             if not self._opens_here:
                 await run_sync(check, abandon_on_cancel=True)
                 return await self.inner.commit(writes, attribution)

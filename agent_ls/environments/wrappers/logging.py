@@ -32,33 +32,33 @@ class LoggingEnvironment(ForwardingEnvironment):
         self._say = say
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        with self._told(f"read {path}"):
+        with self._log_action(f"read {path}"):
             return await self.inner.read_bytes(path, max_bytes)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        with self._told(" ".join(("write", *(write.path for write in writes)))):
+        with self._log_action(" ".join(("write", *(write.path for write in writes)))):
             return await self.inner.commit(writes, attribution)
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        with self._told(f"run {command!r}") as said:
+        with self._log_action(f"run {command!r}") as said:
             result = await self.inner.exec_command(command, options, on_output)
             said.append("timed out" if result.timed_out else f"exit {result.exit_code}")
             return result
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        with self._told(f"start {command!r}") as said:
+        with self._log_action(f"start {command!r}") as said:
             started = await self.inner.start_process(command, options)
             said.append(started.id)
             return started
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
-        with self._told(f"kill {process_id}"):
+        with self._log_action(f"kill {process_id}"):
             return await self.inner.kill_process(process_id)
 
     @contextmanager
-    def _told(self, act: str) -> Iterator[list[str]]:
+    def _log_action(self, act: str) -> Iterator[list[str]]:
         begun, how = time.monotonic(), list[str]()
         try:
             yield how

@@ -131,18 +131,18 @@ class SandboxedEnvironment(ForwardingEnvironment):
         finally:
             with CancelScope(shield=True):
                 note = await run_sync(self._sandbox.settle, inside)
-        result = _noted(result, note) if note else result
+        result = _append_note(result, note) if note else result
         result = replace(result, exit_code=exit_code(result.exit_code, inside.sandbox))
         at = "" if result.exit_code == 0 or result.timed_out else failed_at(result.output, inside.sandbox)
         if not at or await run_sync(self._sandbox.is_denied_anyway, result.output, self._folder(options)):
             return result
         if not await self._may_leave(command, options, at, only_looks):
-            return _noted(result, (LOOKED if only_looks else INSIDE).format(at=at))
+            return _append_note(result, (LOOKED if only_looks else INSIDE).format(at=at))
         if only_looks:
             again = await self._exec(command, options, on_output, only_looks=False)
-            return _noted(again, AGAIN.format(at=at))
+            return _append_note(again, AGAIN.format(at=at))
         again = await self.inner.exec_command(command, options, on_output)
-        return _noted(again, OUTSIDE.format(at=at))
+        return _append_note(again, OUTSIDE.format(at=at))
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         inside = await self._wrap_command(command, options, only_looks=is_confinement_required())
@@ -161,12 +161,12 @@ class SandboxedEnvironment(ForwardingEnvironment):
         return [self._as_given(process) for process in await self.inner.list_processes()]
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
-        return await self._ended(await self.inner.wait_process(process_id))
+        return await self._finish_process(await self.inner.wait_process(process_id))
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
-        return await self._ended(await self.inner.kill_process(process_id))
+        return await self._finish_process(await self.inner.kill_process(process_id))
 
-    async def _ended(self, process: ProcessInfo) -> ProcessInfo:
+    async def _finish_process(self, process: ProcessInfo) -> ProcessInfo:
         if found := self._inside.get(process.id):
             await run_sync(self._sandbox.settle, found[1])
         return self._as_given(process)
@@ -190,5 +190,5 @@ class SandboxedEnvironment(ForwardingEnvironment):
         return replace(process, command=command, exit_code=code)
 
 
-def _noted(result: ExecResult, note: str) -> ExecResult:
+def _append_note(result: ExecResult, note: str) -> ExecResult:
     return replace(result, note=f"{result.note} {note}".strip())

@@ -68,11 +68,11 @@ class ScopedEnvironment(ForwardingEnvironment):
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
         found = await self.inner.grep(pattern, self._absolute(path), options)
-        lines = tuple(replace(line, path=self._shown(line.path)) for line in found.lines)
+        lines = tuple(replace(line, path=self._display_path(line.path)) for line in found.lines)
         return replace(found, lines=lines)
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        return [self._shown(each) for each in await self.inner.glob(pattern, self._absolute(path))]
+        return [self._display_path(each) for each in await self.inner.glob(pattern, self._absolute(path))]
 
     def _from_here(self, options: CommandOptions) -> CommandOptions:
         return replace(options, working_dir=self._absolute(options.working_dir or "."))
@@ -81,7 +81,7 @@ class ScopedEnvironment(ForwardingEnvironment):
         rules = self._rules()
         return str(rules.normpath(rules.join(self._folder, path)))
 
-    def _shown(self, path: str) -> str:
+    def _display_path(self, path: str) -> str:
         """Convert a path of the inner environment: relative to this folder if it is inside, else absolute."""
         rules = self._rules()
         whole = str(rules.normpath(rules.join(self.inner.working_directory(), path)))

@@ -158,7 +158,7 @@ class FailureTable:
         if status == 408:
             return self._timeout(failure, model, head)
         if status is not None and status in _WRONG_WAYS:
-            return self._wrong_way(status, model)
+            return self._map_wrong_endpoint(status, model)
         kind = failure.kind or self._kind(failure, status)
         if status == 413 and not issubclass(kind, ContextLengthError):
             # the same request is too large at every attempt, regardless of the error name in the body
@@ -213,7 +213,7 @@ class FailureTable:
             hint="Set the base URL to the final address.",
         )
 
-    def _wrong_way(self, status: int, model: str) -> LlmError:
+    def _map_wrong_endpoint(self, status: int, model: str) -> LlmError:
         problem, hint = _WRONG_WAYS[status]
         return ConfigurationError(
             f"{problem.format(provider=self.provider)} (HTTP {status})",

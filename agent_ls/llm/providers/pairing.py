@@ -22,7 +22,7 @@ def pair_tool_results(messages: Sequence[Message]) -> list[Message]:
         if assistant is not None:
             out.append(assistant)
             given = {part.tool_call_id: part for part in _results(following)}
-            answers = [given.get(call.id) or _missing(call) for call in assistant.tool_calls]
+            answers = [given.get(call.id) or _make_missing_result(call) for call in assistant.tool_calls]
             if answers:
                 out.append(tool_results(answers))
         out += [message for message in following if message.role is not Role.TOOL]
@@ -44,5 +44,5 @@ def _results(messages: Sequence[Message]) -> list[ToolResultPart]:
     return [part for message in messages for part in message.parts if isinstance(part, ToolResultPart)]
 
 
-def _missing(call: ToolCallPart) -> ToolResultPart:
+def _make_missing_result(call: ToolCallPart) -> ToolResultPart:
     return ToolResultPart(call.id, call.name, NO_RESULT, is_error=True)

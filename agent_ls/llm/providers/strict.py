@@ -22,17 +22,17 @@ _KNOWN = {
 
 def fits_strict(schema: JsonObject) -> bool:
     """Return True if every object forbids additional properties and requires all its properties."""
-    return schema.get("type") == "object" and "anyOf" not in schema and _fits(schema)
+    return schema.get("type") == "object" and "anyOf" not in schema and _is_strict(schema)
 
 
-def _fits(schema: JsonValue) -> bool:
+def _is_strict(schema: JsonValue) -> bool:
     if not isinstance(schema, Mapping) or not set(schema) <= _KNOWN:
         return False
     kind = schema.get("type")
     kinds = kind if isinstance(kind, list | tuple) else (kind,)
     if ("object" in kinds and not _is_closed(schema)) or ("array" in kinds and "items" not in schema):
         return False
-    return all(_fits(inner) for inner in _inner(schema))
+    return all(_is_strict(inner) for inner in _inner(schema))
 
 
 def _is_closed(schema: JsonObject) -> bool:
@@ -62,7 +62,7 @@ def to_strict(schema: JsonObject) -> JsonObject | None:
     """
     if "anyOf" in schema or schema.get("type") != "object":
         return None
-    found = _closed(schema, MAX_DEPTH)
+    found = _close_objects(schema, MAX_DEPTH)
     return found if isinstance(found, dict) and fits_strict(found) else None
 
 
@@ -87,7 +87,7 @@ _LEFT_OUT = {
 }
 
 
-def _closed(schema: JsonValue, depth: int) -> JsonValue:
+def _close_objects(schema: JsonValue, depth: int) -> JsonValue:
     """Return the schema with all objects closed (without additional properties).
 
     A part that cannot be closed stays unchanged; the result is then not strict.
@@ -98,21 +98,21 @@ def _closed(schema: JsonValue, depth: int) -> JsonValue:
     for key in ("items", "anyOf"):
         inner = found.get(key)
         if isinstance(inner, list | tuple):
-            found[key] = [_closed(choice, depth - 1) for choice in inner]
+            found[key] = [_close_objects(choice, depth - 1) for choice in inner]
         elif inner is not None:
-            found[key] = _closed(inner, depth - 1)
+            found[key] = _close_objects(inner, depth - 1)
     properties, required = found.get("properties"), found.get("required", [])
     if isinstance(properties, Mapping) and properties and not found.get("additionalProperties"):
         needed = required if isinstance(required, list | tuple) else []
-        closed = {name: _closed(value, depth - 1) for name, value in properties.items()}
+        closed = {name: _close_objects(value, depth - 1) for name, value in properties.items()}
         found["properties"] = {
-            name: value if name in needed else _or_null(value) for name, value in closed.items()
+            name: value if name in needed else _make_nullable(value) for name, value in closed.items()
         }
         found |= {"required": list(properties), "additionalProperties": False}
     return found
 
 
-def _or_null(schema: JsonValue) -> JsonValue:
+def _make_nullable(schema: JsonValue) -> JsonValue:
     if not isinstance(schema, Mapping):
         return schema
     kind, choices, values = schema.get("type"), schema.get("anyOf"), schema.get("enum")

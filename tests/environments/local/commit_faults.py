@@ -24,7 +24,7 @@ from typing import Any
 from agent_ls.environments.base import FileWrite
 from agent_ls.environments.errors import AccessDeniedError, EnvError
 from agent_ls.environments.local.commit import DeletedModes, commit
-from agent_ls.environments.opened import checking
+from agent_ls.environments.opened import opening_check
 
 Tree = dict[str, tuple[object, ...]]
 
@@ -206,7 +206,7 @@ def folder_runs() -> Iterator[dict[str, Any]]:
             _fault = Fault(str(folder), at, swap)
             error = ""
             try:
-                with checking(partial(_check_below, str(folder))):
+                with opening_check(partial(_check_below, str(folder))):
                     commit(INNER, lambda path, folder=folder: str(folder / path), DeletedModes())  # type: ignore[misc]
             except EnvError as raised:
                 error = str(raised)

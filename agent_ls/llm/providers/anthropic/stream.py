@@ -67,7 +67,7 @@ class _Block:
     def type(self) -> str:
         return text_at(self.raw, "type")
 
-    def whole(self) -> JsonObject:
+    def to_complete(self) -> JsonObject:
         """Return the block in the form that a complete answer would contain."""
         text_key = {"text": "text", "thinking": "thinking", "compaction": "content"}.get(self.type)
         if text_key and self.shown.text:
@@ -183,7 +183,7 @@ class AnthropicStream:
         block = self._open.pop(index, None) if index is not None else None
         if block is None or index is None:
             return ()
-        match block_part(block.whole(), self._model, block.json.text.strip()):
+        match block_part(block.to_complete(), self._model, block.json.text.strip()):
             case TextPart() as text:
                 return (TextEnd(index, text),)
             case ReasoningPart() as reasoning:

@@ -88,7 +88,7 @@ class OpenCalls:
             self._ended += 1
         return self.calls[self._ended] if self._ended < len(self.calls) else None
 
-    def known(self, raw: JsonObject) -> OpenCall | None:
+    def find_call(self, raw: JsonObject) -> OpenCall | None:
         """Return the call that a piece belongs to; None if the piece starts a new call."""
         index, call_id = int_at(raw, "index"), text_at(raw, "id")
         last = self.calls[-1] if self.calls else None

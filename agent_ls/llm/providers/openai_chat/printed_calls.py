@@ -97,7 +97,7 @@ class PrintedCalls:
             return line
         if said.startswith(_FENCE):
             return self._fence(line, said, ends=ends)
-        if not self._is_fenced and self._holds(line, said):
+        if not self._is_fenced and self._hold_start(line, said):
             return ""
         may_become = any(mark.startswith(said) for mark in (*_MARKS, _FENCE)) and not ends
         if may_become and len(said) < _LONGEST_MARK:
@@ -119,7 +119,7 @@ class PrintedCalls:
         self._line_is_open = ends
         return line
 
-    def _holds(self, line: str, said: str) -> bool:
+    def _hold_start(self, line: str, said: str) -> bool:
         if said.startswith(_MARKS) or (not self._has_begun and said.startswith("{")):
             self._hold(line)
             return True

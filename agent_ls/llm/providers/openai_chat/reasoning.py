@@ -43,7 +43,7 @@ class ReasoningDetails:
                 self._items[at][key] = value
 
     @property
-    def whole(self) -> list[JsonValue]:
+    def joined_items(self) -> list[JsonValue]:
         """The joined items, in the form of a complete answer; empty if there were no items."""
         joined = [
             {**item, **{key: "".join(texts) for key, texts in pieces.items()}}

@@ -175,7 +175,7 @@ class ChatStream:
 
     def _reasoning_origin(self) -> Origin | None:
         """Return the item to send back for the reasoning so far."""
-        details, thoughts = self._details.whole, "".join(self._thoughts)
+        details, thoughts = self._details.joined_items, "".join(self._thoughts)
         self._details, self._thoughts = ReasoningDetails(), []
         if details:
             return Origin(self._provider, self._model, {"reasoning_details": details})
@@ -192,7 +192,7 @@ class ChatStream:
     # --- calls
 
     def _call_piece(self, raw: JsonObject) -> None:
-        call = self._calls.known(raw) or self._begin_call(raw)
+        call = self._calls.find_call(raw) or self._begin_call(raw)
         if call.has_ended:
             return  # the call was already complete
         ready, is_whole = add_piece(call, raw)
@@ -289,7 +289,7 @@ class ChatStream:
 
     def _keep_unsaid(self) -> None:
         """Add parts for reasoning items and annotations that belong to no part of the answer."""
-        if details := self._details.whole:  # reasoning without text, which is only encrypted
+        if details := self._details.joined_items:  # reasoning without text, which is only encrypted
             self._parts.begin("reasoning")
             self._parts.end(Origin(self._provider, self._model, {"reasoning_details": details}))
         if self._annotations:  # the annotations arrived after the end of the text that they refer to

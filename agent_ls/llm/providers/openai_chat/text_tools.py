@@ -61,10 +61,12 @@ def render_call(call: ToolCallPart) -> str:
 
 def render_result(result: ToolResultPart) -> str:
     failed = ' error="true"' if result.is_error else ""
-    return f'<tool_result name="{result.name}"{failed}>\n{_harmless(result.content)}\n</tool_result>'
+    return (
+        f'<tool_result name="{result.name}"{failed}>\n{_escape_closing_tag(result.content)}\n</tool_result>'
+    )
 
 
-def _harmless(text: str) -> str:
+def _escape_closing_tag(text: str) -> str:
     """Escape the closing tag in a result, so that its content cannot pretend to be the user's text."""
     return text.replace("</tool_result", "<\\/tool_result")
 

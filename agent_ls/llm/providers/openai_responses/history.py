@@ -133,7 +133,7 @@ def _assistant(message: Message, model: str) -> list[JsonObject]:
         if own is not None and not has_lost_reasoning:
             items += [*held, own]
         else:
-            items += _plain(part)
+            items += _convert_part(part)
         held, has_lost_reasoning = [], False
     return items
 
@@ -149,7 +149,7 @@ def _own(part: ContentPart, model: str) -> JsonObject | None:
     return origin.raw
 
 
-def _plain(part: ContentPart) -> Sequence[JsonObject]:
+def _convert_part(part: ContentPart) -> Sequence[JsonObject]:
     match part:
         case TextPart(text, origin) if text:
             phase = text_at(origin.raw, "phase") if origin is not None and origin.provider == NAME else ""
