@@ -31,7 +31,7 @@ class AgentEmitter:
         return self._emitter.turn_id
 
     @property
-    def asked(self) -> Collection[str]:
+    def waiting_calls(self) -> Collection[str]:
         return ()
 
     def emit(self, event: RecordedEvent) -> Envelope:

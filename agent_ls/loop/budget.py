@@ -66,12 +66,12 @@ class InputBudget:
         self._spending = spending
         self._clock = clock
         self._allowed: dict[str, float] = {}
-        self._began_tokens, self._began_usd = _used(spending)
+        self._began_tokens, self._began_usd = _measure_spending(spending)
         self._began_ms = self._session_began_ms = clock.monotonic_ms()
 
     def begin(self) -> None:
         """Start counting for a new message of the user."""
-        self._began_tokens, self._began_usd = _used(self._spending)
+        self._began_tokens, self._began_usd = _measure_spending(self._spending)
         self._began_ms = self._clock.monotonic_ms()
         self._allowed = {name: count for name, count in self._allowed.items() if name.endswith("session")}
 
@@ -103,7 +103,7 @@ class InputBudget:
         """Yield name, kind, used amount and most amount of each limit that is set."""
         if limits == NO_LIMITS:
             return
-        tokens, usd = _used(self._spending)
+        tokens, usd = _measure_spending(self._spending)
         now_ms = self._clock.monotonic_ms()
         used = {
             "tokens_per_input": tokens - self._began_tokens,
@@ -131,5 +131,5 @@ def _words(limit: str, most: float) -> str:
             return f"{most:g} seconds"
 
 
-def _used(spending: Spending) -> tuple[int, float]:
+def _measure_spending(spending: Spending) -> tuple[int, float]:
     return spending.usage.input_tokens + spending.usage.output_tokens, spending.cost_usd or 0.0

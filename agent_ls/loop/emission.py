@@ -65,7 +65,7 @@ class Emitter(Protocol):
     def turn_id(self) -> str: ...
 
     @property
-    def asked(self) -> Collection[str]:
+    def waiting_calls(self) -> Collection[str]:
         """Ids of the agent's calls that wait for the user. A cancellation does not end these calls."""
         ...
 
@@ -164,10 +164,10 @@ class EventEmitter:
         """Restore the open approvals, questions and proposed hunks that an earlier process emitted."""
         self._asked.update({request.request_id: request.call_id for request in requests})
         self._asked.update({question.question_id: question.call_id for question in questions})
-        self._proposed.again(proposed)
+        self._proposed.restore(proposed)
 
     @property
-    def asked(self) -> Collection[str]:
+    def waiting_calls(self) -> Collection[str]:
         """Ids of the calls that wait for the user: for an answer or for a decision about their changes.
 
         Calls of subagents are left out, because a subagent ends with the turn, and so do its questions.

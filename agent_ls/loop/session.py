@@ -356,7 +356,7 @@ class Session:
         if self.questions.pending():
             return False
         return isinstance(event, ApprovalResolved | QuestionAnswered) or (
-            isinstance(event, HunkStateChanged) and not self._emitter.asked
+            isinstance(event, HunkStateChanged) and not self._emitter.waiting_calls
         )
 
     def emit_delta(self, delta: Delta) -> None:
@@ -424,7 +424,7 @@ class Session:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._emitter.keep_partials)
-                self.terminals.attend(group)
+                self.terminals.use_task_group(group)
                 self._tasks.attend(group)
                 await self._live(group)
                 group.cancel_scope.cancel()
@@ -541,7 +541,7 @@ class Session:
         """
         self._is_closing = True
         self.terminals.close()
-        is_suspended = self._has_input and bool(self._emitter.asked)
+        is_suspended = self._has_input and bool(self._emitter.waiting_calls)
         if self._has_input and not is_suspended:
             self._settle(self._stop or "interrupted")
         elif self._state != "CLOSED":

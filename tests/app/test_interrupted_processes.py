@@ -40,9 +40,9 @@ async def test_only_processes_of_the_interrupted_turn_end_and_the_session_report
             "exec sleep 1002",
             "exec sleep 1000",
         }
-        assert [it.exit_code for it in await session.terminals.listed() if it.command.endswith("1001")] == [
-            None
-        ]
+        assert [
+            it.exit_code for it in await session.terminals.list_terminals() if it.command.endswith("1001")
+        ] == [None]
 
 
 async def test_ended_processes_and_unknown_turns_have_nothing_to_end(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from agent_ls.loop.calls.loop_detection import detect_loop, signature
 from agent_ls.loop.calls.reads import MAX_CONTENT_BYTES, MAX_TOTAL_BYTES, ReadFiles
 from agent_ls.loop.calls.truncation import (
     PRINTED_CHARS,
-    printed,
+    render_output,
     truncate_chars,
     truncate_lines,
     truncate_tool_output,
@@ -32,12 +32,12 @@ LAST = "[WARNING: Tool output was truncated. Last {} characters were removed. "
 @pytest.mark.parametrize("line", ["10%\r\x1b[32mdone sk-\x1b[0mtest-loopback\n", "\rsk-\x1b[mtest-loopback"])
 def test_the_model_gets_an_output_of_any_length_as_a_terminal_displays_it(line: str) -> None:
     output = line * (3 * PRINTED_CHARS // len(line))
-    text = printed(output, ("sk-test-loopback",))
+    text = render_output(output, ("sk-test-loopback",))
     given = truncate_tool_output(text, "shell", SessionConfig())
 
     assert "[secret removed]" in given[:100] and "[secret removed]" in given[-100:]
     assert "test-loopback" not in given and not set(given) & set("\r\x1b%")
-    assert "characters ...]" in text and "characters ...]" not in printed(line, ())
+    assert "characters ...]" in text and "characters ...]" not in render_output(line, ())
 
 
 # tool, kept characters, mode (requirement O1)

@@ -98,7 +98,7 @@ async def test_a_background_command_stopped_during_its_start_is_ended() -> None:
 
     with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
-            terminals.attend(group)
+            terminals.use_task_group(group)
             group.start_soon(terminals.run, "c1", EFFECT, start_slowly)
             await has_begun.wait()
             await terminals.kill("c1")

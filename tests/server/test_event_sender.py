@@ -202,7 +202,7 @@ async def test_a_client_that_does_not_read_costs_bounded_memory_and_finds_a_gap_
 def test_events_waiting_for_a_bounded_consumer_stay_within_the_bound_and_include_the_newest() -> None:
     session = make_session(FakeProvider([]))
     with session.subscribe() as bounded, session.subscribe() as whole:
-        bounded.bound(50_000)
+        bounded.limit_queue(50_000)
         for number in range(10_000):
             say(session, number * 10, "0123456789")
             assert bounded.waiting_size <= 50_000

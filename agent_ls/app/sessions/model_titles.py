@@ -6,7 +6,7 @@ from agent_ls.app.sessions.live import LiveSession
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import system, user
 from agent_ls.llm.requests import Request
-from agent_ls.loop.context.compaction import shortened
+from agent_ls.loop.context.compaction import shorten_middle
 from agent_ls.loop.context.summary_call import complete_text
 from agent_ls.loop.context.titles import title_of
 from agent_ls.loop.model.other_models import CODE, OtherModels, UnusableModel, reason, title
@@ -33,7 +33,7 @@ async def write_title(live: LiveSession, models: OtherModels, client: ModelClien
         model=chosen.model,
         messages=(
             system(TITLE_PROMPT),
-            user(f"<message>\n{shortened(message, MESSAGE_CHARS)}\n</message>"),
+            user(f"<message>\n{shorten_middle(message, MESSAGE_CHARS)}\n</message>"),
         ),
         provider=chosen.id,
         provider_options=chosen.provider_options,

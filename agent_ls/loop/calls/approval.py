@@ -188,9 +188,9 @@ class PendingApprovals:
         Raises:
             UnknownApprovalError.
         """
-        request = self._known(request_id)
+        request = self._find_request(request_id)
         try:
-            await self._answered(request)
+            await self._wait_for_answer(request)
         finally:
             # Requests of subagents, and requests without a call, cannot be resumed after a restart.
             is_lost = request.event.agent_id or not request.event.call_id
@@ -204,7 +204,7 @@ class PendingApprovals:
             return Denied(reason or "The user said no.", resolved.decided_by if resolved else "interrupt")
         return Allowed(asked=True, command=resolved.command, by=resolved.decided_by)
 
-    async def _answered(self, request: _Request) -> None:
+    async def _wait_for_answer(self, request: _Request) -> None:
         if not self._clock or not self.limit_ms:
             await request.is_answered.wait()
             return
@@ -226,7 +226,7 @@ class PendingApprovals:
         Raises:
             UnknownApprovalError, BadReplacementError.
         """
-        request = self._known(request_id)
+        request = self._find_request(request_id)
         if request.resolved:
             return request.resolved
         if answer.rule_id and answer.rule_id not in {rule.id for rule in request.event.rules}:
@@ -245,9 +245,9 @@ class PendingApprovals:
         Raises:
             UnknownApprovalError.
         """
-        return self._known(request_id).turn_id
+        return self._find_request(request_id).turn_id
 
-    def _known(self, request_id: str) -> _Request:
+    def _find_request(self, request_id: str) -> _Request:
         if request := self._requests.get(request_id):
             return request
         raise UnknownApprovalError(f"No approval {request_id} is known in this session. It may have ended.")

@@ -63,11 +63,11 @@ def _problems(error: ValidationError, model: type[Arguments]) -> list[str]:
             lines.append(f"- {problem['msg'].removeprefix('Value error, ')}")
         else:
             words = problem["msg"].removeprefix("Value error, ")
-            lines.append(f"- {name}: {words}, got {_shown(problem['input'])}")
+            lines.append(f"- {name}: {words}, got {_display_value(problem['input'])}")
     return lines
 
 
-def _shown(value: object) -> str:
+def _display_value(value: object) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):

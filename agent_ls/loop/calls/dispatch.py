@@ -30,9 +30,9 @@ from agent_ls.loop.calls.hooks import CHANGED_BY_HOOK, HookedCall, changed_argum
 from agent_ls.loop.calls.outcome import (
     CallOutcome,
     changes_of,
-    denied,
     error_output,
     had_effect,
+    make_denied,
     outcome_of,
     output_of,
     was_denied,
@@ -43,7 +43,7 @@ from agent_ls.loop.calls.reads import ReadFiles
 from agent_ls.loop.calls.redaction import StreamRedaction, redacted
 from agent_ls.loop.calls.summaries import INPUT_CHARS, call_summary, one_line, output_summary
 from agent_ls.loop.calls.touched_files import touched_files
-from agent_ls.loop.calls.truncation import printed, truncate_tool_output
+from agent_ls.loop.calls.truncation import render_output, truncate_tool_output
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import Emitter, output_part
 from agent_ls.loop.events.editor import EditDiagnosed
@@ -161,18 +161,18 @@ class Dispatcher:
         """Run the call and set its outcome. If the call is cancelled while it waits for an approval, an
         answer or decisions about hunks, the call is suspended and has no outcome.
         """
-        parsed = parsed_once(call, profile)
+        parsed = reuse_parsed(call, profile)
         self._start(call, parsed)
         started_ms = self._ports.clock.monotonic_ms()
         tap = call.early.tap if call.early else self._tap(call)
         context = self._context(call, profile, config, tap)
         try:
-            output = await self._guarded(call, parsed, context, config)
+            output = await self._run_guarded(call, parsed, context, config)
         except get_cancelled_exc_class():
             if self.is_asked(call):
                 raise
             tap.close()
-            output = call.landed or self._interrupted(call, parsed)
+            output = call.landed or self._make_interrupted(call, parsed)
             self._end(call, output, parsed.tool, config, started_ms)
             raise
         finally:
@@ -193,7 +193,7 @@ class Dispatcher:
         """Prepare a read-only call that needs no approval. Returns whether the call was prepared. The caller
         must then call `dispatch` next, without an await in between. Emits no event.
         """
-        parsed = parsed_once(call, profile)
+        parsed = reuse_parsed(call, profile)
         if parsed.tool is None or parsed.arguments is None or self._ports.hooks.watches_calls:
             return False
         tap = self._tap(call)
@@ -240,14 +240,14 @@ class Dispatcher:
         self, call: Call, profile: ProviderProfile, config: SessionConfig, reason: str, kind: str
     ) -> None:
         """Emit start and end of a call that will not run, and use `reason` as its result."""
-        self._start(call, parsed_once(call, profile))
+        self._start(call, reuse_parsed(call, profile))
         self._end(call, error_output(reason, kind), None, config, self._ports.clock.monotonic_ms())
 
     def is_asked(self, call: Call) -> bool:
         """Return whether the call waits for the user. If it does, its question stays open after a
         cancellation.
         """
-        return call.event_id in self._emitter.asked
+        return call.event_id in self._emitter.waiting_calls
 
     def take_up(self, call: Call, ended: EndedCall, profile: ProviderProfile) -> None:
         """Set the outcome of a call that ended in an earlier process."""
@@ -259,16 +259,16 @@ class Dispatcher:
         output = output_of(end)
         return was_denied(output), had_effect(output, profile.registry.lookup(end.name))
 
-    async def _guarded(
+    async def _run_guarded(
         self, call: Call, parsed: Parsed, context: ToolContext, config: SessionConfig
     ) -> ToolOutput:
         """Approve and run the call. Every failure except cancellation is returned as an error output."""
         allowed: tuple[ApprovalRequested, ...] = ()
         command = ""
         if call.known and call.known.asked:
-            decision = await self._decided(call, self._ports.approver.resume(call.known.asked))
+            decision = await self._await_decision(call, self._ports.approver.resume(call.known.asked))
             if isinstance(decision, Denied):
-                return denied(decision)
+                return make_denied(decision)
             command = decision.command or call.known.command
             # If the user replaces the command, the earlier approvals are for a different effect.
             allowed = call.known.allowed if decision.command else (*call.known.allowed, call.known.asked)
@@ -324,7 +324,7 @@ class Dispatcher:
         if command:
             note, arguments = replaced_note(as_asked, command), with_command(arguments, command)
             question = replace(question, summary=_summary_of(tool, arguments) or summary, is_users_own=True)
-        prepared = await self._prepared(call, question, tool, arguments, context)
+        prepared = await self._prepare(call, question, tool, arguments, context)
         for _ in range(MAX_ASKS):
             if isinstance(prepared, ToolOutput):
                 return prepared
@@ -339,14 +339,14 @@ class Dispatcher:
                         return error_output(changed, "validation")
                     note, arguments = CHANGED_BY_HOOK, changed
                     question = replace(question, summary=_summary_of(tool, arguments), is_users_own=False)
-                    prepared = await self._prepared(call, question, tool, arguments, context)
+                    prepared = await self._prepare(call, question, tool, arguments, context)
                     continue
                 question = replace(question, must_ask=verdict.reason if verdict.kind == "ask" else "")
-            decision = await self._decided(
+            decision = await self._await_decision(
                 call, self._ports.approver.decide(replace(question, effect=prepared.effect))
             )
             if isinstance(decision, Denied):
-                return denied(decision)
+                return make_denied(decision)
             if decision.command and isinstance(prepared.effect, CommandEffect):
                 note, arguments = (
                     replaced_note(as_asked, decision.command),
@@ -355,26 +355,26 @@ class Dispatcher:
                 question = replace(
                     question, summary=_summary_of(tool, arguments) or summary, is_users_own=True
                 )
-                prepared = await self._prepared(call, question, tool, arguments, context)
+                prepared = await self._prepare(call, question, tool, arguments, context)
                 continue
             if not decision.asked:
                 call.hooked = hooked
-                return _noted(_confined(prepared) if decision.is_confined else prepared, note)
+                return _add_note(_confine(prepared) if decision.is_confined else prepared, note)
             digest = prepared.effect.digest
-            prepared = await self._prepared(call, question, tool, arguments, context)
+            prepared = await self._prepare(call, question, tool, arguments, context)
             if isinstance(prepared, Prepared) and prepared.effect.digest == digest:
                 call.hooked = hooked
-                return _noted(prepared, note)
+                return _add_note(prepared, note)
         return error_output("Its files changed during each approval: read them again, then retry.", "stale")
 
-    async def _decided(self, call: Call, deciding: Awaitable[Decision]) -> Decision:
+    async def _await_decision(self, call: Call, deciding: Awaitable[Decision]) -> Decision:
         began_ms = self._ports.clock.monotonic_ms()
         try:
             return await deciding
         finally:
             call.decided_ms += self._ports.clock.monotonic_ms() - began_ms
 
-    async def _prepared(
+    async def _prepare(
         self,
         call: Call,
         question: ApprovalQuestion,
@@ -391,9 +391,9 @@ class Dispatcher:
                 return prepared
             except OutsideBoundsError as error:
                 asked = replace(question, effect=ReadEffect((error.path,)))
-                decision = await self._decided(call, self._ports.approver.decide(asked))
+                decision = await self._await_decision(call, self._ports.approver.decide(asked))
                 if isinstance(decision, Denied):
-                    return denied(decision)
+                    return make_denied(decision)
         return error_output("Too many places outside the workspace: name fewer files.", "permission_denied")
 
     async def _run(self, call: Call, prepared: Prepared, left_ms: int | None = None) -> ToolOutput:
@@ -422,7 +422,7 @@ class Dispatcher:
             call.event_id, self._emitter.turn_id, call.part.name, summary, NoEffect(), known
         )
         states = await self._ports.reviews.resume(question, context.attribution)
-        return denied(states) if isinstance(states, Denied) else describe_review(states, context)
+        return make_denied(states) if isinstance(states, Denied) else describe_review(states, context)
 
     async def _edit(self, call: Call, prepared: Prepared, effect: WriteEffect) -> ToolOutput:
         """Run an edit and add the diagnostics that it caused. If the wait for diagnostics is cancelled, the
@@ -445,7 +445,7 @@ class Dispatcher:
         call.summary = summary
         self._emitter.emit(ToolCallStart(call.event_id, call.index, part.name, part.arguments, summary))
 
-    def _interrupted(self, call: Call, parsed: Parsed) -> ToolOutput:
+    def _make_interrupted(self, call: Call, parsed: Parsed) -> ToolOutput:
         is_read = parsed.tool is None or parsed.tool.category == "read"
         words = INTERRUPTED if is_read else INTERRUPTED_EFFECT
         so_far = self._emitter.text_of(output_part(call.event_id))
@@ -462,11 +462,11 @@ class Dispatcher:
         # the same bytes.
         known = self._ports.secrets()
         output = replace(output, text=redacted(output.text, known), summary=redacted(output.summary, known))
-        shown, ref = self._for_event(call.event_id, output.text)
+        shown, ref = self._limit_output(call.event_id, output.text)
         # The model gets the text without terminal colours and overwritten lines; the event has the original
         # text.
         is_printed = output.exit_code is not None or (tool and tool.category == "admin")
-        text = printed(output.text, known) if is_printed else output.text
+        text = render_output(output.text, known) if is_printed else output.text
         content = truncate_tool_output(text, tool.kind if tool else name, config)
         if call.instructions:
             content = f"{content}\n\n{redacted(call.instructions, known)}"
@@ -498,7 +498,7 @@ class Dispatcher:
             )
         )
 
-    def _for_event(self, call_id: str, text: str) -> tuple[str, str]:
+    def _limit_output(self, call_id: str, text: str) -> tuple[str, str]:
         """Return the output for the end event and, if it is too long, the reference of the stored complete output."""
         if len(text) * 4 <= EVENT_OUTPUT_BYTES or len(text.encode("utf-8", "replace")) <= EVENT_OUTPUT_BYTES:
             return text, ""
@@ -507,7 +507,7 @@ class Dispatcher:
         return shown, self._ports.recorder.output(call_id, text)
 
 
-def _confined(prepared: Prepared) -> Prepared:
+def _confine(prepared: Prepared) -> Prepared:
     """Return a copy of the call whose command runs confined, or not at all."""
 
     async def run() -> ToolOutput:
@@ -517,7 +517,7 @@ def _confined(prepared: Prepared) -> Prepared:
     return replace(prepared, run=run)
 
 
-def _noted(prepared: Prepared, note: str) -> Prepared:
+def _add_note(prepared: Prepared, note: str) -> Prepared:
     """Return a copy of the call that puts `note` before its output."""
     if not note:
         return prepared
@@ -534,7 +534,7 @@ def _noted(prepared: Prepared, note: str) -> Prepared:
     return Prepared(prepared.effect, run)
 
 
-def parsed_once(call: Call, profile: ProviderProfile) -> Parsed:
+def reuse_parsed(call: Call, profile: ProviderProfile) -> Parsed:
     """Return the result of `parse_call`, and parse again only if the name now belongs to another tool."""
     if call.parsed is None or call.parsed.tool is not profile.registry.lookup(call.part.name):
         call.parsed = parse_call(call.part, profile)

@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.messages import ToolCallPart
-from agent_ls.loop.calls.dispatch import Call, Dispatcher, Parsed, parsed_once
+from agent_ls.loop.calls.dispatch import Call, Dispatcher, Parsed, reuse_parsed
 from agent_ls.loop.calls.tool_round import reach_of
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.ids import ToolCallId
@@ -71,7 +71,7 @@ class EarlyCalls:
     def offer(self, part: ToolCallPart, event_id: ToolCallId, index: int) -> None:
         """Start the call if it may run early. Its arguments must be complete."""
         call = Call(part, event_id, index, is_alone=False)
-        parsed = self.parsed[index] = parsed_once(call, self._profile)
+        parsed = self.parsed[index] = reuse_parsed(call, self._profile)
         reach = reach_of(parsed, self._environment)
         # Calls after a call with an effect may depend on it, so they do not start early.
         self._is_held = self._is_held or reach.has_effect or reach.is_last

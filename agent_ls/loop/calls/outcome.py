@@ -75,7 +75,7 @@ def without_images(output: ToolOutput) -> ToolOutput:
     return replace(output, text=f"{output.text}\n{NO_IMAGES}".strip(), images=())
 
 
-def denied(decision: Denied) -> ToolOutput:
+def make_denied(decision: Denied) -> ToolOutput:
     return error_output(f"Permission denied: {decision.reason}", "permission_denied")
 
 

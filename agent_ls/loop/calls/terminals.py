@@ -89,7 +89,7 @@ class SessionTerminals:
         self._given_up: set[str] = set()
         self._group: TaskGroup | None = None
 
-    def attend(self, group: TaskGroup) -> None:
+    def use_task_group(self, group: TaskGroup) -> None:
         """Set the task group whose tasks wait for the ends of background commands."""
         self._group = group
 
@@ -104,11 +104,11 @@ class SessionTerminals:
         try:
             with command.scope:
                 output = await work()
-            output = output or self._stopped(command)
+            output = output or self._make_stopped(command)
             return output
         finally:
             if output and effect.background and not output.is_error:
-                self._goes_on(command, output.process_id)
+                self._continue_in_background(command, output.process_id)
             else:
                 del self._commands[call_id]
                 self._emitter.emit(TerminalExit(call_id, output.exit_code if output else None))
@@ -123,7 +123,7 @@ class SessionTerminals:
         if command := self._commands.get(call_id):
             command.terminal = terminal
 
-    def waits(self, call_id: str, waiting: bool) -> None:
+    def set_waiting(self, call_id: str, waiting: bool) -> None:
         command = self._commands.get(call_id)
         if command and not command.has_ended and command.waiting != waiting:
             command.waiting = waiting
@@ -145,10 +145,10 @@ class SessionTerminals:
         """
         await self._terminal(terminal_id).resize(columns, rows)
 
-    async def listed(self) -> list[Terminal]:
+    async def list_terminals(self) -> list[Terminal]:
         """List running commands and all background commands, ended ones included, in order of start."""
         known = {process.id: process for process in await self._environment.list_processes()}
-        return [_told(command, known.get(command.process_id)) for command in self._commands.values()]
+        return [_make_terminal(command, known.get(command.process_id)) for command in self._commands.values()]
 
     async def kill(self, terminal_id: str) -> None:
         """End a command.
@@ -208,7 +208,7 @@ class SessionTerminals:
             return command
         raise UnknownTerminalError(terminal_id)
 
-    def _goes_on(self, command: _Command, process_id: str) -> None:
+    def _continue_in_background(self, command: _Command, process_id: str) -> None:
         command.process_id = process_id
         if process_id and self._group:
             self._group.start_soon(self._follow, command)
@@ -233,7 +233,7 @@ class SessionTerminals:
         command.has_ended = True
         self._emitter.emit(TerminalExit(command.call_id, process.exit_code))
 
-    def _stopped(self, command: _Command) -> ToolOutput:
+    def _make_stopped(self, command: _Command) -> ToolOutput:
         so_far = self._emitter.text_of(output_part(command.call_id))
         text = f"{leave_alternate_screen(so_far)}\n\n{STOPPED}" if so_far else STOPPED
         return ToolOutput(text, is_error=True, error_kind="stopped", summary="stopped by the user")
@@ -250,10 +250,10 @@ class _Watcher:
         self.terminals.in_terminal(self.call_id, terminal)
 
     def waits(self, waiting: bool) -> None:
-        self.terminals.waits(self.call_id, waiting)
+        self.terminals.set_waiting(self.call_id, waiting)
 
 
-def _told(command: _Command, process: ProcessInfo | None) -> Terminal:
+def _make_terminal(command: _Command, process: ProcessInfo | None) -> Terminal:
     effect = command.effect
     told = Terminal(
         command.call_id, effect.command, effect.background, command.started_ms, waiting=command.waiting

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.loop.calls.dispatch import NOT_RUN, Call, Dispatcher, Parsed, parsed_once
+from agent_ls.loop.calls.dispatch import NOT_RUN, Call, Dispatcher, Parsed, reuse_parsed
 from agent_ls.loop.calls.outcome import CallOutcome
 from agent_ls.loop.config import SessionConfig
 from agent_ls.profiles.base import ProviderProfile
@@ -75,9 +75,9 @@ async def run_round(
     """
     for call in calls[MAX_CALLS:]:
         if not call.outcome:
-            dispatcher.answer(call, profile, config, _too_many(len(calls)), "not_run")
+            dispatcher.answer(call, profile, config, _refuse_too_many(len(calls)), "not_run")
     calls = calls[:MAX_CALLS]
-    reaches = [reach_of(parsed_once(call, profile), environment) for call in calls]
+    reaches = [reach_of(reuse_parsed(call, profile), environment) for call in calls]
     done = [anyio.Event() for _ in calls]
     for call, event in zip(calls, done, strict=True):
         if call.outcome:
@@ -95,7 +95,7 @@ async def run_round(
         for before in range(place):
             if waits_for(place, before):
                 await done[before].wait()
-        if not calls[place].outcome and not _ended_by(calls):
+        if not calls[place].outcome and not _find_ending_call(calls):
             await dispatcher.dispatch(calls[place], profile, config)
         done[place].set()
 
@@ -107,7 +107,7 @@ async def run_round(
                 for place in range(len(calls)):
                     group.start_soon(in_its_turn, place)
     finally:
-        ended_by = _ended_by(calls)
+        ended_by = _find_ending_call(calls)
         reason = f"Not run: {ended_by.part.name} ended the task." if ended_by else NOT_RUN
         is_suspended = any(dispatcher.is_asked(call) for call in calls)
         for call in calls:
@@ -115,7 +115,7 @@ async def run_round(
                 dispatcher.answer(call, profile, config, reason, "not_run" if ended_by else "interrupted")
 
 
-def _too_many(count: int) -> str:
+def _refuse_too_many(count: int) -> str:
     return f"Not run: of {count} calls in one answer only the first {MAX_CALLS} are run. Make the rest in later ones."
 
 
@@ -123,5 +123,5 @@ def outcomes(calls: Sequence[Call]) -> list[CallOutcome]:
     return [call.outcome for call in calls if call.outcome]
 
 
-def _ended_by(calls: Sequence[Call]) -> Call | None:
+def _find_ending_call(calls: Sequence[Call]) -> Call | None:
     return next((call for call in calls if call.outcome and call.outcome.ends_loop), None)

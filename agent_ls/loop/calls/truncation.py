@@ -31,21 +31,21 @@ PRINTED_CHARS = 512 * 1024
 LINE_LIMITS: dict[str, int] = {"shell": 256, "grep": 200, "glob": 500}
 
 
-def printed(output: str, known: Collection[str]) -> str:
+def render_output(output: str, known: Collection[str]) -> str:
     """Return the text that a terminal would display after a command's output, without the keys in `known`.
 
     Only the beginning and the end of a very long output are rendered. The model gets less text than that
     anyway, and rendering the whole output would block the process.
     """
     if len(output) <= 2 * PRINTED_CHARS:
-        return _printed(output, known)
+        return _render_output(output, known)
     head = output.rfind("\n", 0, PRINTED_CHARS) + 1 or PRINTED_CHARS
     tail = output.find("\n", len(output) - PRINTED_CHARS) + 1 or len(output) - PRINTED_CHARS
     left_out = f"\n[... {tail - head} characters ...]\n"
-    return _printed(output[:head], known) + left_out + _printed(output[tail:], known)
+    return _render_output(output[:head], known) + left_out + _render_output(output[tail:], known)
 
 
-def _printed(output: str, known: Collection[str]) -> str:
+def _render_output(output: str, known: Collection[str]) -> str:
     # Redact again, because rendering may have removed characters that separated the parts of a key.
     return redacted(render_terminal_output(output), known)
 

@@ -160,7 +160,7 @@ def _all_gone(history: ConversationHistory, gone: Sequence[Turn]) -> list[Turn]:
 def _words_of_user(turns: Sequence[Turn]) -> list[str]:
     """Return the user's first message and as many of the newest messages as WORDS_TOTAL_CHARS allows."""
     said = [
-        shortened(turn.content.strip(), WORDS_MAX_CHARS)
+        shorten_middle(turn.content.strip(), WORDS_MAX_CHARS)
         for turn in turns
         if isinstance(turn, UserTurn) or (isinstance(turn, SteeringTurn) and turn.source == "user")
     ]
@@ -185,27 +185,29 @@ def text_of(turn: Turn, cap: int = 0) -> str:
     """Return a turn as text with a heading. Long texts are cut to about `cap` code points; 0 means no limit."""
     match turn:
         case UserTurn():
-            return f"# User\n{shortened(turn.content, cap)}"
+            return f"# User\n{shorten_middle(turn.content, cap)}"
         case SteeringTurn():
             who = "User, meanwhile" if turn.source == "user" else "Told to the agent"
-            return f"# {who}\n{shortened(turn.content, cap)}"
+            return f"# {who}\n{shorten_middle(turn.content, cap)}"
         case SystemTurn():
-            return f"# Told to the agent\n{shortened(turn.content, cap)}"
+            return f"# Told to the agent\n{shorten_middle(turn.content, cap)}"
         case AssistantTurn():
-            calls = [f"Calls {call.name}: {shortened(call.arguments, cap // 2)}" for call in turn.tool_calls]
-            said = [shortened(turn.content, cap)] if turn.content else []
+            calls = [
+                f"Calls {call.name}: {shorten_middle(call.arguments, cap // 2)}" for call in turn.tool_calls
+            ]
+            said = [shorten_middle(turn.content, cap)] if turn.content else []
             return "\n".join(["# Agent", *said, *calls]) if said or calls else ""
         case ToolResultsTurn():
             return "\n".join(
                 f"# {'Failure' if result.is_error else 'Result'} of {result.name}\n"
-                + shortened(result.content, cap // 2)
+                + shorten_middle(result.content, cap // 2)
                 for result in turn.results
             )
         case CompactionTurn():
             return ""
 
 
-def shortened(text: str, cap: int) -> str:
+def shorten_middle(text: str, cap: int) -> str:
     """Return a long text shortened to its head and a smaller tail, about `cap` characters in total. 0 means
     no limit.
     """

@@ -16,7 +16,7 @@ from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context.compaction import DROP_TO_SHARE, Cut, content, cut, transcript
 from agent_ls.loop.context.history import ConversationHistory
-from agent_ls.loop.context.summary_call import summary_request, summed_up
+from agent_ls.loop.context.summary_call import call_for_summary, summary_request
 from agent_ls.loop.emission import Emitter
 from agent_ls.loop.errors import CompactionOffError, NothingToCompactError
 from agent_ls.loop.events.types import CacheLost, Compaction, PlanChanged, Warning
@@ -190,7 +190,7 @@ class Compactor:
         before = self._conversation.history.compaction
         summary, usage = before.summary if before else "", Usage()
         if config.context.strategy == "summarize":
-            summary, usage, profile = await self._summarized(profile, config, fill, found, wish)
+            summary, usage, profile = await self._summarize(profile, config, fill, found, wish)
         words = content(
             self._conversation.history,
             found.removed,
@@ -201,7 +201,7 @@ class Compactor:
         turn = CompactionTurn(words, found.kept, self._ports.clock.now(), summary, usage, wish.compaction_id)
         return turn, profile
 
-    async def _summarized(
+    async def _summarize(
         self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
     ) -> tuple[str, Usage, ProviderProfile]:
         """Ask for a summary: first the model configured for summaries, then the session's model, then its
@@ -214,7 +214,7 @@ class Compactor:
         is_chosen = title(by) != title(profile)
         while True:
             try:
-                return *await self._fitted(by, config, fill, found, wish), by
+                return *await self._summarize_to_fit(by, config, fill, found, wish), by
             except LlmError as error:
                 if not is_chosen:
                     by = fallbacks.after(by, error)
@@ -223,7 +223,7 @@ class Compactor:
                 self._emitter.emit(Warning(words, CODE))
                 by, is_chosen = profile, False
 
-    async def _fitted(
+    async def _summarize_to_fit(
         self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
     ) -> tuple[str, Usage]:
         fill = replace(fill, window_tokens=profile.context_window_tokens or fill.window_tokens)
@@ -245,7 +245,7 @@ class Compactor:
         told = transcript(
             found.removed, self._conversation.history.compaction, max(room, TRANSCRIPT_MIN_CHARS)
         )
-        return await summed_up(
+        return await call_for_summary(
             self._ports.client,
             self._ports.clock,
             self._emitter,

@@ -32,7 +32,7 @@ class Prefix:
     documents_chars: int = 0
     tools_chars: int = field(default=0, compare=False)
 
-    def lost_by(self, now: Prefix) -> LostBy | None:
+    def find_difference(self, now: Prefix) -> LostBy | None:
         """Return the first source that differs between this prefix and `now`; None if all sources are equal."""
         if (self.provider, self.model) != (now.provider, now.model):
             return "model"

@@ -31,6 +31,6 @@ async def prefix_now(
         documents_chars=len(documents),
         tools_chars=before.tools_chars if tools == before.tools else tools_chars(tools),
     )
-    if before.text and before.lost_by(now) is None:
+    if before.text and before.find_difference(now) is None:
         return before
     return replace(now, text=await source.build(profile, environment, instructions, documents))

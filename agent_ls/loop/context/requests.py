@@ -96,7 +96,7 @@ class ContextKeeper:
         if now.text != before.text:
             self._recorder.prompt(now.text)
         self._recorder.prefix(now)
-        if before.text and self._conversation.history.model_calls and (reason := before.lost_by(now)):
+        if before.text and self._conversation.history.model_calls and (reason := before.find_difference(now)):
             self._cached_tokens = 0
             self._emitter.emit(CacheLost(reason, _LOST[reason], self.measure(config).total))
 
@@ -128,7 +128,7 @@ class ContextKeeper:
         trigger = self.compactor.trigger(config, self._fill(profile, config))
         if trigger is None:
             return None
-        return await self._compacted(profile, config, trigger)
+        return await self._compact(profile, config, trigger)
 
     async def make_room_for_refused(
         self, profile: ProviderProfile, config: SessionConfig
@@ -139,9 +139,9 @@ class ContextKeeper:
         """
         if config.context.compaction != "auto":
             return None
-        return await self._compacted(profile, config, "overflow")
+        return await self._compact(profile, config, "overflow")
 
-    async def _compacted(
+    async def _compact(
         self, profile: ProviderProfile, config: SessionConfig, trigger: Trigger
     ) -> ModelUsage | None:
         spent = await self.compactor.compact(profile, config, lambda: self._fill(profile, config), trigger)

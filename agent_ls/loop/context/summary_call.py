@@ -36,7 +36,7 @@ def summary_request(profile: ProviderProfile, transcript: str, instructions: str
     )
 
 
-async def summed_up(
+async def call_for_summary(
     client: ModelClient,
     clock: Clock,
     emitter: Emitter,
@@ -73,10 +73,10 @@ async def complete_text(client: ModelClient, request: Request, *, streaming: boo
     Raises:
         LlmError
     """
-    return await (_streamed if streaming else _completed)(client, request)
+    return await (_stream if streaming else _complete)(client, request)
 
 
-async def _streamed(client: ModelClient, request: Request) -> tuple[str, Usage]:
+async def _stream(client: ModelClient, request: Request) -> tuple[str, Usage]:
     texts: list[str] = []
     finish: stream.StreamFinish | None = None
     async with aclosing(client.stream(request)) as events:
@@ -94,6 +94,6 @@ async def _streamed(client: ModelClient, request: Request) -> tuple[str, Usage]:
     return "\n\n".join(texts), finish.usage
 
 
-async def _completed(client: ModelClient, request: Request) -> tuple[str, Usage]:
+async def _complete(client: ModelClient, request: Request) -> tuple[str, Usage]:
     response = await client.complete(request)
     return response.text, response.usage

@@ -237,7 +237,7 @@ class ItemFold:
                 self.partial(delta.part_id, delta.offset, delta.text)
             return
         self.complete(envelope)
-        if (body := self._begun(envelope)) is not None:
+        if (body := self._begin_item(envelope)) is not None:
             if key := _key(body):
                 self._open[key] = len(self._items)
             self._items.append(
@@ -288,7 +288,7 @@ class ItemFold:
         if index is not None and isinstance(said := self._items[index].body, SaidItem):
             self._change(part_id, text=said.text[:offset] + text)
 
-    def _begun(self, envelope: Envelope) -> Body | None:
+    def _begin_item(self, envelope: Envelope) -> Body | None:
         """Return the body of the item that an event begins; None if the event begins no item."""
         match envelope.event:
             case UserInput(text=text):
@@ -337,7 +337,7 @@ class ItemFold:
             return
         self._files[change.path] = FileSum(
             change.path,
-            _both(before.action, change.action),
+            _combine_actions(before.action, change.action),
             before.added + change.added,
             before.removed + change.removed,
         )
@@ -493,7 +493,7 @@ def _key(body: Body) -> str:
             return ""
 
 
-def _both(first: Action, then: Action) -> Action:
+def _combine_actions(first: Action, then: Action) -> Action:
     if then == "delete":
         return "delete"
     return "create" if first == "create" else "modify"

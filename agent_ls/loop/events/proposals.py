@@ -27,7 +27,7 @@ class Proposed:
     def calls(self) -> Collection[str]:
         return self.hunks.values()
 
-    def again(self, hunks: Mapping[str, str]) -> None:
+    def restore(self, hunks: Mapping[str, str]) -> None:
         """Add hunks that were proposed before a restart and are still undecided."""
         self.hunks.update(hunks)
         self._running.update(hunks.values())

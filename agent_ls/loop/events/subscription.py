@@ -46,7 +46,7 @@ class _Pending:
         self.more: list[str] = []
         self.size = size
 
-    def joined(self) -> Encoded:
+    def join_deltas(self) -> Encoded:
         event = self.first.envelope.event
         if not self.more or not isinstance(event, Delta):
             return self.first
@@ -71,7 +71,7 @@ class Subscription:
         self.waiting_size = 0
         self._limit: int | None = None
 
-    def bound(self, limit: int) -> None:
+    def limit_queue(self, limit: int) -> None:
         """Limit the queue. If it exceeds `limit` bytes (deltas: characters), all events except the newest are
         dropped.
         """
@@ -145,7 +145,7 @@ class Subscription:
         event = pending.first.envelope.event
         if isinstance(event, Delta) and self._joinable.get((event.part_id, event.name)) is pending:
             del self._joinable[event.part_id, event.name]
-        return pending.joined()
+        return pending.join_deltas()
 
     def _notify(self) -> None:
         if self._wake:

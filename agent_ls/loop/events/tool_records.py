@@ -175,7 +175,7 @@ class ToolRecord:
             "tool_call_id": self.tool_call_id,
             **({"agent_id": self.agent_id} if self.agent_id else {}),
             "name": self.name,
-            "arguments": _parsed(self.arguments),
+            "arguments": _parse_arguments(self.arguments),
             "timestamp": self.timestamp,
             "success": self.success,
             "output": self.output,
@@ -286,7 +286,7 @@ def _state_changes(call: _Call, end: ToolCallEnd) -> tuple[RecordedChange, ...]:
 
 
 def _error(call: _Call, end: ToolCallEnd, remedy: Remedy) -> CallError:
-    arguments = _parsed(call.start.arguments)
+    arguments = _parse_arguments(call.start.arguments)
     given = arguments if isinstance(arguments, dict) else {}
     command = next((it for key in _COMMANDS if isinstance(it := given.get(key), str)), "")
     limits = (it for key in _LIMITS if isinstance(it := given.get(key), int))
@@ -306,7 +306,7 @@ def _message(end: ToolCallEnd) -> str:
     return end.output or end.summary
 
 
-def _parsed(arguments: str) -> Any:
+def _parse_arguments(arguments: str) -> Any:
     """Return the arguments as an object, or the text itself if it is not JSON."""
     try:
         return json.loads(arguments or "{}")

@@ -11,7 +11,7 @@ async def terminals(context: Context, params: wire.Terminals) -> wire.TerminalsR
     if context.manager.owners.find_follower(params.session_id):
         # only the process that owns the session can list its commands
         return wire.TerminalsResult(terminals=())
-    listed = await context.live(params.session_id).session.terminals.listed()
+    listed = await context.live(params.session_id).session.terminals.list_terminals()
     return wire.TerminalsResult(
         terminals=tuple(
             wire.TerminalInfo(

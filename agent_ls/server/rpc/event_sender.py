@@ -84,7 +84,7 @@ class _Feed:
 
 def _bounded(session: EventSource) -> Subscription:
     subscription = session.subscribe()
-    subscription.bound(MAX_WAITING)
+    subscription.limit_queue(MAX_WAITING)
     return subscription
 
 
