@@ -101,7 +101,7 @@ def _format_state(config: ServerConfig) -> str:
     from agent_ls.mcp.approvals import ApprovalStore
 
     folder = str(Path().resolve()) if config.source == "project" else ""
-    known = ApprovalStore(state_folder()).known(config.digest, folder)
+    known = ApprovalStore(state_folder()).find_known(config.digest, folder)
     if not config.is_enabled or (known and known.is_off):
         return "off"
     if not config.needs_approval or (known and known.decision == "allowed"):

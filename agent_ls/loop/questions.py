@@ -67,7 +67,7 @@ class PendingQuestions:
         """
         of_call = (it for it in self._questions.values() if it.event.call_id == call_id)
         same = (it for it in of_call if (it.event.question == question.text if call_id else it.is_restored))
-        open_ = next(same, None) or self._asked(question, call_id)
+        open_ = next(same, None) or self._add_question(question, call_id)
         open_.is_restored = False
         await open_.is_answered.wait()
         answered = open_.answered
@@ -120,7 +120,7 @@ class PendingQuestions:
         """The questions without an answer, oldest first."""
         return tuple(it.event for it in self._questions.values() if it.answered is None)
 
-    def _asked(self, question: Question, call_id: str) -> _Open:
+    def _add_question(self, question: Question, call_id: str) -> _Open:
         event = QuestionAsked(
             new_id("qu"), call_id, question.text, question.choices, question.multiple, question.purpose
         )

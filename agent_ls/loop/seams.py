@@ -145,10 +145,10 @@ class NoEditorContext:
         return ""
 
     def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[EditNews]]:
-        return _nothing
+        return _make_empty
 
 
-async def _nothing() -> EditNews:
+async def _make_empty() -> EditNews:
     return EditNews()
 
 

@@ -345,11 +345,11 @@ class Session:
         if self.is_busy and not self._stop:
             if isinstance(event, QuestionAsked):
                 self._set_state("AWAITING_INPUT")
-            elif self._state == "AWAITING_INPUT" and self._goes_on(event):
+            elif self._state == "AWAITING_INPUT" and self._is_continuation(event):
                 self._set_state("PROCESSING")
         return envelope
 
-    def _goes_on(self, event: RecordedEvent) -> bool:
+    def _is_continuation(self, event: RecordedEvent) -> bool:
         """Whether the waiting turn continues after `event`: an answer of the user, or the last decision about
         the proposed changes of a suspended turn.
         """
@@ -425,8 +425,8 @@ class Session:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._emitter.keep_partials)
                 self.terminals.use_task_group(group)
-                self._tasks.attend(group)
-                await self._live(group)
+                self._tasks.use_task_group(group)
+                await self._run(group)
                 group.cancel_scope.cancel()
         finally:
             # Shielded from cancellation because the log must be complete. Takes little time.
@@ -435,7 +435,7 @@ class Session:
                 self._close()
                 await self._ports.recorder.sync()
 
-    async def _live(self, group: TaskGroup) -> None:
+    async def _run(self, group: TaskGroup) -> None:
         while self._has_input or self._is_held or not self._is_closing:
             if self._has_input or self._maybe_begin_next() or self._maybe_begin_compaction():
                 await self._work()

@@ -63,7 +63,7 @@ class AgentTasks:
         self._used = set(used)
         self._group: TaskGroup | None = None
 
-    def attend(self, group: TaskGroup) -> None:
+    def use_task_group(self, group: TaskGroup) -> None:
         self._group = group
 
     def start(self, work: Callable[[_Agent], Coroutine[Any, Any, None]], agent: _Agent) -> None:
@@ -179,7 +179,7 @@ class Subagents:
             working_dir=environment.working_directory(),
             agent_kind=task.kind,
         )
-        agent = self._made(changed, environment, before, task, profile)
+        agent = self._make_agent(changed, environment, before, task, profile)
         scoped = environment is not self.parent.environment
         where = (SCOPE.format(folder=environment.working_directory()),) if scoped else ()
         described = (OF_KIND.format(kind=task.kind, text=task.instructions),) if task.instructions else ()
@@ -187,7 +187,7 @@ class Subagents:
         return _state(agent)
 
     def send(self, agent_id: str, message: str) -> AgentState:
-        agent = self._known(agent_id)
+        agent = self._find_agent(agent_id)
         if agent.is_running:
             steer = QueuedSteer(SteerId(new_id("st")), message)
             agent.inbox.add_steer(steer)
@@ -202,28 +202,28 @@ class Subagents:
         return _state(agent)
 
     async def wait(self, agent_id: str) -> AgentState:
-        agent = self._known(agent_id)
+        agent = self._find_agent(agent_id)
         while agent.is_running and not self.inbox.steers:
             await self._news.wait()
         agent.is_known = not agent.is_running
         return _state(agent)
 
     async def close(self, agent_id: str) -> AgentState:
-        agent = self._known(agent_id)
+        agent = self._find_agent(agent_id)
         if not agent.is_running:
             agent.is_known = True
             return _state(agent)
         self._cancel(agent, "closed")
-        while agent in self._running():
+        while agent in self._list_running():
             await self._news.wait()
         return _state(agent)
 
     # --- actions of the parent's loop
 
     async def reports(self) -> Sequence[str]:
-        while self._running() and not self.inbox.steers:
+        while self._list_running() and not self.inbox.steers:
             await self._news.wait()
-        if self._running():
+        if self._list_running():
             return ()
         ended = [agent for agent in self._agents.values() if not agent.is_known]
         for agent in ended:
@@ -234,30 +234,30 @@ class Subagents:
         """Cancel the running subagents and the subagents that these started. Does not wait until their
         commands have ended.
         """
-        for agent in self._running():
+        for agent in self._list_running():
             agent.agents.stop()
             self._cancel(agent, "interrupted")
 
     async def end_all(self) -> None:
-        if not self._running():
+        if not self._list_running():
             return
         self.stop()
         # Bounded by the time to end commands: SIGTERM, two seconds, SIGKILL.
         with anyio.CancelScope(shield=True):
-            while self._running():
+            while self._list_running():
                 await self._news.wait()
 
     # --- internal
 
-    def _running(self) -> Sequence[_Agent]:
+    def _list_running(self) -> Sequence[_Agent]:
         return [agent for agent in self._agents.values() if agent.is_running]
 
     def _check_capacity(self) -> None:
         most = self._kit.config().max_subagents
-        if len(self._running()) >= most:
+        if len(self._list_running()) >= most:
             raise ToolError(f"{most} agents run already: wait for one, or close one.", kind="limit")
 
-    def _known(self, agent_id: str) -> _Agent:
+    def _find_agent(self, agent_id: str) -> _Agent:
         if agent := self._agents.get(agent_id):
             return agent
         if stored := self._stored.get(agent_id):
@@ -275,7 +275,7 @@ class Subagents:
             raise ToolError(f"{ended} Start another one.", kind="validation")
         folder, base = stored.changed.working_dir, self.parent.environment
         environment = base if folder == base.working_directory() else ScopedEnvironment(base, folder)
-        agent = self._made(
+        agent = self._make_agent(
             stored.changed, environment, stored.turns, AgentTask(""), self._stored_profile(stored)
         )
         agent.is_known = True
@@ -314,7 +314,7 @@ class Subagents:
         await base.list_directory(path)  # raises if the folder does not exist
         return ScopedEnvironment(base, path)
 
-    def _made(
+    def _make_agent(
         self,
         changed: SubagentChanged,
         environment: ExecutionEnvironment,
@@ -371,11 +371,11 @@ class Subagents:
 
     def _begin(self, agent: _Agent, message: str) -> None:
         agent.stop, agent.is_known, agent.scope = "", False, anyio.CancelScope()
-        self._kit.tasks.start(self._live, agent)
+        self._kit.tasks.start(self._run_message, agent)
         agent.loop.record(UserTurn(message, self._kit.ports.clock.now()))
         self._emitter.emit(agent.changed)
 
-    async def _live(self, agent: _Agent) -> None:
+    async def _run_message(self, agent: _Agent) -> None:
         """Run one message to a subagent in its own task and emit how the subagent ended. Raises only
         cancellation.
         """

@@ -41,7 +41,7 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.ids import ToolCallId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.model.call import ModelCalls, ModelReply
-from agent_ls.loop.model.failures import ended_badly, failed_tools, visible
+from agent_ls.loop.model.failures import failed_tools, make_end_error, visible
 from agent_ls.loop.model.other_models import Fallbacks
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import Restored, SuspendedCall
@@ -185,7 +185,7 @@ class TurnLoop:
             if await self._ends_here(Question(asked.question, asked.choices, purpose="limit")):
                 self._suspended = None  # otherwise the next turn would ask about this turn's limit
                 return Finish("limit", "budget", 0, asked.question)
-        progress = self._begun(profile)
+        progress = self._begin_progress(profile)
         fallbacks = Fallbacks(self._ports.models, self._emitter)
         went_on = False
         prefix: Prefix | None = None
@@ -210,7 +210,7 @@ class TurnLoop:
                         called = await self._in_time(call)
                     except LlmError as error:
                         # The other model keeps answering until the end of the turn.
-                        self.profile = profile = fallbacks.after(profile, error)
+                        self.profile = profile = fallbacks.choose_next(profile, error)
                         prefix = await self.context.begin(profile, config)
                         continue
                     if isinstance(called, Finish):
@@ -231,7 +231,7 @@ class TurnLoop:
                 ):
                     went_on = True
                 case Finish() as finish:
-                    return self._finished(finish, progress)
+                    return self._finish(finish, progress)
                 case never:
                     assert_never(never)
 
@@ -275,7 +275,7 @@ class TurnLoop:
             self.record(SteeringTurn(text, self._ports.clock.now(), source="subagent"))
         return bool(reports or self._inbox.steers)
 
-    def _begun(self, profile: ProviderProfile) -> InputProgress:
+    def _begin_progress(self, profile: ProviderProfile) -> InputProgress:
         suspended, self._suspended = self._suspended, None
         if suspended is None:
             return InputProgress()
@@ -299,13 +299,13 @@ class TurnLoop:
             steering=bool(self._inbox.steers),
         )
 
-    def _finished(self, finish: Finish, progress: InputProgress) -> Finish:
+    def _finish(self, finish: Finish, progress: InputProgress) -> Finish:
         if finish.limit and finish.limit != "budget":
             self._emitter.emit(TurnLimit(finish.limit, finish.count, finish.message))
         if finish.reason == "error" and progress.answer:
             cut = progress.answer.finish_reason
             names = [call.name for call in progress.answer.tool_calls]
-            error = failed_tools(names) if progress.ended_by else ended_badly(cut)
+            error = failed_tools(names) if progress.ended_by else make_end_error(cut)
             error = self._shared.log_guard.refusal or error
             return replace(finish, error=error, message=error.message)
         if finish.reason == "completed" and progress.was_denied and not progress.had_effect:

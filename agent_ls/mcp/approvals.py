@@ -41,7 +41,7 @@ class ApprovalStore:
     def __init__(self, root: Path | None = None) -> None:
         self._list = JsonList(Layout(root).root, "mcp-servers")
 
-    def known(self, digest: str, folder: str) -> ApprovedServer | None:
+    def find_known(self, digest: str, folder: str) -> ApprovedServer | None:
         return next((it for it in self.all() if (it.digest, it.folder) == (digest, folder)), None)
 
     def all(self) -> Sequence[ApprovedServer]:

@@ -236,7 +236,7 @@ class Values:
     folder: str
 
 
-def filled(config: ServerConfig, values: Values) -> ServerConfig:
+def fill_variables(config: ServerConfig, values: Values) -> ServerConfig:
     """Return the configuration with its variables replaced by their values.
 
     Raises:

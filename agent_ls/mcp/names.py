@@ -18,13 +18,13 @@ def tool_name(server: str, tool: str, taken: Collection[str] = ()) -> str:
 
     A name that is too long, or in `taken` already, ends with a digest of the full name instead.
     """
-    plain = f"{_plain(server)}__{_NOT_ALLOWED.sub('_', tool)}"
+    plain = f"{_to_identifier(server)}__{_NOT_ALLOWED.sub('_', tool)}"
     if len(plain) <= MAX_CHARS and plain not in taken:
         return plain
     digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{plain[:_KEPT_CHARS]}_{digest}"
 
 
-def _plain(server: str) -> str:
+def _to_identifier(server: str) -> str:
     name = _NOT_ALLOWED.sub("_", server)
     return name if name[:1].isalpha() else f"s_{name}"

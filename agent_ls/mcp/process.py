@@ -125,7 +125,7 @@ class ServerProcess:
     def close_input(self) -> None:
         self._input.close()
 
-    async def ended(self) -> int:
+    async def wait_for_end(self) -> int:
         return await self._child.process.wait()
 
     @property
@@ -143,7 +143,7 @@ class ServerProcesses:
         self._is_ready = False
 
     @asynccontextmanager
-    async def running(self, target: StdioTarget) -> AsyncIterator[ServerProcess]:
+    async def run_server(self, target: StdioTarget) -> AsyncIterator[ServerProcess]:
         """Start a server. Leaving the block ends it and its descendants: close its input, after 2 s SIGTERM, after 2
         s SIGKILL.
 
@@ -176,7 +176,7 @@ class ServerProcesses:
                 with anyio.CancelScope(shield=True):
                     process.close_input()
                     with anyio.move_on_after(CLOSE_SECONDS):
-                        await process.ended()
+                        await process.wait_for_end()
                     await self._children.end(child)
                     self._children.forget(child)
 

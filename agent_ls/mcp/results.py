@@ -31,7 +31,7 @@ def output_of(result: CallResult) -> ToolOutput:
     text = "\n".join(filter(None, texts))
     if not text and result.structured is not None:
         text = json.dumps(result.structured, ensure_ascii=False, indent=1)
-    text = limited(text) or ("" if images else "(no output)")
+    text = limit_text(text) or ("" if images else "(no output)")
     return ToolOutput(
         text,
         is_error=result.is_error,
@@ -41,7 +41,7 @@ def output_of(result: CallResult) -> ToolOutput:
 
 
 def text_of(blocks: Sequence[ResultBlock]) -> str:
-    return limited("\n".join(filter(None, map(block_text, blocks))))
+    return limit_text("\n".join(filter(None, map(block_text, blocks))))
 
 
 def block_text(block: ResultBlock) -> str:
@@ -52,13 +52,13 @@ def block_text(block: ResultBlock) -> str:
             named = f"{block.name} " if block.name else ""
             return without_hidden(f"[resource {named}<{block.uri}>{f': {block.text}' if block.text else ''}]")
         case "resource" if not block.data:
-            return f"Resource <{block.uri}>:\n{fenced(without_hidden(block.text))}"
+            return f"Resource <{block.uri}>:\n{format_code_block(without_hidden(block.text))}"
         case _:
             size = len(block.data) * 3 // 4
             return f"[{block.kind} {block.uri or block.mime_type or 'of unknown type'}: {size} bytes, not displayed]"
 
 
-def fenced(text: str) -> str:
+def format_code_block(text: str) -> str:
     """Return `text` in a Markdown fence that is longer than any fence in the text."""
     fence = "```"
     while fence in text:
@@ -66,7 +66,7 @@ def fenced(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def limited(text: str) -> str:
+def limit_text(text: str) -> str:
     if len(text) * 4 <= MAX_BYTES or len(data := text.encode("utf-8", "replace")) <= MAX_BYTES:
         return text
     left_out = len(data) - MAX_BYTES

@@ -17,7 +17,7 @@ import anyio.to_thread
 
 from agent_ls.environments.errors import EnvError
 from agent_ls.installation import extra_command
-from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, filled, secret_values
+from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, fill_variables, secret_values
 from agent_ls.mcp.descriptions import (
     CallResult,
     Elicitation,
@@ -137,7 +137,9 @@ class ManagedServer:
 
     async def _run(self) -> None:
         if importlib.util.find_spec("mcp") is None:
-            self._become("failed", f"agent-ls is installed without MCP: install it: {extra_command('mcp')}")
+            self._set_state(
+                "failed", f"agent-ls is installed without MCP: install it: {extra_command('mcp')}"
+            )
             return
         # In a thread: the import takes a second or more, and would block the event loop.
         await anyio.to_thread.run_sync(importlib.import_module, "agent_ls.mcp.session")
@@ -145,15 +147,15 @@ class ManagedServer:
         while True:
             begun = anyio.current_time()
             try:
-                await self._once()
+                await self._connect_once()
                 if self._wanted.stop:
-                    self._become("stopped", "")
+                    self._set_state("stopped", "")
                     return
             except (ConfigError, EnvError) as error:
-                self._become("failed", str(error))
+                self._set_state("failed", str(error))
                 return
             except LoginNeededError:
-                self._become("login", f"log in with `agent-ls mcp login {self.name}`")
+                self._set_state("login", f"log in with `agent-ls mcp login {self.name}`")
                 return
             except UnavailableError as error:
                 self.error = str(error)
@@ -163,13 +165,13 @@ class ManagedServer:
             if anyio.current_time() - begun > STEADY_S:
                 waits = list(RESTART_S)
             if not waits:
-                self._become("failed", self.error)
+                self._set_state("failed", self.error)
                 return
-            self._become("restarting", self.error)
+            self._set_state("restarting", self.error)
             self.settled.set()
             await self._context.sleep(waits.pop(0))
 
-    async def _once(self) -> None:
+    async def _connect_once(self) -> None:
         """Connect, and serve the connection until it ends.
 
         Raises:
@@ -178,18 +180,18 @@ class ManagedServer:
         """
         from agent_ls.mcp.session import McpServerError, problem_of
 
-        ready = filled(self.config, self._context.values)
+        ready = fill_variables(self.config, self._context.values)
         self._context.protect(list(secret_values(self.config, ready)))
         process: ServerProcess | None = None
         try:
-            async with self._opened(ready) as (connection, process):
+            async with self._open_connection(ready) as (connection, process):
                 self.description = await connection.describe(self._context.start_timeout_s)
                 self.is_cached = False
                 self._connection = connection
-                self._become("running", "")
+                self._set_state("running", "")
                 self.settled.set()
                 self._available.set()
-                await self._attend(connection, process)
+                await self._serve(connection, process)
         except (McpServerError, EndedError, BaseExceptionGroup) as error:
             if found := login_needed(error):
                 raise found from error
@@ -203,10 +205,12 @@ class ManagedServer:
                 self.noise += process.noise
 
     @asynccontextmanager
-    async def _opened(self, ready: ServerConfig) -> AsyncIterator[tuple[McpConnection, ServerProcess | None]]:
+    async def _open_connection(
+        self, ready: ServerConfig
+    ) -> AsyncIterator[tuple[McpConnection, ServerProcess | None]]:
         from agent_ls.mcp import session
 
-        callbacks = session.ConnectionCallbacks(self._list_changed, self._asked, self._context.roots)
+        callbacks = session.ConnectionCallbacks(self._list_changed, self._ask_user, self._context.roots)
         limit = self._context.start_timeout_s
         opened: AbstractAsyncContextManager[McpConnection]
         if isinstance(ready.target, HttpTarget):
@@ -223,7 +227,7 @@ class ManagedServer:
             async with opened as connection:
                 yield connection, None
             return
-        async with self._context.processes.running(ready.target) as process:
+        async with self._context.processes.run_server(ready.target) as process:
             try:
                 async with session.by_process(
                     process, callbacks, is_legacy=False, timeout_s=limit
@@ -233,10 +237,10 @@ class ManagedServer:
                 # Wait briefly for the server's standard error, which has more information than "the
                 # connection is closed".
                 with anyio.move_on_after(0.2):
-                    await process.ended()
+                    await process.wait_for_end()
                 raise session.McpServerError(f"{error}{_last_words(process)}") from error
 
-    async def _attend(self, connection: McpConnection, process: ServerProcess | None) -> None:
+    async def _serve(self, connection: McpConnection, process: ServerProcess | None) -> None:
         """Serve the connection until it ends or is stopped. Changed lists are requested here, because a
         notification handler must not wait for a response.
         """
@@ -254,7 +258,7 @@ class ManagedServer:
             group.cancel_scope.cancel()
 
     async def _watch_end(self, process: ServerProcess) -> None:
-        code = await process.ended()
+        code = await process.wait_for_end()
         if not self._wanted.stop:
             how = f"it was ended by signal {-code}" if code < 0 else f"it has ended with exit code {code}"
             raise EndedError(how)
@@ -265,7 +269,7 @@ class ManagedServer:
         if self._available.is_set():
             self._available = anyio.Event()
 
-    def _become(self, state: State, error: str) -> None:
+    def _set_state(self, state: State, error: str) -> None:
         self.state, self.error = state, error
         self._context.changed()
 
@@ -294,7 +298,7 @@ class ManagedServer:
         """
         self._elicit.append(elicit)
         try:
-            return await self._asking(
+            return await self._ask_connection(
                 lambda connection: connection.call(tool, arguments, timeout_s, on_progress)
             )
         finally:
@@ -308,7 +312,7 @@ class ManagedServer:
         Raises:
             UnavailableError: as `call`.
         """
-        return await self._asking(lambda connection: connection.prompt(name, arguments, timeout_s))
+        return await self._ask_connection(lambda connection: connection.prompt(name, arguments, timeout_s))
 
     async def resource(self, uri: str, timeout_s: float) -> Sequence[ResultBlock]:
         """Return the contents of a resource.
@@ -316,9 +320,9 @@ class ManagedServer:
         Raises:
             UnavailableError: as `call`.
         """
-        return await self._asking(lambda connection: connection.resource(uri, timeout_s))
+        return await self._ask_connection(lambda connection: connection.resource(uri, timeout_s))
 
-    async def _asking(self, ask: Callable[[McpConnection], Awaitable[T]]) -> T:
+    async def _ask_connection(self, ask: Callable[[McpConnection], Awaitable[T]]) -> T:
         connection = await self._connected()
         from agent_ls.mcp.session import CLOSED, McpServerError
 
@@ -350,7 +354,7 @@ class ManagedServer:
             raise UnavailableError(f"The server {self.name} is not running ({self.state}){why}.")
         return self._connection
 
-    async def _asked(self, elicitation: Elicitation) -> ElicitationReply:
+    async def _ask_user(self, elicitation: Elicitation) -> ElicitationReply:
         """Ask the user on behalf of the running call. Declines if no call is running."""
         return await self._elicit[-1](elicitation) if self._elicit else ElicitationReply("decline")
 

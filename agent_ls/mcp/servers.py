@@ -165,7 +165,7 @@ class SessionServers:
     async def _state_of(self, config: ServerConfig) -> State:
         """Return the state that a server should have. Asks the user if there is no decision about the server."""
         known = await anyio.to_thread.run_sync(
-            self._host.approvals.known, config.digest, self._folder_of(config)
+            self._host.approvals.find_known, config.digest, self._folder_of(config)
         )
         self._baselines.setdefault(config.digest, known.tools if known else {})
         if not config.is_enabled or (known and known.is_off):
@@ -188,7 +188,7 @@ class SessionServers:
         folder = self._folder_of(config)
 
         def change() -> None:
-            known = self._host.approvals.known(config.digest, folder)
+            known = self._host.approvals.find_known(config.digest, folder)
             known = known or ApprovedServer(config.digest, config.name, folder=folder)
             self._host.approvals.decide(replace(known, decided=self._host.now(), **changes))
 
@@ -200,7 +200,7 @@ class SessionServers:
     async def _start(self, config: ServerConfig) -> None:
         if self._is_closed:
             return
-        self._context = self._context or self._make_context(self._changed)
+        self._context = self._context or self._make_context(self._handle_change)
         cached = await anyio.to_thread.run_sync(self._host.cache.read, config.digest)
         server = ManagedServer(config, self._context, cached)
         running = _Running(server, anyio.CancelScope(), anyio.Event())
@@ -216,7 +216,7 @@ class SessionServers:
         self._host.start(live)
 
     def _not_started(self, config: ServerConfig, state: State) -> ManagedServer:
-        self._context = self._context or self._make_context(self._changed)
+        self._context = self._context or self._make_context(self._handle_change)
         server = ManagedServer(config, self._context)
         server.state = state
         server.settled.set()
@@ -233,7 +233,7 @@ class SessionServers:
         self.news = anyio.Event()
         self._host.changed()
 
-    def _changed(self) -> None:
+    def _handle_change(self) -> None:
         """Handle a change of a server's state or lists. The lists are cached for the next session."""
         for digest, running in self._running.items():
             server = running.server
@@ -326,7 +326,7 @@ class SessionServers:
             self._baselines[digest] = {**known, tool.name: tool.definition}
             self._host.start(partial(self._keep, server.config, tools=dict(self._baselines[digest])))
 
-    def offered(self) -> Sequence[Offered]:
+    def list_offered(self) -> Sequence[Offered]:
         """Return all tools that can be called, sorted by server and name."""
         taken = dict.fromkeys(self._foreign)
         found: list[Offered] = []
@@ -350,7 +350,7 @@ class SessionServers:
     def _give(self, registry: ToolRegistry, window_tokens: int) -> str:
         servers = self._callable()
         self._foreign = frozenset(registry.names()) - self._given
-        offered = self.offered()
+        offered = self.list_offered()
         tools = [it.tool for it in offered]
         limits = self._host.limits()
         budget = window_tokens * CHARS_PER_TOKEN * limits.defer_at_percent // 100
@@ -358,7 +358,7 @@ class SessionServers:
         # beginning of each request.
         self._is_deferred |= bool(tools) and (len(tools) > MAX_LISTED or definition_chars(tools) > budget)
         if self._is_deferred:
-            tools = [*deferred_tools(self.offered)]
+            tools = [*deferred_tools(self.list_offered)]
         if any(server.description.resources for server in servers):
             tools.append(resource_tool(self._callable, self._kit))
         self._register(registry, tools)

@@ -132,9 +132,9 @@ class McpConnection:
         info = client.server_info
         self._mended.problems.clear()
         with _SdkErrors(timeout_s):
-            tools = await self._listed("tools", client.list_tools) if can.tools else []
-            prompts = await self._listed("prompts", client.list_prompts) if can.prompts else []
-            resources = await self._listed("resources", client.list_resources) if can.resources else []
+            tools = await self._fetch_list("tools", client.list_tools) if can.tools else []
+            prompts = await self._fetch_list("prompts", client.list_prompts) if can.prompts else []
+            resources = await self._fetch_list("resources", client.list_resources) if can.resources else []
         return ServerDescription(
             title=(info.title or info.name) if info else "",
             version=info.version if info else "",
@@ -147,7 +147,7 @@ class McpConnection:
             invalid=tuple(self._mended.problems.values()),
         )
 
-    async def _listed(self, kind: str, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
+    async def _fetch_list(self, kind: str, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
         items: list[Any] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
@@ -428,7 +428,7 @@ class _SdkErrors:
 
 def problem_of(error: BaseException) -> str:
     """Describe the failure of a server; "" for other exceptions: cancellation, or an error in agent-ls."""
-    for leaf in _leaves(error):
+    for leaf in _list_causes(error):
         match leaf:
             case MCPError():
                 if leaf.error.code == types.CONNECTION_CLOSED:
@@ -447,10 +447,10 @@ def problem_of(error: BaseException) -> str:
     return ""
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
+def _list_causes(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            yield from _leaves(inner)
+            yield from _list_causes(inner)
     else:
         yield error
 

@@ -48,7 +48,7 @@ class ToolKit:
 
 def server_tool(server: ManagedServer, tool: ServerTool, name: str, kit: ToolKit) -> Tool[Any]:
     """Create a tool that calls `tool` of `server`. The model calls it by `name`."""
-    annotated = _annotated(server, tool)
+    annotated = _find_effect(server, tool)
     return Tool(
         name=name,
         description=describe_for_model(server.name, tool),
@@ -56,7 +56,9 @@ def server_tool(server: ManagedServer, tool: ServerTool, name: str, kit: ToolKit
         arguments=ServerArguments,
         schema=plain_schema(provider_schema(tool.schema), {}),
         prepare=partial(_prepare, server, tool, name, kit),
-        summarize=lambda arguments: one_line(f"{tool.name} {_shown(given(arguments), spaced=False)}"),
+        summarize=lambda arguments: one_line(
+            f"{tool.name} {_display_arguments(collect_given(arguments), spaced=False)}"
+        ),
     )
 
 
@@ -66,7 +68,7 @@ def describe_for_model(server: str, tool: ServerTool) -> str:
     return f"(Tool of the MCP server {server}; the words are the server's, not the user's.) {text}".strip()
 
 
-def _annotated(server: ManagedServer, tool: ServerTool) -> Literal["", "read", "safe"]:
+def _find_effect(server: ManagedServer, tool: ServerTool) -> Literal["", "read", "safe"]:
     if not server.config.trusts_annotations:
         return ""
     if tool.read_only:
@@ -84,11 +86,11 @@ class ServerArguments(Arguments):
     model_config = ConfigDict(frozen=True, extra="allow", strict=False)
 
 
-def given(arguments: Arguments) -> dict[str, Any]:
+def collect_given(arguments: Arguments) -> dict[str, Any]:
     return dict(arguments.model_extra or {})
 
 
-def _shown(arguments: Mapping[str, Any], *, spaced: bool = True) -> str:
+def _display_arguments(arguments: Mapping[str, Any], *, spaced: bool = True) -> str:
     return visible(json.dumps(arguments, ensure_ascii=False, indent=2 if spaced else None))
 
 
@@ -100,15 +102,15 @@ async def _prepare(
     arguments: Arguments,
     context: ToolContext,
 ) -> Prepared:
-    values = _redacted(given(arguments), kit.redact)
+    values = _redacted(collect_given(arguments), kit.redact)
     # The description may come from the cache, so check the definition that the server has now.
-    tool = await _present(server, tool.name)
+    tool = await _find_tool(server, tool.name)
     values = without_absent(values, tool.schema)
     check_arguments(tool, values)
     timeout_ms = server.config.timeout_ms or kit.call_timeout_ms()
 
     async def run() -> ToolOutput:
-        if (await _present(server, tool.name)).definition != tool.definition:
+        if (await _find_tool(server, tool.name)).definition != tool.definition:
             raise ToolError("The server has just changed this tool. Call it again.", kind="stale")
         kit.accept(server, tool)
 
@@ -126,7 +128,7 @@ async def _prepare(
     return Prepared(effect_of(server, tool, name, kit, values), run)
 
 
-async def _present(server: ManagedServer, name: str) -> ServerTool:
+async def _find_tool(server: ManagedServer, name: str) -> ServerTool:
     """Return the tool as the connected server describes it now.
 
     Raises:
@@ -148,10 +150,10 @@ def effect_of(
     """Return the effect of a call, which the policy checks and an approval displays."""
     approved = kit.approved(server, tool.name)
     change = definition_diff(approved or {}, tool.definition) if approved != tool.definition else ""
-    annotated = _annotated(server, tool)
+    annotated = _find_effect(server, tool)
     return CallEffect(
         tool=name,
-        text=_shown(values),
+        text=_display_arguments(values),
         category="read" if annotated == "read" else "write",
         definition=digest_of([server.config.digest, tool.definition]),
         server=server.name,

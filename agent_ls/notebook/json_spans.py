@@ -58,7 +58,7 @@ def members(text: str, value: Value) -> tuple[Member, ...]:
         colon = skip_blank(text, key.end)
         member = Member(key.data, at, value_at(text, skip_blank(text, colon + 1)))
         found.append(member)
-        at = _next(text, member.value.end)
+        at = _find_next(text, member.value.end)
     return tuple(found)
 
 
@@ -68,7 +68,7 @@ def items(text: str, value: Value) -> tuple[Value, ...]:
     at = skip_blank(text, value.start + 1)
     while text[at] != "]":
         found.append(value_at(text, at))
-        at = _next(text, found[-1].end)
+        at = _find_next(text, found[-1].end)
     return tuple(found)
 
 
@@ -77,7 +77,7 @@ def skip_blank(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _next(text: str, at: int) -> int:
+def _find_next(text: str, at: int) -> int:
     """Return the position after the next comma, or the position of the closing bracket if no comma follows."""
     at = skip_blank(text, at)
     return skip_blank(text, at + 1) if text[at] == "," else at

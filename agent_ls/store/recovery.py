@@ -91,7 +91,7 @@ def recover(
         steers=tuple(fold.steers),
         prefix=replace(fold.prefix, text=fold.prompt),
         calibration=fold.calibration,
-        call_ids=call_ids.used,
+        call_ids=call_ids.used_ids,
         answers=dict(fold.answers),
         settlement=settlement,
         was_closed=fold.is_closed,

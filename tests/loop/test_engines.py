@@ -175,7 +175,7 @@ def test_call_ids_are_unique_and_the_providers_own_if_possible() -> None:
         "call_0~3",
     ]
     assert ids.unique("").startswith("c-")
-    assert "call_0~3" in ids.used
+    assert "call_0~3" in ids.used_ids
 
 
 def test_shown_files_keep_recent_contents_and_the_digest_of_all() -> None:

@@ -14,7 +14,7 @@ from agent_ls.mcp.config import (
     ServerConfig,
     StdioTarget,
     Values,
-    filled,
+    fill_variables,
     parse_server,
     secret_values,
     shown_variables,
@@ -66,8 +66,10 @@ def test_servers_of_vs_code_are_read_with_comments_and_inputs(tmp_path: Path) ->
     db, web = find_servers(tmp_path / "state", tmp_path).servers
 
     assert db.inputs == ("key",) and web.variables == ("TOKEN",)
-    assert filled(db, VALUES).target == StdioTarget("db", (), (("KEY", "entered"), ("U", "http://x//y")))
-    assert filled(web, VALUES).target == HttpTarget("https://a.example/mcp", (("X", "t-123456789"),))
+    assert fill_variables(db, VALUES).target == StdioTarget(
+        "db", (), (("KEY", "entered"), ("U", "http://x//y"))
+    )
+    assert fill_variables(web, VALUES).target == HttpTarget("https://a.example/mcp", (("X", "t-123456789"),))
 
 
 @pytest.mark.parametrize(
@@ -128,16 +130,18 @@ def test_digest_does_not_change_with_the_value_of_a_variable() -> None:
     config = parse_server("x", {"command": "a", "env": {"K": "${TOKEN}"}}, "project")
 
     other = Values({"TOKEN": "another"}.get, VALUES.inputs, "/w")
-    assert filled(config, VALUES).target != filled(config, other).target
+    assert fill_variables(config, VALUES).target != fill_variables(config, other).target
     assert config.digest == parse_server("x", {"command": "a", "env": {"K": "${TOKEN}"}}, "project").digest
 
 
 def test_variable_without_value_is_an_error_unless_it_has_a_default() -> None:
     with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY is not set"):
-        filled(parse_server("x", {"command": "a", "args": ["${ANTHROPIC_API_KEY}"]}, "project"), VALUES)
+        fill_variables(
+            parse_server("x", {"command": "a", "args": ["${ANTHROPIC_API_KEY}"]}, "project"), VALUES
+        )
     with pytest.raises(ConfigError, match="agent-ls mcp login x"):
-        filled(parse_server("x", {"command": "a", "args": ["${input:other}"]}, "project"), VALUES)
-    found = filled(
+        fill_variables(parse_server("x", {"command": "a", "args": ["${input:other}"]}, "project"), VALUES)
+    found = fill_variables(
         parse_server("x", {"command": "a", "args": ["${NO:-d}", "${workspaceFolder}/b"]}, "user"), VALUES
     )
     assert found.target == StdioTarget("a", ("d", "/w/b"))
@@ -175,15 +179,17 @@ def test_secrets_of_a_clients_entry_are_not_in_the_digest_and_its_variables_are_
 
     assert config("one").digest == config("two").digest != config("one", "prod").digest
     assert config("one").needs_approval and shown_variables(config("one")) == ("API_KEY", "MODE=dev")
-    assert filled(config("one"), Values({"HOME": "/home/ada"}.get, lambda *_: None, "/w")) == config("one")
+    assert fill_variables(config("one"), Values({"HOME": "/home/ada"}.get, lambda *_: None, "/w")) == config(
+        "one"
+    )
 
 
 def test_headers_and_secret_variables_are_known_secrets_afterwards() -> None:
     http = parse_server("x", {"url": "https://a", "headers": {"Authorization": "Bearer ${TOKEN}"}}, "user")
     stdio = parse_server("x", {"command": "a", "env": {"API_KEY": "k-1", "MODE": "dev"}}, "user")
 
-    assert set(secret_values(http, filled(http, VALUES))) == {"Bearer t-123456789", "t-123456789"}
-    assert set(secret_values(stdio, filled(stdio, VALUES))) == {"k-1"}
+    assert set(secret_values(http, fill_variables(http, VALUES))) == {"Bearer t-123456789", "t-123456789"}
+    assert set(secret_values(stdio, fill_variables(stdio, VALUES))) == {"k-1"}
 
 
 def test_commands_that_download_their_program_are_recognised() -> None:

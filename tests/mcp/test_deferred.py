@@ -59,7 +59,7 @@ async def test_600_tools_of_30_servers_stay_within_the_budget_with_an_identical_
         [asked] = talk.of(ApprovalRequested)
         assert (asked.effect["server"], asked.effect["title"]) == ("s12", "table_12_row_7")
         [made] = talk.live.servers.made if talk.live.servers else []
-        once, again = made.offered(), made.offered()
+        once, again = made.list_offered(), made.list_offered()
         assert len(once) == 600 and all(it.tool is other.tool for it, other in zip(once, again, strict=True))
 
 
@@ -108,7 +108,7 @@ async def test_long_and_equal_tool_names_become_distinct_names_valid_for_every_p
         talk = await rig.talk()
         await talk.say("go")
 
-        given = [it.tool.name for it in servers_of(talk).offered()]
+        given = [it.tool.name for it in servers_of(talk).list_offered()]
         # Names with a slash or a space may be left out, because the protocol does not allow them; no name is given
         # twice.
         assert len(given) == len(set(given)) >= 151

@@ -30,7 +30,7 @@ def is_alive(pid: int) -> bool:
 
 
 def offered(talk: Talk) -> list[str]:
-    return [it.tool.name for it in servers_of(talk).offered()]
+    return [it.tool.name for it in servers_of(talk).list_offered()]
 
 
 async def test_noise_before_and_between_messages_is_ignored(tmp_path: Path) -> None:

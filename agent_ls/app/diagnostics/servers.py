@@ -17,7 +17,7 @@ from agent_ls.app.settings.model import Settings
 from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.installation import extra_command
 from agent_ls.mcp.cache import DescriptionCache
-from agent_ls.mcp.config import ConfigError, ServerConfig, StdioTarget, Values, filled
+from agent_ls.mcp.config import ConfigError, ServerConfig, StdioTarget, Values, fill_variables
 from agent_ls.mcp.sources import PROJECT_FILES, Given, find_servers
 from agent_ls.store.trust import TrustStore
 
@@ -26,7 +26,7 @@ def _unusable(config: ServerConfig, values: Values) -> Iterator[DoctorFinding]:
     """Yield why a server that is configured correctly cannot be started on this machine."""
     where = f"{config.file or 'agentLs.mcp.servers'}: the server {config.name}"
     try:
-        target = filled(config, values).target
+        target = fill_variables(config, values).target
     except ConfigError as error:
         hint = "set the variable, or write a default: ${NAME:-default}"
         yield DoctorFinding("mcp", "note", f"{where}: {error}", "" if "login" in str(error) else hint)

@@ -51,7 +51,7 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
     )
     if servers is None or found is None:
         raise AppError(f"no MCP server of this session has the prompt {name}", "see the list of commands")
-    from agent_ls.mcp.results import fenced, text_of
+    from agent_ls.mcp.results import format_code_block, text_of
     from agent_ls.mcp.server import UnavailableError
 
     server, prompt = found
@@ -63,7 +63,7 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
     text = redacted(text_of(blocks), servers.secrets())
     return (
         f"/{name} {typed}".rstrip()
-        + f"\n\nThe MCP server {server.name} words this prompt so:\n{fenced(text)}"
+        + f"\n\nThe MCP server {server.name} words this prompt so:\n{format_code_block(text)}"
     )
 
 

@@ -16,7 +16,7 @@ from agent_ls.app.servers.confinement import ServerConfinement
 from agent_ls.app.servers.login import authenticate, read_entered, server_secrets, why_not_asked
 from agent_ls.environments.errors import EnvError
 from agent_ls.installation import extra_command
-from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, filled
+from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, fill_variables
 from agent_ls.mcp.descriptions import Elicitation, ElicitationReply, ServerDescription
 from agent_ls.mcp.process import ServerProcesses
 
@@ -71,7 +71,7 @@ async def _connect(
     processes = ServerProcesses(environ, str(folder), confinement.confine)
     callbacks = session.ConnectionCallbacks(lambda kind: None, _decline, lambda: (str(folder),))
     try:
-        ready = filled(config, values_for(state, folder, environ))
+        ready = fill_variables(config, values_for(state, folder, environ))
         async with AsyncExitStack() as stack:
             if isinstance(ready.target, HttpTarget):
                 auth = authenticate(ready, server_secrets(state), _hide_nothing)
@@ -94,7 +94,7 @@ async def _connect(
                     timeout_s=oauth.LOGIN_S if show else START_S,
                 )
             else:
-                process = await stack.enter_async_context(processes.running(ready.target))
+                process = await stack.enter_async_context(processes.run_server(ready.target))
                 opened = session.by_process(process, callbacks, is_legacy=False, timeout_s=START_S)
             connection = await stack.enter_async_context(opened)
             return await connection.describe(START_S)

@@ -217,7 +217,7 @@ class Compactor:
                 return *await self._summarize_to_fit(by, config, fill, found, wish), by
             except LlmError as error:
                 if not is_chosen:
-                    by = fallbacks.after(by, error)
+                    by = fallbacks.choose_next(by, error)
                     continue
                 words = f"{title(by)} wrote no summary: {reason(error)}. {title(profile)} writes it."
                 self._emitter.emit(Warning(words, CODE))

@@ -83,13 +83,13 @@ class ModelAnswer:
                 kind: _Kind = (
                     "assistant_text_delta" if isinstance(event, stream.TextDelta) else "reasoning_delta"
                 )
-                self._emitter.append(kind, self._opened(index, kind).part_id, text)
+                self._emitter.append(kind, self._open_text(index, kind).part_id, text)
             case stream.ToolCallDelta(index=index, json=json):
                 self._emitter.append("tool_call_args_delta", args_part(self._call_id(index, "")), json)
             case stream.TextStart(index=index):
-                self._opened(index, "assistant_text_delta")
+                self._open_text(index, "assistant_text_delta")
             case stream.ReasoningStart(index=index):
-                self._opened(index, "reasoning_delta")
+                self._open_text(index, "reasoning_delta")
             case stream.ToolCallStart(index=index, id=id_, name=name):
                 self._emitter.open_part("tool_call_args_delta", args_part(self._call_id(index, id_)), name)
             case stream.TextEnd(index=index, part=part):
@@ -141,7 +141,7 @@ class ModelAnswer:
             if all_calls or index not in self._parts:
                 self._emitter.close_part(args_part(call_id))
 
-    def _opened(self, index: int, kind: _Kind) -> _OpenText:
+    def _open_text(self, index: int, kind: _Kind) -> _OpenText:
         opened = self._open.get(index)
         if opened is None:
             opened = self._open[index] = _OpenText(kind, new_id("p"))
@@ -150,7 +150,7 @@ class ModelAnswer:
         return opened
 
     def _end_text(self, index: int, kind: _Kind, text: str) -> None:
-        part_id = self._opened(index, kind).part_id
+        part_id = self._open_text(index, kind).part_id
         del self._open[index]
         if kind == "assistant_text_delta":
             self._emitter.emit(AssistantTextEnd(part_id, text, reasoning=self._reasoning_so_far()))

@@ -15,7 +15,7 @@ class CallIds:
         self._numbers: dict[str, int] = {}  # the next number to try for a repeated id
 
     @property
-    def used(self) -> frozenset[str]:
+    def used_ids(self) -> frozenset[str]:
         return frozenset(self._used)
 
     def unique(self, provider_id: str) -> ToolCallId:

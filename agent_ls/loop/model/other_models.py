@@ -92,7 +92,7 @@ class Fallbacks:
         self._failed: set[tuple[str, str]] = set()
         self._skipped: set[str] = set()
 
-    def after(self, failed: ProviderProfile, error: LlmError) -> ProviderProfile:
+    def choose_next(self, failed: ProviderProfile, error: LlmError) -> ProviderProfile:
         """Return the model to call after `failed` has failed with `error`, and its retries have failed too.
 
         Raises:
