@@ -33,7 +33,7 @@ class Access:
 
     def redeem(self, token: str) -> str | None:
         """Exchange a token for the value of a cookie. None: the token is wrong or was used before."""
-        found = _among(token, self._tokens)
+        found = _find_equal(token, self._tokens)
         if found is None:
             return None
         self._tokens.remove(found)
@@ -49,12 +49,12 @@ class Access:
         """Return whether a header `Cookie` has a valid cookie."""
         for part in header.split(";"):
             name, _, value = part.strip().partition("=")
-            if name == self.cookie_name and _among(value, self._cookies) is not None:
+            if name == self.cookie_name and _find_equal(value, self._cookies) is not None:
                 return True
         return False
 
 
-def _among(given: str, known: set[str]) -> str | None:
+def _find_equal(given: str, known: set[str]) -> str | None:
     """Return the known value that equals `given`, None if there is none. Each comparison takes constant time."""
     found = [
         one for one in known if hmac.compare_digest(one.encode(), given.encode("utf-8", "surrogateescape"))

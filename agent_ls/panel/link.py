@@ -44,7 +44,7 @@ class Link:
         self._sending = anyio.Lock()
         self._has_ended = False
 
-    async def greet(self) -> None:
+    async def send_hello(self) -> None:
         """Send the token and the capabilities. `run` reads the answer later."""
         token = await anyio.to_thread.run_sync(read_channel_token)
         params = {
@@ -116,6 +116,6 @@ async def open_link(
         OSError: the server is gone, or has no channel.
     """
     link = Link(await connect(path), on_event, on_end)
-    await link.greet()
+    await link.send_hello()
     tasks.start_soon(link.run)
     return link

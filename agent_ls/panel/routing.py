@@ -98,7 +98,7 @@ class PageRouter:
                 theirs = await link.request("agent/sessions", {"limit": LISTED})
                 listed = theirs.get("result", {}).get("sessions", ())
                 live |= {session["id"]: session for session in listed if session["live"]}
-        sessions = [{**live.get(it["id"], it), **_only(it, "owner")} for it in found]
+        sessions = [{**live.get(it["id"], it), **_require_member(it, "owner")} for it in found]
         return {"result": {"sessions": sessions, "folder": self._folder}}
 
     async def _subscribe(self, params: Any, session: str) -> Message:
@@ -129,7 +129,7 @@ class PageRouter:
             if link := self._links.get(socket):
                 return link
             try:
-                link = await open_link(socket, self._tasks, self._pass_on, lambda: self._ended(socket))
+                link = await open_link(socket, self._tasks, self._pass_on, lambda: self._handle_end(socket))
             except OSError:
                 return None
             self._links[socket] = link
@@ -138,7 +138,7 @@ class PageRouter:
     def _pass_on(self, message: Message) -> None:
         self._send({"method": message["method"], "params": message.get("params")})
 
-    def _ended(self, socket: Path) -> None:
+    def _handle_end(self, socket: Path) -> None:
         """Make the sessions of a server that has ended read-only in the page. They are not opened again
         unless the user asks.
         """
@@ -148,7 +148,7 @@ class PageRouter:
             self._send({"method": "agent/event", "params": _nobody_owns(session)})
 
 
-def _only(session: Message, name: str) -> Message:
+def _require_member(session: Message, name: str) -> Message:
     return {name: session[name]} if name in session else {}
 
 

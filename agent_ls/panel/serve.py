@@ -55,7 +55,7 @@ class Panel:
                 HTTPStatus.MISDIRECTED_REQUEST, message_page("The panel cannot be opened by this host name.")
             )
         if url.path == OPEN_PATH:
-            return self._opened(parse_qs(url.query).get("token", [""])[0])
+            return self._open_page(parse_qs(url.query).get("token", [""])[0])
         if not any(map(self.access.has_cookie, headers.get_all("Cookie"))):
             return _response(HTTPStatus.UNAUTHORIZED, message_page(NO_COOKIE))
         if url.path == SOCKET_PATH:
@@ -66,7 +66,7 @@ class Panel:
             return _response(HTTPStatus.OK, file)
         return _response(HTTPStatus.NOT_FOUND, message_page("The page does not exist."))
 
-    def _opened(self, token: str) -> Response:
+    def _open_page(self, token: str) -> Response:
         cookie = self.access.redeem(token)
         if cookie is None:
             return _response(HTTPStatus.UNAUTHORIZED, message_page(USED))

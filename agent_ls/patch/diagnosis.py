@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from agent_ls.patch.line_search import FileLines, find_all
-from agent_ls.patch.typography import COMPARED_AS, is_blank, right_trimmed, trimmed
+from agent_ls.patch.typography import COMPARED_AS, is_blank, right_trimmed, strip_blanks
 
 CLOSEST_MIN_RATIO = 0.6
 # above this size lines are compared instead of characters, because the matcher is quadratic
@@ -49,7 +49,7 @@ class Diagnosis:
         self._wording = wording or Wording()
         self._words: dict[str, list[int]] | None = None
 
-    def missing(self, old: Sequence[str], new: Sequence[str]) -> str:
+    def explain_missing(self, old: Sequence[str], new: Sequence[str]) -> str:
         """Explain why the old lines were not found: the change is already applied, or the closest lines differ."""
         return self._describe_applied(new) or self._describe_closest(old)
 
@@ -132,7 +132,9 @@ def similarity(one: Sequence[str], other: Sequence[str]) -> float:
     if max(map(len, joined)) <= COMPARED_MAX_CHARS:
         matcher: SequenceMatcher[str] = SequenceMatcher(None, *joined, autojunk=False)
         return matcher.ratio() if matcher.quick_ratio() >= CLOSEST_MIN_RATIO else 0.0
-    return SequenceMatcher(None, [*map(trimmed, one)], [*map(trimmed, other)], autojunk=False).ratio()
+    return SequenceMatcher(
+        None, [*map(strip_blanks, one)], [*map(strip_blanks, other)], autojunk=False
+    ).ratio()
 
 
 def kind_of_difference(theirs: str, ours: str) -> str:
@@ -141,11 +143,11 @@ def kind_of_difference(theirs: str, ours: str) -> str:
         return "line ending"
     if right_trimmed(theirs) == right_trimmed(ours):
         return "trailing blanks"
-    if trimmed(theirs) == trimmed(ours):
+    if strip_blanks(theirs) == strip_blanks(ours):
         return "tabs against spaces" if ("\t" in theirs) != ("\t" in ours) else "leading blanks"
     if COMPARED_AS[6](theirs) == COMPARED_AS[6](ours):
         return "punctuation or blanks"
-    if trimmed(theirs).casefold() == trimmed(ours).casefold():
+    if strip_blanks(theirs).casefold() == strip_blanks(ours).casefold():
         return "letter case"
     return "text"
 
@@ -163,8 +165,8 @@ def has_substance(lines: Sequence[str]) -> bool:
 
 def is_present_at(file: FileLines, at: int, added: Sequence[str]) -> bool:
     """Return whether the added lines are already directly before or after the insertion point."""
-    wanted = [trimmed(line) for line in added]
+    wanted = [strip_blanks(line) for line in added]
     if not has_substance(added) or all(map(is_blank, added)):
         return False
     around = (file.texts[at : at + len(wanted)], file.texts[max(at - len(wanted), 0) : at])
-    return any([*map(trimmed, side)] == wanted for side in around)
+    return any([*map(strip_blanks, side)] == wanted for side in around)

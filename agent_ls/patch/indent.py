@@ -85,9 +85,9 @@ def _convert_tabs(blanks: str, seen: Sequence[Blanks]) -> str | None:
     """Convert spaces to tabs or tabs to spaces, at one fixed ratio."""
     indented = [b for b in seen if b.written or b.in_file]
     for written, in_file in ((" ", "\t"), ("\t", " ")):
-        if not all(_only(b.written, written) and _only(b.in_file, in_file) for b in indented):
+        if not all(_has_only(b.written, written) and _has_only(b.in_file, in_file) for b in indented):
             continue
-        if not indented or (blanks and not _only(blanks, written)):
+        if not indented or (blanks and not _has_only(blanks, written)):
             return None
         spaces = [len(b.written if written == " " else b.in_file) for b in indented]
         tabs = [len(b.in_file if written == " " else b.written) for b in indented]
@@ -100,7 +100,7 @@ def _convert_tabs(blanks: str, seen: Sequence[Blanks]) -> str | None:
     return None
 
 
-def _only(blanks: str, kind: str) -> bool:
+def _has_only(blanks: str, kind: str) -> bool:
     return bool(blanks) and not blanks.strip(kind)
 
 

@@ -85,20 +85,20 @@ def find_by_strategies(
     haystack: SearchableText, old: str, new: str
 ) -> Iterator[tuple[MatchedWith, list[Substitution]]]:
     """Try the strategies in order. Yield each strategy with its matches, from left to right, without overlaps."""
-    yield "exact", _exact(haystack, old, new)
+    yield "exact", _match_exactly(haystack, old, new)
     yield "line endings", _by_endings(haystack, old, new)
     yield "trailing blanks", _whole_lines(haystack, old, new, 2, _as_sent)
     yield "typography", _whole_lines(haystack, old, new, COMPOSED_LEVEL, _in_its_spelling)
     yield "indentation", _whole_lines(haystack, old, new, 3, _in_its_indentation)
     unescaped = _unescape(old), _unescape(new)
     if unescaped[0] != old:
-        yield "unescaped", _exact(haystack, *unescaped) or _by_endings(haystack, *unescaped)
+        yield "unescaped", _match_exactly(haystack, *unescaped) or _by_endings(haystack, *unescaped)
     if _is_numbered(old):
         bare = _without_numbers(old), _without_numbers(new)
-        yield "line numbers", _exact(haystack, *bare) or _by_endings(haystack, *bare)
+        yield "line numbers", _match_exactly(haystack, *bare) or _by_endings(haystack, *bare)
 
 
-def _exact(haystack: SearchableText, old: str, new: str) -> list[Substitution]:
+def _match_exactly(haystack: SearchableText, old: str, new: str) -> list[Substitution]:
     spans = []
     text = haystack.text
     for start in _occurrences(text, old):

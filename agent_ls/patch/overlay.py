@@ -51,7 +51,7 @@ class TextFile:
         lines = tuple(split_lines(form.text))
         return cls(lines, (MatchingBlock(0, 0, len(lines)),), form)
 
-    def edited(self, edits: Sequence[ChunkEdit]) -> TextFile:
+    def apply_edits(self, edits: Sequence[ChunkEdit]) -> TextFile:
         """Return the text with these edits applied (sorted, disjoint), using the file's line ending."""
         ending = preferred_ending(self.lines[:1])
         lines: list[str] = []
@@ -70,7 +70,7 @@ class TextFile:
         append_lines(lines, self.lines[at:], ending)
         return replace(self, lines=tuple(lines), origins=tuple(origins))
 
-    def encoded(self) -> bytes:
+    def encode(self) -> bytes:
         """Return the text in the file's encoding.
 
         Raises:
@@ -124,7 +124,7 @@ class Overlay:
         self._now[path] = None
 
     def edit(self, path: str, text: TextFile) -> None:
-        self._now[path] = replace(self._node(path), data=text.encoded(), text=text)
+        self._now[path] = replace(self._node(path), data=text.encode(), text=text)
 
     def move(self, path: str, destination: str) -> None:
         self._now[destination] = self._node(path)
@@ -163,9 +163,9 @@ class Overlay:
         before = _as_bytes(self._base[path])
         node = self._now[path]
         if node is None:
-            gone = before is not None and not any(self._moved_from(other) == path for other in self._now)
+            gone = before is not None and not any(self._find_origin(other) == path for other in self._now)
             return PlannedChange(path, "delete", before, None, _whole_hunks(before, None)) if gone else None
-        moved_from = self._moved_from(path)
+        moved_from = self._find_origin(path)
         if moved_from:
             source = _as_bytes(self._base[moved_from])
             hunks = self._hunks(moved_from, node)
@@ -179,7 +179,7 @@ class Overlay:
             return PlannedChange(path, "modify", before, node.data, hunks, replaces_whole=True)
         return PlannedChange(path, "modify", before, node.data, self._hunks(path, node))
 
-    def _moved_from(self, path: str) -> str:
+    def _find_origin(self, path: str) -> str:
         """Return the original path of a moved file; "" if it was not moved or another file now exists there."""
         node = self._now[path]
         if node is None or node.came_from in ("", path):

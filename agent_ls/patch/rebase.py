@@ -74,11 +74,11 @@ def rebase(base: Sequence[str], proposed: Sequence[str], current: Sequence[str])
     conflicts = tuple(item for item in rebased if isinstance(item, Conflict))
     if conflicts:
         return Conflicted(conflicts)
-    hunks = placed_hunks(rebased)
+    hunks = list_placed(rebased)
     return MergedText(tuple(apply_hunks(current, hunks)), hunks)
 
 
-def placed_hunks(rebased: Sequence[RebasedHunk]) -> tuple[LineHunk, ...]:
+def list_placed(rebased: Sequence[RebasedHunk]) -> tuple[LineHunk, ...]:
     """Return the hunks to apply to current, sorted. Insertions at one position keep their order in base."""
     return tuple(sorted((item.hunk for item in rebased if isinstance(item, PlacedHunk)), key=_extent))
 

@@ -27,7 +27,7 @@ from agent_ls.patch.strict_placement import (
     place_chunk_strictly,
     place_insertion,
 )
-from agent_ls.patch.typography import is_blank, trimmed
+from agent_ls.patch.typography import is_blank, strip_blanks
 from agent_ls.patch.v4a_parser import Chunk, PatchLine
 
 _REASONS = {
@@ -77,7 +77,7 @@ class ChunkRecovery:
             told = "\n".join(filter(None, [error.note, self._diagnosis.ambiguous(error.found)]))
             return self._problem("AMBIGUOUS", chunk, number, told)
         if placed_chunk is None:
-            return self._missing(chunk, number)
+            return self._report_missing(chunk, number)
         if self._is_applied(placed_chunk):
             detail = f"Already applied: the added lines are already at line {placed_chunk.start + 1}. Nothing to do."
             return self._problem("CONTEXT_NOT_FOUND", chunk, number, detail)
@@ -129,7 +129,7 @@ class ChunkRecovery:
 
     def _match_overlapping(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
         """R12: the chunk may overlap the context of earlier chunks, but not their changed lines."""
-        start = max((placed_chunk.changed()[1] for placed_chunk in self._placed), default=0)
+        start = max((placed_chunk.changed_range()[1] for placed_chunk in self._placed), default=0)
         if start >= self._cursor:
             return None
         placed_chunk = self._place_after_anchors(chunk, lines, start, self._cursor)
@@ -142,7 +142,7 @@ class ChunkRecovery:
         """R10: if only one position fits, ignore an anchor that does not exist in the file."""
         if not chunk.anchors or self._after_anchors(chunk.anchors, self._cursor):
             return None
-        placed_chunk = self._only_match(lines, STRICT_LEVELS, self._cursor, self._is_free_at(lines))
+        placed_chunk = self._find_only_match(lines, STRICT_LEVELS, self._cursor, self._is_free_at(lines))
         return self._with_rules(placed_chunk, "R10") if placed_chunk else None
 
     def _match_anywhere(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
@@ -150,14 +150,16 @@ class ChunkRecovery:
 
         If there is none, search for a position that overlaps no changed lines of other chunks.
         """
-        placed_chunk = self._only_match(
+        placed_chunk = self._find_only_match(
             lines, STRICT_LEVELS, 0, self._is_clear_at(lines)
-        ) or self._only_match(lines, STRICT_LEVELS, 0, self._is_free_at(lines))
+        ) or self._find_only_match(lines, STRICT_LEVELS, 0, self._is_free_at(lines))
         return self._out_of_order(placed_chunk, "R13")
 
     def _match_loosely(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
         """R14: match with blanks and compatible characters ignored."""
-        return self._out_of_order(self._only_match(lines, RECOVERY_LEVELS, 0, self._is_free_at(lines)), "R14")
+        return self._out_of_order(
+            self._find_only_match(lines, RECOVERY_LEVELS, 0, self._is_free_at(lines)), "R14"
+        )
 
     def _out_of_order(self, placed_chunk: PlacedChunk | None, rule: str) -> PlacedChunk | None:
         """Refuse a position before an earlier chunk if several positions matched that earlier chunk.
@@ -196,7 +198,7 @@ class ChunkRecovery:
             placed_chunk = find_chunk_lines(self._file, lines, after.line - 1)
             if placed_chunk and placed_chunk.start == after.line - 1 and self._is_free(placed_chunk):
                 return self._with_rules(placed_chunk, *after.rules, "R11", *dropped)
-            placed_chunk = self._only_match(lines, RECOVERY_LEVELS, after.line, self._is_free_at(lines))
+            placed_chunk = self._find_only_match(lines, RECOVERY_LEVELS, after.line, self._is_free_at(lines))
             if placed_chunk:
                 return self._with_rules(placed_chunk, *after.rules, "R14", *dropped)
         return None
@@ -233,14 +235,14 @@ class ChunkRecovery:
         begins = [
             at
             for at in range(start, self._file_end)
-            if trimmed(self._file.texts[at]).startswith(trimmed(anchor))
+            if strip_blanks(self._file.texts[at]).startswith(strip_blanks(anchor))
         ]
         if len(begins) == 1:
             return _After(begins[0], ("R10",))
         _, loose = find_all(self._file, [anchor], RECOVERY_LEVELS, start)
         return _After(loose[0], ("R14",)) if len(loose) == 1 and not begins else None
 
-    def _only_match(
+    def _find_only_match(
         self, lines: tuple[PatchLine, ...], levels: Sequence[int], start: int, allowed: Callable[[int], bool]
     ) -> PlacedChunk | None:
         level, found = find_all(self._file, old_texts(lines), levels, start, allowed)
@@ -270,7 +272,7 @@ class ChunkRecovery:
 
     def _is_free_at(self, lines: tuple[PatchLine, ...]) -> Callable[[int], bool]:
         length = len(old_texts(lines))
-        taken = [placed_chunk.changed() for placed_chunk in self._placed]
+        taken = [placed_chunk.changed_range() for placed_chunk in self._placed]
         return lambda at: all(at + length <= first or last <= at for first, last in taken)
 
     def _is_free(self, placed_chunk: PlacedChunk) -> bool:
@@ -296,9 +298,9 @@ class ChunkRecovery:
                 return True
         return False
 
-    def _missing(self, chunk: Chunk, number: int) -> PatchProblem:
+    def _report_missing(self, chunk: Chunk, number: int) -> PatchProblem:
         old = old_texts(chunk.lines)
-        detail = self._diagnosis.missing(old, new_texts(chunk.lines)) if old else ""
+        detail = self._diagnosis.explain_missing(old, new_texts(chunk.lines)) if old else ""
         if self._after_anchors(chunk.anchors, 0) is not None:
             return self._problem("CONTEXT_NOT_FOUND", chunk, number, detail)
         advice = "An @@ line repeats one whole line of the file above the change. Read the file again."

@@ -168,7 +168,7 @@ def _not_found(haystack: SearchableText, edit: StringEdit) -> PatchError:
         detail = f"Already applied: new_string is in the file at line {line}. Nothing to do."
     else:
         lines = [line.removesuffix("\r") for line in edit.old.removesuffix("\n").split("\n")]
-        detail = Diagnosis(haystack.file, _WORDING).missing(lines, [])
+        detail = Diagnosis(haystack.file, _WORDING).explain_missing(lines, [])
     return PatchError.of("CONTEXT_NOT_FOUND", message, detail=detail)
 
 

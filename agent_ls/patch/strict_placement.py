@@ -32,7 +32,7 @@ class PlacedChunk:
     def end(self) -> int:
         return self.start + len(old_texts(self.lines))
 
-    def changed(self) -> tuple[int, int]:
+    def changed_range(self) -> tuple[int, int]:
         """Return the range [start, end) of changed file lines; an empty range for an insertion."""
         at, touched = self.start, []
         for line in self.lines:

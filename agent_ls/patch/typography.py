@@ -36,7 +36,7 @@ def right_trimmed(text: str) -> str:
     return text.rstrip(WHITE_SPACE)
 
 
-def trimmed(text: str) -> str:
+def strip_blanks(text: str) -> str:
     return text.strip(WHITE_SPACE)
 
 
@@ -44,7 +44,7 @@ def is_blank(text: str) -> bool:
     return not text.strip(WHITE_SPACE)
 
 
-def _exact(text: str) -> str:
+def _keep_text(text: str) -> str:
     return text
 
 
@@ -52,14 +52,14 @@ def _trimmed_plain(text: str) -> str:
     return to_ascii_punctuation(text.strip(WHITE_SPACE))
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", to_ascii_punctuation(text)).translate(_ALSO_MAPPED)
     return _BLANKS.sub(" ", text).strip(WHITE_SPACE)
 
 
 def _without_blanks(text: str) -> str:
-    return _folded(text).replace(" ", "")
+    return _fold(text).replace(" ", "")
 
 
 def _composed_plain(text: str) -> str:
@@ -70,11 +70,11 @@ def _composed_plain(text: str) -> str:
 COMPOSED_LEVEL = 7
 COMPARED_AS: MappingProxyType[int, Callable[[str], str]] = MappingProxyType(
     {
-        1: _exact,
+        1: _keep_text,
         2: right_trimmed,
-        3: trimmed,
+        3: strip_blanks,
         4: _trimmed_plain,
-        5: _folded,
+        5: _fold,
         6: _without_blanks,
         COMPOSED_LEVEL: lambda text: _composed_plain(right_trimmed(text)),
     }
@@ -88,7 +88,7 @@ def keep_spelling(patch_line: str, file_line: str, added: str) -> str:
     `patch_line` is the removed line as the patch spells it, `file_line` as the file spells it. If these two differ
     in more than typography, return `added` unchanged.
     """
-    theirs, ours = trimmed(patch_line), trimmed(file_line)
+    theirs, ours = strip_blanks(patch_line), strip_blanks(file_line)
     if (
         theirs == ours
         or to_ascii_punctuation(theirs) != to_ascii_punctuation(ours)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import Repair
-from agent_ls.patch.typography import is_blank, trimmed
+from agent_ls.patch.typography import is_blank, strip_blanks
 from agent_ls.patch.v4a_parser import (
     BEGIN,
     END,
@@ -71,7 +71,7 @@ class _OpenChunk:
     def is_blank(self) -> bool:
         return all(line.sign == " " and is_blank(line.text) for line in self.lines)
 
-    def closed(self) -> Chunk:
+    def to_chunk(self) -> Chunk:
         return Chunk(
             self.number, tuple(self.anchors), tuple(self.lines), self.at_end, stacked=self.headings > 1
         )
@@ -181,7 +181,7 @@ class _Reader:
 
     def _take_blank(self, line: str, at: int) -> None:
         if not is_blank(line):
-            raise bad_header(trimmed(line), self._number(at))
+            raise bad_header(strip_blanks(line), self._number(at))
         self._report_repair("R6", "blank lines between files ignored", at)
 
     def _take_added(self, section: _OpenSection, line: str, at: int) -> None:
@@ -192,7 +192,7 @@ class _Reader:
             self._report_repair("R6", "blank lines without '+' in an added file", at)
             # `_without_loose_tail` drops these lines again at the end of the file.
         else:
-            raise bad_header(trimmed(line), self._number(at))
+            raise bad_header(strip_blanks(line), self._number(at))
 
     def _take_updated(self, section: _OpenSection, marker: _Marker | None, at: int) -> int:
         line = self._lines[at]
@@ -212,7 +212,7 @@ class _Reader:
         elif self._is_diff_header(section, at):
             self._report_repair("R5", "'---' and '+++' lines after the header ignored", at)
             return 2
-        elif _NO_NEWLINE.fullmatch(trimmed(line)) and not line.startswith((" ", "+", "-")):
+        elif _NO_NEWLINE.fullmatch(strip_blanks(line)) and not line.startswith((" ", "+", "-")):
             self._mark_no_newline(chunk, at)
         else:
             self._take_chunk_line(section, chunk, line, at)
@@ -292,7 +292,7 @@ class _Reader:
             self.repairs.append(
                 Repair("R8", "a move without chunks is a pure rename", number, line=section.number)
             )
-        return UpdateFile(section.path, section.number, section.move_to, tuple(c.closed() for c in chunks))
+        return UpdateFile(section.path, section.number, section.move_to, tuple(c.to_chunk() for c in chunks))
 
     def _drop_empty_chunks(self, section: _OpenSection, number: int) -> list[_OpenChunk]:
         """R7: drop chunks of only blank context. Their anchors apply to the chunk that follows."""

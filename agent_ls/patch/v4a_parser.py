@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from agent_ls.patch.errors import PatchError, PatchProblem
 from agent_ls.patch.hunks import Repair
-from agent_ls.patch.typography import is_blank, right_trimmed, trimmed
+from agent_ls.patch.typography import is_blank, right_trimmed, strip_blanks
 
 BEGIN = "*** Begin Patch"
 END = "*** End Patch"
@@ -97,7 +97,7 @@ def parse_strict(text: str) -> ParsedPatch:
 
 def split_patch(text: str) -> list[str]:
     """Return the lines of a patch; CRLF counts as LF."""
-    return [line.rstrip("\r") for line in trimmed(text).split("\n")]
+    return [line.rstrip("\r") for line in strip_blanks(text).split("\n")]
 
 
 def bad_header(line: str, number: int) -> PatchError:
@@ -133,9 +133,9 @@ def _strip_frame(lines: list[str]) -> list[str]:
 
 
 def _frame_problem(lines: list[str]) -> PatchError | None:
-    if trimmed(lines[0]) != BEGIN:
+    if strip_blanks(lines[0]) != BEGIN:
         return PatchError.of("PARSE", f"Invalid patch: The first line of the patch must be '{BEGIN}'")
-    if len(lines) < 2 or trimmed(lines[-1]) != END:
+    if len(lines) < 2 or strip_blanks(lines[-1]) != END:
         return PatchError.of("PARSE", f"Invalid patch: The last line of the patch must be '{END}'")
     return None
 
@@ -163,7 +163,7 @@ class _Parser:
         return self._at + 1
 
     def _skip_environment(self) -> None:
-        line = trimmed(self._line)
+        line = strip_blanks(self._line)
         if line == ENVIRONMENT.rstrip():
             raise PatchError.of("PARSE", "Invalid patch: apply_patch environment_id cannot be empty", line=2)
         if line.startswith(ENVIRONMENT):
@@ -171,15 +171,15 @@ class _Parser:
 
     def _is_at_end(self) -> bool:
         """Return whether the current line is an end line. Only blank lines and more end lines may follow it."""
-        if trimmed(self._line) != END:
+        if strip_blanks(self._line) != END:
             return False
         for at in range(self._at, len(self._lines)):
-            if trimmed(self._lines[at]) not in ("", END):
-                raise bad_header(trimmed(self._lines[at]), at + 1)
+            if strip_blanks(self._lines[at]) not in ("", END):
+                raise bad_header(strip_blanks(self._lines[at]), at + 1)
         return True
 
     def _section(self) -> Section:
-        line = trimmed(self._line)
+        line = strip_blanks(self._line)
         for prefix, read in ((ADD, self._add), (DELETE, self._delete), (UPDATE, self._update)):
             if line.startswith(prefix):
                 number = self._number
@@ -228,7 +228,7 @@ class _Parser:
             raise _unexpected_line_error(self._line, number, is_first=False)
         lines = self._chunk_lines()
         stop = right_trimmed(self._line)
-        if not lines and (stop == END_OF_FILE or trimmed(stop) == END):
+        if not lines and (stop == END_OF_FILE or strip_blanks(stop) == END):
             raise empty_chunk(self._number)
         if not lines or not (self._ends_update() or stop == END_OF_FILE or _opens_chunk(stop)):
             raise _unexpected_line_error(self._line, self._number, is_first=not lines)

@@ -30,16 +30,16 @@ NETWORK_TOOLS = frozenset(("web_search",))
 def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
     """Decide whether a call of an added tool is allowed, by the table in the module docstring."""
     if effect.argv:
-        runs = _judged_as(effect)
+        runs = _to_command(effect)
         # Imported here, because the grammar is large.
-        from agent_ls.policy.commands import judge_command, understood
+        from agent_ls.policy.commands import analyse_command, judge_command
 
         if tool_id(effect.tool) in situation.grants and not situation.held_back:
-            return _listed(effect, runs, situation)
+            return _judge_listed(effect, runs, situation)
         judgement = judge_command(runs, situation)
         if isinstance(judgement, Refuse) or (isinstance(judgement, Ask) and judgement.is_never_silent):
             return judgement
-        is_known = understood(runs, situation.places.home).is_read_only or bool(judgement.rules)
+        is_known = analyse_command(runs, situation.places.home).is_read_only or bool(judgement.rules)
         if isinstance(judgement, Allow) and is_known and effect.category != "admin":
             return judgement
     elif why := situation.held_back:
@@ -48,13 +48,13 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
     if granted:
         return Allow(f"allowed by your rule for the tool {effect.tool}", granted)
     if effect.category == "admin":
-        return _asked_always(effect, situation)
+        return _always_ask(effect, situation)
     if not situation.is_walled:
-        return Ask("The sandbox is on in the settings, but this machine has none.", _exact(effect))
+        return Ask("The sandbox is on in the settings, but this machine has none.", _make_exact_rules(effect))
     leaves = effect.tool in NETWORK_TOOLS
     if situation.mode == "full" and not leaves:
         return Allow("mode full")
-    exact = _exact(effect)
+    exact = _make_exact_rules(effect)
     if exact[0].id in situation.grants:
         return Allow("this exact call was allowed by the user", (exact[0].id,))
     why = (
@@ -65,19 +65,19 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
     return Ask(why, (*_general(effect), *exact), is_never_silent=leaves)
 
 
-def _listed(effect: CallEffect, runs: CommandEffect, situation: Situation) -> Judgement:
+def _judge_listed(effect: CallEffect, runs: CommandEffect, situation: Situation) -> Judgement:
     """Decide about a tool that the user listed for this run: only the paths in its arguments are checked."""
-    from agent_ls.policy.commands import find_path_reason, judge_command, understood
+    from agent_ls.policy.commands import analyse_command, find_path_reason, judge_command
 
     judgement = judge_command(runs, situation)
-    found = understood(runs, situation.places.home)
+    found = analyse_command(runs, situation.places.home)
     outside = situation.outside([effect.working_dir])
     if isinstance(judgement, Refuse) or outside or find_path_reason(found, effect.working_dir, situation):
         return judgement
     return Allow(f"you listed the tool {effect.tool} for this run", (tool_id(effect.tool),))
 
 
-def _judged_as(effect: CallEffect) -> CommandEffect:
+def _to_command(effect: CallEffect) -> CommandEffect:
     """Return the command of a tool for `judge_command`.
 
     The folder of the program is removed: the user chose it when they defined the tool, so it needs no
@@ -88,8 +88,8 @@ def _judged_as(effect: CallEffect) -> CommandEffect:
     return CommandEffect(shlex.join((name, *words)), effect.working_dir, effect.env_vars)
 
 
-def _asked_always(effect: CallEffect, situation: Situation) -> Judgement:
-    exact = _exact(effect)
+def _always_ask(effect: CallEffect, situation: Situation) -> Judgement:
+    exact = _make_exact_rules(effect)
     if exact[0].id in situation.grants:
         return Allow("this exact call was allowed by the user", (exact[0].id,))
     return Ask(
@@ -97,7 +97,7 @@ def _asked_always(effect: CallEffect, situation: Situation) -> Judgement:
     )
 
 
-def _exact(effect: CallEffect) -> tuple[Rule, ...]:
+def _make_exact_rules(effect: CallEffect) -> tuple[Rule, ...]:
     rule_id = f"call:{effect.digest}"
     return (
         Rule(rule_id, "Allow exactly this call for this session", "session"),

@@ -31,7 +31,7 @@ from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
 
 @lru_cache(maxsize=64)
-def understood(effect: CommandEffect, home: str) -> CommandAnalysis:
+def analyse_command(effect: CommandEffect, home: str) -> CommandAnalysis:
     """Return the effects of a command, as far as they can be determined from its text."""
 
     def read(command: str) -> CommandAnalysis:
@@ -44,7 +44,7 @@ def understood(effect: CommandEffect, home: str) -> CommandAnalysis:
 
 def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     """Decide whether a command may run, by the table in the module docstring."""
-    found = understood(effect, situation.places.home)
+    found = analyse_command(effect, situation.places.home)
     if found.refusal:
         return Refuse(f"{found.refusal}; agent-ls never runs that.")
     if why := situation.held_back:
@@ -52,16 +52,20 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     places = [effect.working_dir, *found.paths, *situation.leads]
     if ignored := situation.ignored(places):
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it.")
-    if why := " ".join(filter(None, (_never_silent(found, effect.working_dir, situation), _outside(effect)))):
-        return _asked_always(effect, why, places, situation)
+    if why := " ".join(
+        filter(
+            None, (_explain_always_ask(found, effect.working_dir, situation), _warn_outside_sandbox(effect))
+        )
+    ):
+        return _always_ask(effect, why, places, situation)
     exact = f"command:{effect.digest}"
     if exact in situation.grants:
         return Allow("You allowed this exact command.", (exact,))
     if not situation.is_walled:
-        return Ask("The sandbox is on in the settings, but this machine has none.", _exact(exact))
+        return Ask("The sandbox is on in the settings, but this machine has none.", _make_exact_rules(exact))
     if effect.input_of and not _is_whole(effect.command):
         why = f"The text for process {effect.input_of} is not a whole line, so it cannot be judged."
-        return _asked_always(effect, why, places, situation)
+        return _always_ask(effect, why, places, situation)
     is_read_only = found.is_read_only and not effect.input_of and not situation.config
     if is_read_only and (looks := _allowed_to_look(found, situation)):
         return looks
@@ -83,7 +87,7 @@ def _allowed_to_look(found: CommandAnalysis, situation: Situation) -> Allow | No
     return None
 
 
-def _outside(effect: CommandEffect) -> str:
+def _warn_outside_sandbox(effect: CommandEffect) -> str:
     return "It runs again from its start, outside of the sandbox." if effect.outside_sandbox else ""
 
 
@@ -95,7 +99,7 @@ def _is_whole(text: str) -> bool:
     return text.endswith("\n") and not any(line.endswith("\\") for line in text.split("\n"))
 
 
-def _never_silent(found: CommandAnalysis, working_dir: str, situation: Situation) -> str:
+def _explain_always_ask(found: CommandAnalysis, working_dir: str, situation: Situation) -> str:
     """Return the reason why a command needs approval in every mode, "" for none."""
     if outside := situation.outside([working_dir]):
         return f"It runs in {outside}, outside the workspace."
@@ -118,17 +122,17 @@ def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situat
     return ""
 
 
-def _asked_always(effect: CommandEffect, why: str, places: Sequence[str], situation: Situation) -> Judgement:
+def _always_ask(effect: CommandEffect, why: str, places: Sequence[str], situation: Situation) -> Judgement:
     """Ask in every mode, unless a rule allows exactly this command with the same resolved paths."""
     leading = sorted({view for view in situation.views(places) if not situation.places.is_inside(view)})
     mark = hashlib.sha256("\0".join((why, *leading)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     exact = f"command:{effect.digest}:{mark}"
     if exact in situation.grants:
         return Allow("You allowed this exact command.", (exact,))
-    return Ask(why, _exact(exact), is_never_silent=True)
+    return Ask(why, _make_exact_rules(exact), is_never_silent=True)
 
 
-def _exact(rule_id: str) -> tuple[Rule, ...]:
+def _make_exact_rules(rule_id: str) -> tuple[Rule, ...]:
     # The digest covers command, folder and environment, so the rule allows exactly the request that the user
     # saw.
     return (
@@ -141,12 +145,12 @@ def _by_rules(effect: CommandEffect, found: CommandAnalysis, situation: Situatio
     is_bound = any(runs_file_of_folder(argv[0]) for argv in found.commands)
     is_placed = effect.working_dir in situation.places.roots or not is_bound
     can_be_ruled = found.is_general and is_placed and not effect.background and not effect.input_of
-    used = rules.matching(found.acts, situation.grants) if can_be_ruled else None
+    used = rules.find_matching(found.acts, situation.grants) if can_be_ruled else None
     if used:
-        return Allow(f"Allowed by your rule {' and '.join(map(rules.described, used))}", used)
+        return Allow(f"Allowed by your rule {' and '.join(map(rules.describe_rule, used))}", used)
     general = rules.general_id(found.acts) if can_be_ruled else ""
     offered = _general(general, effect, situation) if general else ()
-    return Ask(_why_in_this_mode(effect, found, situation), (*offered, *_exact(exact)))
+    return Ask(_why_in_this_mode(effect, found, situation), (*offered, *_make_exact_rules(exact)))
 
 
 def _why_in_this_mode(effect: CommandEffect, found: CommandAnalysis, situation: Situation) -> str:
@@ -170,7 +174,7 @@ def _general(rule_id: str, effect: CommandEffect, situation: Situation) -> tuple
     may, must_not = rules.examples(rule_id)
     allowing = tuple(text for text in may if _is_allowed(text, effect, granted))
     asking = tuple(text for text in must_not if not _is_allowed(text, effect, granted))
-    label = rules.described(rule_id)
+    label = rules.describe_rule(rule_id)
     return (
         Rule(rule_id, f"Allow {label} in this session", "session", allowing, asking),
         Rule(rule_id, f"Allow {label} in this project, from now on", "project", allowing, asking),
@@ -179,7 +183,7 @@ def _general(rule_id: str, effect: CommandEffect, situation: Situation) -> tuple
 
 
 def _is_allowed(text: str, effect: CommandEffect, situation: Situation) -> bool:
-    found = understood(CommandEffect(text, effect.working_dir), situation.places.home)
-    if found.refusal or not found.is_general or _never_silent(found, effect.working_dir, situation):
+    found = analyse_command(CommandEffect(text, effect.working_dir), situation.places.home)
+    if found.refusal or not found.is_general or _explain_always_ask(found, effect.working_dir, situation):
         return False
-    return bool(rules.matching(found.acts, situation.grants))
+    return bool(rules.find_matching(found.acts, situation.grants))

@@ -40,7 +40,7 @@ from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
 def judge(effect: Effect, situation: Situation) -> Judgement:
     """Decide whether an effect is allowed, needs approval, or is refused."""
-    judgement = _judged(effect, situation)
+    judgement = _judge(effect, situation)
     if (
         situation.category == "read"
         and isinstance(judgement, Allow)
@@ -54,13 +54,13 @@ def judge(effect: Effect, situation: Situation) -> Judgement:
 
 def _changes_something(effect: Effect, situation: Situation) -> bool:
     if isinstance(effect, CommandEffect):
-        from agent_ls.policy.commands import understood
+        from agent_ls.policy.commands import analyse_command
 
-        return bool(situation.config) or not understood(effect, situation.places.home).is_read_only
+        return bool(situation.config) or not analyse_command(effect, situation.places.home).is_read_only
     return isinstance(effect, WriteEffect)
 
 
-def _judged(effect: Effect, situation: Situation) -> Judgement:
+def _judge(effect: Effect, situation: Situation) -> Judgement:
     match effect:
         case NoEffect():
             return Allow()

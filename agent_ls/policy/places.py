@@ -28,23 +28,23 @@ from agent_ls.policy.named_places import (
 _IGNORABLE = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
 
 
-def folded(text: str) -> str:
+def fold_path(text: str) -> str:
     """Normalize case and Unicode form, and remove the characters that HFS+ ignores in names."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", text.translate(_IGNORABLE)).casefold()
 
 
-def nothing(path: str) -> bool:
+def ignore_nothing(path: str) -> bool:
     return False
 
 
-def _matching_any(names: Sequence[str]) -> re.Pattern[str]:
-    return re.compile("|".join(translate(folded(name)) for name in names))
+def _compile_names(names: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(fold_path(name)) for name in names))
 
 
-_SECRET = _matching_any(SECRET_FILES)
-_HARMLESS = _matching_any(HARMLESS_FILES)
+_SECRET = _compile_names(SECRET_FILES)
+_HARMLESS = _compile_names(HARMLESS_FILES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class _Names:
 
     @classmethod
     def of(cls, names: Sequence[str]) -> _Names:
-        all_folded = [folded(name) for name in names]
+        all_folded = [fold_path(name) for name in names]
         single = frozenset(name for name in all_folded if "/" not in name and "*" not in name)
         pairs = frozenset(name for name in all_folded if "/" in name)
-        return cls(single, pairs, _matching_any([name for name in all_folded if "*" in name] or ["/"]))
+        return cls(single, pairs, _compile_names([name for name in all_folded if "*" in name] or ["/"]))
 
     def has(self, parts: Sequence[str]) -> bool:
         if any(part in self.single or self.patterns.match(part) for part in parts):
@@ -88,14 +88,14 @@ class Places:
 
     roots: Sequence[str]
     home: str
-    is_ignored: Callable[[str], bool] = nothing
+    is_ignored: Callable[[str], bool] = ignore_nothing
     state: str = ""
     denied: Sequence[str] = ()
     worktree: str = ""
     memory: str = ""
 
     def is_inside(self, path: str) -> bool:
-        return any(_below(path, root) for root in self.roots)
+        return any(_is_below(path, root) for root in self.roots)
 
     def is_denied(self, path: str) -> bool:
         """Return whether no tool may read the path in any mode, even inside a root.
@@ -104,17 +104,17 @@ class Places:
         """
         if self.is_own_state(path):
             return True
-        name = folded(_without_stream(path))
-        return any(_below(name, place) for place in _folded_denied(self.home, tuple(self.denied)))
+        name = fold_path(_without_stream(path))
+        return any(_is_below(name, place) for place in _folded_denied(self.home, tuple(self.denied)))
 
     def holds_denied(self, path: str) -> bool:
         """Return whether credentials or the state folder are somewhere below the path."""
-        name = folded(path)
+        name = fold_path(path)
         places = (
             *_folded_denied(self.home, tuple(self.denied)),
-            *([folded(self.state)] if self.state else []),
+            *([fold_path(self.state)] if self.state else []),
         )
-        return any(_below(place, name) for place in places)
+        return any(_is_below(place, name) for place in places)
 
     def is_sensitive(self, path: str, *, always: bool = False) -> bool:
         """Return whether this file or folder configures other programs, or contains code that they run.
@@ -123,8 +123,8 @@ class Places:
 
         `always`: return True only for files and folders that need approval in mode full too.
         """
-        root = max((root for root in self.roots if _below(path, root)), key=len, default="")
-        parts = [folded(part) for part in _without_stream(path.removeprefix(root)).split(ospath.sep)]
+        root = max((root for root in self.roots if _is_below(path, root)), key=len, default="")
+        parts = [fold_path(part) for part in _without_stream(path.removeprefix(root)).split(ospath.sep)]
         return (_ALWAYS_SENSITIVE if always else _SENSITIVE).has(parts)
 
     def is_secret(self, path: str) -> bool:
@@ -136,23 +136,23 @@ class Places:
 
         Two paths in that folder do not count: the session's own worktree, and the file with the user's notes.
         """
-        if not self.state or path == self.memory or (self.worktree and _below(path, self.worktree)):
+        if not self.state or path == self.memory or (self.worktree and _is_below(path, self.worktree)):
             return False
-        return _below(folded(path), folded(self.state))
+        return _is_below(fold_path(path), fold_path(self.state))
 
     def denied_places(self) -> Sequence[str]:
         """Return the files and folders of credentials, whether they exist or not."""
-        return _denied(self.home, tuple(self.denied))
+        return _list_denied(self.home, tuple(self.denied))
 
 
 def is_secret_name(name: str) -> bool:
     """Return whether a file with this name holds secrets."""
-    name = folded(name)
+    name = fold_path(name)
     return _SECRET.match(name) is not None and _HARMLESS.match(name) is None
 
 
 @lru_cache(maxsize=8)
-def _denied(home: str, more: tuple[str, ...]) -> tuple[str, ...]:
+def _list_denied(home: str, more: tuple[str, ...]) -> tuple[str, ...]:
     """Return the denied paths. The result is cached, because each check of a path uses it several times."""
     return (
         *DENIED_FILES,
@@ -164,7 +164,7 @@ def _denied(home: str, more: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _folded_denied(home: str, more: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(folded, _denied(home, more)))
+    return tuple(map(fold_path, _list_denied(home, more)))
 
 
 def _without_stream(path: str) -> str:
@@ -176,5 +176,5 @@ def _without_stream(path: str) -> str:
     return drive + rest.partition(":")[0].rstrip(". ")
 
 
-def _below(path: str, folder: str) -> bool:
+def _is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/\\") + ospath.sep)

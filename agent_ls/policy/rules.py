@@ -67,7 +67,7 @@ class OpenEnd:
             for word in words
         )
 
-    def kept_words(self, words: Sequence[str]) -> tuple[str, ...]:
+    def keep_words(self, words: Sequence[str]) -> tuple[str, ...]:
         return tuple(sorted({word for word in words if self.kept.fullmatch(word)}))
 
 
@@ -143,7 +143,7 @@ def tool_ids(effect: CallEffect) -> tuple[str, ...]:
     return (f"{by_name}@{effect.definition[:16]}", by_name) if effect.definition else (by_name,)
 
 
-def described(rule_id: str) -> str:
+def describe_rule(rule_id: str) -> str:
     """Return the commands of a rule for display:
 
     `pytest …` if further words are allowed, otherwise `npm test`.
@@ -172,7 +172,7 @@ def examples(rule_id: str) -> tuple[Sequence[str], Sequence[str]]:
     )
 
 
-def matching(commands: Sequence[tuple[str, ...]], grants: Collection[str]) -> tuple[str, ...] | None:
+def find_matching(commands: Sequence[tuple[str, ...]], grants: Collection[str]) -> tuple[str, ...] | None:
     """Return the rules that together allow all of these commands, None if one command is not allowed."""
     known = [
         (rule_id, words)
@@ -208,7 +208,7 @@ def _covers(words: tuple[str, ...], argv: tuple[str, ...]) -> bool:
     return (
         argv[: len(prefix)] == prefix
         and end.covers(further)
-        and end.kept_words(further) == words[len(prefix) :]
+        and end.keep_words(further) == words[len(prefix) :]
     )
 
 
@@ -219,7 +219,7 @@ def _open_end(words: tuple[str, ...]) -> tuple[OpenEnd, tuple[str, ...]] | None:
     """
     for count in range(len(words), 0, -1):
         end = _open_ends().get(words[:count])
-        if end is not None and end.kept_words(words[count:]) == words[count:]:
+        if end is not None and end.keep_words(words[count:]) == words[count:]:
             return end, words[:count]
     return None
 
@@ -232,5 +232,5 @@ def _open_words(argv: tuple[str, ...]) -> tuple[str, ...]:
     for count in range(min(len(argv), 5), 0, -1):
         end = _open_ends().get(argv[:count])
         if end is not None and end.covers(argv[count:]):
-            return (*argv[:count], *end.kept_words(argv[count:]))
+            return (*argv[:count], *end.keep_words(argv[count:]))
     return ()

@@ -47,7 +47,7 @@ def test_an_ambiguous_chunk_is_refused_with_lines_that_make_it_unique() -> None:
 
 def test_the_end_of_the_file_within_the_closest_lines_is_reported() -> None:
     diagnosis = Diagnosis(FileLines(["alpha beta gamma", "delta epsilon"]))
-    told = diagnosis.missing(["alpha beta gamma", "delta epsilon", "zeta"], [])
+    told = diagnosis.explain_missing(["alpha beta gamma", "delta epsilon", "zeta"], [])
     assert told == "The closest match is lines 1-2. The file ends after line 2."
 
 

@@ -15,7 +15,7 @@ from agent_ls.patch.rebase import (
     Conflict,
     Conflicted,
     MergedText,
-    placed_hunks,
+    list_placed,
     rebase,
     rebase_hunks,
 )
@@ -134,7 +134,7 @@ def test_accepting_some_hunks_and_rebasing_the_rest_never_conflicts(
     current = apply_hunks(NUMBERED, kept)
     rebased = rebase_hunks(NUMBERED, rest, current)
     assert not [item for item in rebased if isinstance(item, Conflict)]
-    assert apply_hunks(current, placed_hunks(rebased)) == proposed
+    assert apply_hunks(current, list_placed(rebased)) == proposed
 
 
 @pytest.mark.req("H6")
@@ -153,7 +153,7 @@ def test_rebase_agrees_with_git_if_neither_finds_a_conflict(
 @seeded
 @given(versions(), versions())
 def test_nothing_outside_the_placed_hunks_changes(proposed: list[str], current: list[str]) -> None:
-    placed = placed_hunks(rebase_hunks(NUMBERED, line_hunks(NUMBERED, proposed), current))
+    placed = list_placed(rebase_hunks(NUMBERED, line_hunks(NUMBERED, proposed), current))
     untouched = [
         line for at, line in enumerate(current) if not any(h.base_start <= at < h.base_end for h in placed)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.environments.effects import CommandEffect
-from agent_ls.policy.commands import judge_command, understood
+from agent_ls.policy.commands import analyse_command, judge_command
 from agent_ls.policy.places import Places
 from agent_ls.policy.situation import Allow, Ask, Judgement, Mode, Refuse, Situation
 
@@ -67,6 +67,6 @@ def test_what_destroys_or_runs_others_is_asked_about_in_every_mode(command: str)
 
 @pytest.mark.parametrize("command", ["sort a.txt", "find a", "ls", "cat a.txt"])
 def test_no_command_of_cmd_counts_as_read_only(command: str) -> None:
-    assert not understood(CommandEffect(command, ROOT), "/users/me").is_read_only
-    assert understood(CommandEffect(command, "/srv/shop"), "/users/me").is_read_only
+    assert not analyse_command(CommandEffect(command, ROOT), "/users/me").is_read_only
+    assert analyse_command(CommandEffect(command, "/srv/shop"), "/users/me").is_read_only
     assert isinstance(judged(command, "ask"), Ask)

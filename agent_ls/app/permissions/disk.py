@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from agent_ls.policy.named_places import IGNORE_FILE
-from agent_ls.policy.places import folded
+from agent_ls.policy.places import fold_path
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -128,7 +128,7 @@ class FarDisk:
 
             lines = self._host.text(place).splitlines()
             # On a case-insensitive disk, `Private` is also `private`: add each pattern in both forms.
-            forms = [form for line in lines for form in dict.fromkeys((line, folded(line)))]
+            forms = [form for line in lines for form in dict.fromkeys((line, fold_path(line)))]
             self._ignored[root] = (facts.times, GitIgnoreSpec.from_lines(forms))
 
     def is_ignored(self, path: str) -> bool:
@@ -139,7 +139,7 @@ class FarDisk:
         for root, (_, spec) in self._ignored.items():
             inside = far.removeprefix(root.rstrip("/") + "/")
             if inside != far and spec is not None:
-                names = (inside, f"{inside}/", folded(inside), f"{folded(inside)}/")
+                names = (inside, f"{inside}/", fold_path(inside), f"{fold_path(inside)}/")
                 if any(map(spec.match_file, names)):
                     return True
         return False

@@ -11,7 +11,7 @@ from agent_ls.app.permissions.looking import LookingSandbox
 from agent_ls.app.permissions.paths import look, places_of
 from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.environments.effects import CommandEffect
-from agent_ls.policy.commands import understood
+from agent_ls.policy.commands import analyse_command
 from agent_ls.policy.decide import judge
 from agent_ls.policy.situation import Allow, Ask, Judgement, Mode, Refuse, Situation
 from agent_ls.store.rules import RuleStore
@@ -21,7 +21,7 @@ def explain_command(line: str, folder: str, modes: Sequence[str]) -> Iterator[st
     """Yield sentences about a command, with the user's stored rules applied. Runs nothing. Blocks."""
     places = places_of(folder)
     effect = CommandEffect(line, folder)
-    found = understood(effect, places.home)
+    found = analyse_command(effect, places.home)
     seen = look(effect, places)
     for argv in found.commands:
         yield f"would run: {' '.join(argv)}"

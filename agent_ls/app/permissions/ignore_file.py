@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent_ls.policy.named_places import IGNORE_FILE
-from agent_ls.policy.places import folded
+from agent_ls.policy.places import fold_path
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -60,7 +60,7 @@ class IgnoreFile:
         if inside == path:
             return False
         spec = self._spec(root)
-        names = (inside, f"{inside}/", folded(inside), f"{folded(inside)}/")
+        names = (inside, f"{inside}/", fold_path(inside), f"{fold_path(inside)}/")
         return spec is not None and any(map(spec.match_file, names))
 
     def _spec(self, root: str) -> GitIgnoreSpec | None:
@@ -88,4 +88,6 @@ def _read(place: str) -> GitIgnoreSpec:
     except OSError:
         lines = ["*"]
     # On a case-insensitive disk, `Private` is also `private`: add each pattern in both forms.
-    return GitIgnoreSpec.from_lines([form for line in lines for form in dict.fromkeys((line, folded(line)))])
+    return GitIgnoreSpec.from_lines(
+        [form for line in lines for form in dict.fromkeys((line, fold_path(line)))]
+    )

@@ -270,9 +270,9 @@ def look(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -> Look:
 
 
 def _look_at_command(effect: CommandEffect, places: Places) -> Look:
-    from agent_ls.policy.commands import understood  # its grammar is loaded with the first command
+    from agent_ls.policy.commands import analyse_command  # its grammar is loaded with the first command
 
-    found = understood(effect, places.home)
+    found = analyse_command(effect, places.home)
     resolved = {
         path: os.path.realpath(path) for path in (effect.working_dir, *found.paths) if not _is_pattern(path)
     }
@@ -319,10 +319,10 @@ def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -
     If other files of that machine decide what the command reads or runs, the result says why it
     needs approval.
     """
-    from agent_ls.policy.commands import understood  # its grammar is loaded with the first command
+    from agent_ls.policy.commands import analyse_command  # its grammar is loaded with the first command
     from agent_ls.policy.shell.recursive import reads_folders
 
-    found = understood(effect, places.home)
+    found = analyse_command(effect, places.home)
     named = [effect.working_dir, *(path for path in found.paths if not _is_pattern(path))]
     resolved = {path: disk.real_path(path) for path in named}
     doubt = ""
