@@ -56,7 +56,7 @@ def create_profile(
     if (builder := PROFILES.get(provider)) is None:
         raise UnknownProviderError(provider)
     profile = with_optional_tools(apply_facts(builder(model, facts, options), facts), options)
-    return _present(profile, provider, options)
+    return _present_tools(profile, provider, options)
 
 
 def with_optional_tools(profile: ProviderProfile, options: ProfileOptions) -> ProviderProfile:
@@ -87,7 +87,7 @@ def with_optional_tools(profile: ProviderProfile, options: ProfileOptions) -> Pr
     return profile
 
 
-def _present(profile: ProviderProfile, provider: str, options: ProfileOptions) -> ProviderProfile:
+def _present_tools(profile: ProviderProfile, provider: str, options: ProfileOptions) -> ProviderProfile:
     """Return the profile with tool names and descriptions that the provider's models know."""
     from agent_ls.profiles.tool_presentation import present_tools  # imported here, to keep the start fast
 

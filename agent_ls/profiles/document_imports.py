@@ -44,7 +44,7 @@ async def read_imports(
             return
         # "~" is not expanded either, because a project must not import the user's own files
         target = rules.normpath(rules.join(rules.dirname(path), name))
-        found = "" if name.startswith("~") else await _imported(environment, target)
+        found = "" if name.startswith("~") else await _read_import(environment, target)
         if not found:
             continue
         left[0] -= 1
@@ -54,7 +54,7 @@ async def read_imports(
         yield target, found
 
 
-async def _imported(environment: ExecutionEnvironment, path: str) -> str:
+async def _read_import(environment: ExecutionEnvironment, path: str) -> str:
     try:
         data = await environment.read_bytes(path, MAX_BYTES)
     except OutsideBoundsError:

@@ -91,7 +91,7 @@ class Relay:
         poll.register(self._wake, select.POLLIN)
         if self._screen.is_open:
             poll.register(0, select.POLLIN)
-            if self._screen.holds:
+            if self._screen.is_holding:
                 poll.register(1, select.POLLOUT)
         command = self._command
         if command and not command.is_silent:
@@ -114,7 +114,7 @@ class Relay:
         now = time.monotonic()
         if self._command.code is not None:
             next_at = self._deadline
-        elif self._screen.holds:
+        elif self._screen.is_holding:
             next_at = now + QUIET_SECONDS
         else:
             next_at = max(self._quiet_since, self._checked) + QUIET_SECONDS
@@ -174,9 +174,9 @@ class Relay:
             if number == signal.SIGWINCH:
                 self._resize_command()
             elif number != signal.SIGCHLD:  # the terminal was closed, or a signal asks the relay to end
-                self._closed()
+                self._handle_close()
 
-    def _closed(self) -> None:
+    def _handle_close(self) -> None:
         self._screen.close()
         if self._command and not self._kill_at:
             self.tell(encode_frame(CLOSED))
@@ -200,7 +200,7 @@ class Relay:
 
     def _handle_keys(self, data: bytes) -> None:
         if not data:
-            return self._closed()
+            return self._handle_close()
         if self._command and self._command.code is None:
             self._to_command += self._command.prepare_input(data)
             self._waiting.note_typing()
@@ -297,7 +297,7 @@ class Relay:
     def _finish_command(self, command: commands.RelayedCommand, *, is_held: bool) -> None:
         code = command.code if command.code is not None else 0
         self._report_waiting(False)
-        self._screen.calm()
+        self._screen.reset_modes()
         self._screen.show(format_end(code, time.monotonic() - self._begun, open_line=command.open_line))
         self.tell(encode_words(EXIT, code, int(is_held)))
         self._command = None

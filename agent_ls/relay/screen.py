@@ -52,7 +52,7 @@ class Screen:
             os.set_blocking(1, False)
 
     @property
-    def holds(self) -> bool:
+    def is_holding(self) -> bool:
         return bool(self._held)
 
     @property
@@ -86,7 +86,7 @@ class Screen:
         self._last = self._last[1 - _SWITCH_BYTES :]
         self.flush()
 
-    def calm(self) -> None:
+    def reset_modes(self) -> None:
         """Reset modes that a program may have left: alternate screen, hidden cursor, mouse reports, colours."""
         self.show((_NORMAL[0] if self._is_alternate else b"") + _CALM)
         self._is_alternate = False

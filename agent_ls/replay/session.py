@@ -224,7 +224,7 @@ class _Model:
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         said: Any = None
-        for raw in self._next(request):
+        for raw in self._read_next(request):
             said = value_of(raw)
             if isinstance(said, Exception):
                 raise said
@@ -234,7 +234,7 @@ class _Model:
             await anyio.sleep_forever()
 
     async def complete(self, request: Request) -> Response:
-        (raw,) = self._next(request)
+        (raw,) = self._read_next(request)
         said = value_of(raw)
         if isinstance(said, Exception):
             raise said
@@ -244,7 +244,7 @@ class _Model:
     async def close(self) -> None:
         return None
 
-    def _next(self, request: Request) -> Sequence[Any]:
+    def _read_next(self, request: Request) -> Sequence[Any]:
         number, self._told.calls = self._told.calls, self._told.calls + 1
         if number >= len(self._recording.asked):
             self._told.differences.append(f"call {number + 1} of the model was not recorded")

@@ -100,8 +100,8 @@ def detect_edit(old: str, expected: str, observed: str) -> EditDetection:
     edit, typed_after, typed_instead = (
         list(_changes(*texts)) for texts in ((old, expected), (expected, observed), (old, observed))
     )
-    can_be_present = all(_has_added(change, typed_after) for change in _inverted(edit))
-    can_be_absent = all(_lacks(change, typed_instead) for change in edit)
+    can_be_present = all(_has_added(change, typed_after) for change in _invert(edit))
+    can_be_absent = all(_is_undone(change, typed_instead) for change in edit)
     if can_be_present and can_be_absent:
         difference, size = _cost(typed_instead) - _cost(typed_after), _cost(edit)
         can_be_present, can_be_absent = difference >= _CLEAR * size, difference <= -_CLEAR * size
@@ -164,7 +164,7 @@ def _narrow(start: int, removed: str, added: str) -> _Change:
     return _Change(start + head, removed[head : len(removed) - tail], added[head : len(added) - tail])
 
 
-def _inverted(edit: Sequence[_Change]) -> Iterator[_Change]:
+def _invert(edit: Sequence[_Change]) -> Iterator[_Change]:
     """Yield the changes that undo the edit."""
     shift = 0
     for change in edit:
@@ -174,7 +174,7 @@ def _inverted(edit: Sequence[_Change]) -> Iterator[_Change]:
 
 def _has_added(change: _Change, typing: Sequence[_Change]) -> bool:
     """Return whether the text contains the characters that the edit added. `change` undoes the edit."""
-    for typed in _touching(change, typing):
+    for typed in _find_touching(change, typing):
         if not change.removed:
             if not set(typed.added).isdisjoint(change.added):
                 return False  # the typed text may be a part of the text that the edit removes
@@ -183,9 +183,9 @@ def _has_added(change: _Change, typing: Sequence[_Change]) -> bool:
     return True
 
 
-def _lacks(change: _Change, typing: Sequence[_Change]) -> bool:
+def _is_undone(change: _Change, typing: Sequence[_Change]) -> bool:
     """Return whether the text has the characters that `change` removes, and lacks the characters that it adds."""
-    for typed in _touching(change, typing):
+    for typed in _find_touching(change, typing):
         if not change.removed:
             if change.added in typed.added:
                 return False
@@ -194,7 +194,7 @@ def _lacks(change: _Change, typing: Sequence[_Change]) -> bool:
     return True
 
 
-def _touching(change: _Change, typing: Sequence[_Change]) -> Iterator[_Change]:
+def _find_touching(change: _Change, typing: Sequence[_Change]) -> Iterator[_Change]:
     first = bisect_left(typing, change.start, key=lambda typed: typed.end)
     return takewhile(lambda typed: typed.start <= change.end, islice(typing, first, None))
 
@@ -212,7 +212,7 @@ def _has_removed(edit: Sequence[_Change], typing: Sequence[_Change]) -> bool:
     if len(edit) * len(typing) > _PAIRS_MAX:
         typed_lines = {line for typed in typing for line in split_lines(typed.added) if line.strip()}
         return any(line in typed_lines for change in edit for line in split_lines(change.removed))
-    for change, back in zip(edit, _inverted(edit), strict=True):
+    for change, back in zip(edit, _invert(edit), strict=True):
         for typed in typing:
             is_near = typed.start <= back.end + _NEAR_CHARS and typed.end >= back.start - _NEAR_CHARS
             least = _REST_NEAR_MIN if is_near else _REST_MIN

@@ -45,7 +45,7 @@ class ProposalSheet:
     is_opaque: bool = False
 
     @property
-    def waiting(self) -> tuple[LedgerHunk, ...]:
+    def pending_hunks(self) -> tuple[LedgerHunk, ...]:
         return tuple(hunk for hunk in self.hunks if hunk.state in PENDING_STATES)
 
     @property
@@ -90,12 +90,13 @@ def rebase_sheet(sheet: ProposalSheet, text: str | None) -> ProposalSheet:
         hunks = tuple(_whole_file_state(hunk, sheet.origin, lines) for hunk in sheet.hunks)
         return replace(sheet, current=lines, hunks=hunks)
     if lines is None or sheet.origin is None:
-        return replace(_with_states(sheet, {hunk.id for hunk in sheet.waiting}, "stale"), current=lines)
+        return replace(_with_states(sheet, {hunk.id for hunk in sheet.pending_hunks}, "stale"), current=lines)
     runs = [
-        LineHunk(hunk.base_start, hunk.base_end, hunk.base_lines, hunk.agent_lines) for hunk in sheet.waiting
+        LineHunk(hunk.base_start, hunk.base_end, hunk.base_lines, hunk.agent_lines)
+        for hunk in sheet.pending_hunks
     ]
     found = dict(
-        zip((hunk.id for hunk in sheet.waiting), rebase_hunks(sheet.origin, runs, lines), strict=True)
+        zip((hunk.id for hunk in sheet.pending_hunks), rebase_hunks(sheet.origin, runs, lines), strict=True)
     )
     hunks = tuple(_apply_rebase(hunk, found[hunk.id]) if hunk.id in found else hunk for hunk in sheet.hunks)
     return replace(sheet, current=lines, hunks=hunks)

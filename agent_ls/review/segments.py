@@ -95,7 +95,7 @@ def _with_line_ends(pieces: list[Segment]) -> list[Segment]:
     Such a line becomes part of the hunk that follows it, so that undoing the hunk also removes the line
     ending. If the line is inside a hunk, or if the user's text follows, the ending is permanent.
     """
-    for side in (_base, _current):
+    for side in (_base, _current_lines):
         filled = [at for at, piece in enumerate(pieces) if side(piece)]
         for at, following in pairwise(filled):
             if not line_ending(side(pieces[at])[-1]):
@@ -114,7 +114,11 @@ def _add_line_end(
     line = piece.current[-1]
     rest = Segment(piece.hunk, piece.base[:-1], piece.current[:-1])
     between = pieces[at + 1 : following]
-    if follower.hunk is None or not follower.is_open or any(_base(it) or _current(it) for it in between):
+    if (
+        follower.hunk is None
+        or not follower.is_open
+        or any(_base(it) or _current_lines(it) for it in between)
+    ):
         return [*pieces[:at], rest, shared_segment((line + ending,)), *pieces[at + 1 :]]
     before, now = (line + ending, line) if side is _base else (line, line + ending)
     grown = replace(
@@ -161,5 +165,5 @@ def _base(piece: Segment) -> Lines:
     return piece.base
 
 
-def _current(piece: Segment) -> Lines:
+def _current_lines(piece: Segment) -> Lines:
     return piece.current

@@ -169,7 +169,7 @@ class _Typing:
 
     def take(self, group: list[Segment], start: int, end: int, lines: Lines) -> list[Segment]:
         if len(group) == 1 and group[0].hunk:
-            return self._inside(group[0], start, end, lines)
+            return self._replace_inside(group[0], start, end, lines)
         group = [self._without_gone(piece) for piece in group]
         if not any(piece.hunk for piece in group):
             return (
@@ -179,9 +179,9 @@ class _Typing:
             )
         if not lines or len(lines) == end - start:
             return _split_among(group, start, end, lines)
-        return [self._grown(group, start, end, lines)]
+        return [self._grow_group(group, start, end, lines)]
 
-    def _inside(self, piece: Segment, start: int, end: int, lines: Lines) -> list[Segment]:
+    def _replace_inside(self, piece: Segment, start: int, end: int, lines: Lines) -> list[Segment]:
         hunk = piece.hunk
         if hunk and not piece.current and lines not in (hunk.base_lines, hunk.agent_lines):
             return [piece, shared_segment(lines)]
@@ -193,7 +193,7 @@ class _Typing:
         self.closed.append(piece.hunk)
         return shared_segment(piece.current)
 
-    def _grown(self, group: list[Segment], start: int, end: int, lines: Lines) -> Segment:
+    def _grow_group(self, group: list[Segment], start: int, end: int, lines: Lines) -> Segment:
         first, *others = [piece.hunk for piece in group if piece.hunk]
         self.closed += close_overlapped_hunks(others)
         return extend_hunk(first, group, _replace_lines(current_lines(group), start, end, lines))

@@ -94,8 +94,8 @@ def test_hunks_kept_one_by_one_in_any_order_give_the_whole_change(order: tuple[i
     sheets: tuple[ProposalSheet, ...] = (sheet("abcdef", "aBBcdf"),)
     ids = [hunk.id for hunk in sheets[0].hunks]
     for n in order:
-        (own,) = [it for it in sheets if ids[n] in {hunk.id for hunk in it.waiting}]
-        after = text_with_proposals(current, [hunk for hunk in own.waiting if hunk.id == ids[n]])
+        (own,) = [it for it in sheets if ids[n] in {hunk.id for hunk in it.pending_hunks}]
+        after = text_with_proposals(current, [hunk for hunk in own.pending_hunks if hunk.id == ids[n]])
         sheets = tuple(part for it in sheets for part in mark_written(it, [ids[n]], after))
         current = after
     assert letters(current) == "aBBcdf"
@@ -123,7 +123,7 @@ def test_lines_of_a_proposal_can_be_kept_before_the_rest(
     written = text_with_proposals(text(f"x{old}y"), [it for it in parted.hunks if it.id == id_])
     assert letters(written) == after
     sheets = mark_written(parted, [id_], written)
-    waiting = [it for found in sheets for it in found.waiting]
+    waiting = [it for found in sheets for it in found.pending_hunks]
     assert letters(text_with_proposals(written, waiting)) == rest
     assert hunk.id in {it.id for it in waiting}
 
@@ -139,7 +139,7 @@ def test_lines_of_a_proposal_are_refused_alone(
     first = sheet(f"x{old}y", f"x{new}y")
     parted, id_ = split_proposal(first, first.hunks[0].id, *chosen)
     left = mark_decided(parted, [id_], "undone")
-    assert letters(text_with_proposals(text(f"x{old}y"), left.waiting)) == rest
+    assert letters(text_with_proposals(text(f"x{old}y"), left.pending_hunks)) == rest
 
 
 @pytest.mark.parametrize(("old", "new"), [(None, "ab"), ("ab", None)])
@@ -161,7 +161,7 @@ def test_keeping_proposals_next_to_typed_text_equals_a_merge(old: str, new: str,
     merged = rebase(*(split_lines(text(it) or "") for it in (old, new, typed)))
     assert isinstance(merged, MergedText) == ("stale" not in states(beside))
     if isinstance(merged, MergedText):
-        assert text_with_proposals(text(typed), beside.waiting) == "".join(merged.lines)
+        assert text_with_proposals(text(typed), beside.pending_hunks) == "".join(merged.lines)
 
 
 @given(old=lines, new=lines, order=st.randoms())
@@ -170,7 +170,7 @@ def test_any_order_of_keeping_gives_the_whole_change(old: str, new: str, order: 
         return
     sheets: tuple[ProposalSheet, ...] = (sheet(old, new),)
     current = text(old)
-    while waiting := [hunk for it in sheets for hunk in it.waiting]:
+    while waiting := [hunk for it in sheets for hunk in it.pending_hunks]:
         hunk = order.choice(waiting)  # type: ignore[attr-defined]
         after = text_with_proposals(current, [hunk])
         sheets = tuple(

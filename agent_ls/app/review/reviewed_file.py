@@ -76,7 +76,7 @@ class Proposal:
 
     @property
     def pending_hunks(self) -> tuple[LedgerHunk, ...]:
-        return tuple(hunk for sheet in self.sheets for hunk in sheet.waiting)
+        return tuple(hunk for sheet in self.sheets for hunk in sheet.pending_hunks)
 
 
 @dataclass(slots=True)

@@ -91,7 +91,7 @@ def heading(session_id: str, count: int) -> str:
     return f"## agent <!-- {session_id} {count} -->"
 
 
-def guarded(text: str) -> str:
+def escape_headings(text: str) -> str:
     """Return the model's text with lines escaped that look like a chat heading."""
     return "\n".join("\\" + line.lstrip() if _HEADING.match(line) else line for line in text.split("\n"))
 
@@ -110,7 +110,7 @@ class Region:
     written: str = ""
 
 
-def opening(text: str, region: Region, said: str = "") -> list[LineEdit]:
+def make_opening(text: str, region: Region, said: str = "") -> list[LineEdit]:
     """Return the edits that insert a heading and its text.
 
     The heading goes directly below the message `said` if the user has already typed the next message there,
@@ -118,13 +118,13 @@ def opening(text: str, region: Region, said: str = "") -> list[LineEdit]:
     """
     lines = split_lines(text)
     words = f"{region.marker}\n{region.written}\n"
-    if (at := _behind(lines, said)) is not None:
+    if (at := _find_typed_line(lines, said)) is not None:
         return [LineEdit(at, at, _with_ending(f"\n{words}", lines))]
     gap = "\n" if lines and strip_ending(lines[-1]).strip() else ""
     return [_at_end(lines, gap + words)]
 
 
-def _behind(lines: Sequence[str], said: str) -> int | None:
+def _find_typed_line(lines: Sequence[str], said: str) -> int | None:
     """Return the line below the message `said` if the user has typed there; None if the user has typed
     nothing there or has changed the message.
     """
@@ -142,24 +142,24 @@ def _begins_message(before: Sequence[str]) -> bool:
     return above.lower() == YOU
 
 
-def appended(text: str, words: str) -> list[LineEdit]:
+def append_line(text: str, words: str) -> list[LineEdit]:
     """Return the edits that add a line at the end of the document."""
     return [_at_end(split_lines(text), f"{words}\n")]
 
 
-def found_below(text: str, marker: str) -> str | None:
+def read_below(text: str, marker: str) -> str | None:
     """Return the text between a heading and the next heading or the end of the document; None if the heading
     does not exist.
     """
     contents = [strip_ending(line) for line in split_lines(text)]
     if marker not in contents:
         return None
-    start = _last(contents, marker) + 1
+    start = _find_last(contents, marker) + 1
     end = next((at for at in range(start, len(contents)) if _HEADING.match(contents[at])), len(contents))
     return "\n".join(contents[start:end])
 
 
-def growing(text: str, region: Region, more: str) -> list[LineEdit] | None:
+def append_answer(text: str, region: Region, more: str) -> list[LineEdit] | None:
     """Return the edits that append `more` to the answer in `region`; None if the document no longer has the
     answer as it was written.
     """
@@ -167,7 +167,7 @@ def growing(text: str, region: Region, more: str) -> list[LineEdit] | None:
     contents = [strip_ending(line) for line in lines]
     if region.marker not in contents:
         return None
-    start = _last(contents, region.marker) + 1
+    start = _find_last(contents, region.marker) + 1
     written = region.written.split("\n")
     here = contents[start : start + len(written)]
     is_begun = not written[-1] and len(here) == len(written) and bool(here[-1].strip())
@@ -196,5 +196,5 @@ def _with_ending(text: str, lines: Sequence[str]) -> str:
     return text.replace("\n", ending) if ending == "\r\n" else text
 
 
-def _last(lines: Sequence[str], line: str) -> int:
+def _find_last(lines: Sequence[str], line: str) -> int:
     return len(lines) - 1 - lines[::-1].index(line)

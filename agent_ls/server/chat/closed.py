@@ -73,10 +73,10 @@ class LeftSessions:
         """
         match envelope.event:
             case FileChange(path=path) | HunkStateChanged(path=path):
-                self._marks.changed(path)
+                self._marks.handle_change(path)
             case ApprovalRequested() as request if not self._has_open_document(live):
                 self._prompts.ask(request, live.approver, _nothing_to_show)
             case ApprovalResolved(request_id=request_id):
-                self._prompts.resolved(request_id)
+                self._prompts.withdraw(request_id)
             case _:
                 pass

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_ls.loop.events.types import ApprovalRequested, Hunk, QuestionAsked
-from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, TRUST, is_trust, one_line, plain
+from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, TRUST, is_trust, one_line, strip_controls
 from agent_ls.text import reveal_controls
 
 QUICKFIX, REFACTOR, SOURCE = "quickfix.agentLs", "refactor.agentLs", "source.agentLs"
@@ -136,7 +136,7 @@ def file_offers(uri: str, count: int) -> list[Offer]:
     ]
 
 
-def wanted(offers: Sequence[Offer], only: Sequence[str] | None) -> list[Offer]:
+def filter_offers(offers: Sequence[Offer], only: Sequence[str] | None) -> list[Offer]:
     """Return the offers of the requested kinds or their sub-kinds. Adds "Do nothing" to a single offer that
     has an effect.
     """
@@ -225,7 +225,7 @@ def hunk_mark(hunk: Hunk) -> dict[str, Any]:
 def _excerpt(title: str, lines: Sequence[str]) -> str:
     if not lines:
         return ""
-    shown = [plain(line.rstrip("\r\n")) for line in lines[:MARK_LINES]]
+    shown = [strip_controls(line.rstrip("\r\n")) for line in lines[:MARK_LINES]]
     shown = [line if len(line) <= MARK_COLUMNS else f"{line[: MARK_COLUMNS - 1]}\u2026" for line in shown]
     more = [f"\u2026 {len(lines) - MARK_LINES} more"] if len(lines) > MARK_LINES else []
     return "\n".join(["", title, *shown, *more])

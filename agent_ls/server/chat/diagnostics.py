@@ -52,11 +52,11 @@ class Marks:
     def hunks(self, path: str) -> Sequence[Hunk]:
         return self._context.manager.review.open_hunks(path=path).get(path, [])
 
-    def typed(self, path: str) -> None:
+    def handle_typing(self, path: str) -> None:
         if path in self._marked:
-            self.changed(path)
+            self.handle_change(path)
 
-    def changed(self, path: str) -> None:
+    def handle_change(self, path: str) -> None:
         if not self._context.client.publish_diagnostics:
             self._shown()
         elif path not in self._unmarked:
@@ -66,7 +66,7 @@ class Marks:
     def refresh(self, live: LiveSession) -> None:
         """Update the diagnostics of all marked files and of the session's files."""
         for path in {*self._marked, *self._context.manager.review.open_hunks(session_id=live.session.id)}:
-            self.changed(path)
+            self.handle_change(path)
 
     async def _mark(self, path: str) -> None:
         await anyio.sleep(MARKS_S)

@@ -24,7 +24,7 @@ from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
 from agent_ls.loop.ids import new_id
 from agent_ls.server import protocol as wire
 from agent_ls.server.chat.catching_up import last_turn
-from agent_ls.server.chat.chat_text import ChatText, appended, found_below, heading, mentions, read_chat
+from agent_ls.server.chat.chat_text import ChatText, append_line, heading, mentions, read_below, read_chat
 from agent_ls.server.chat.dependencies import Means
 from agent_ls.server.chat.follower import Following
 from agent_ls.server.chat.running import MOST, is_running_command, list_running
@@ -35,8 +35,8 @@ from agent_ls.server.chat.servers import (
     quote_answer,
     servers_command,
 )
-from agent_ls.server.chat.transcript import ChatTranscript, said_in
-from agent_ls.server.chat.words import chosen, plain
+from agent_ls.server.chat.transcript import ChatTranscript, read_answer_text
+from agent_ls.server.chat.words import chosen, strip_controls
 from agent_ls.server.chat.writer import ATTRIBUTION, TRIES, ChatWriter
 from agent_ls.server.features.mentions import as_parts
 from agent_ls.server.features.server_prompts import with_server_prompts
@@ -104,7 +104,7 @@ class ChatRoom:
         return self._live is not None and self._live.session.is_busy
 
     @property
-    def asked(self) -> QuestionAsked | None:
+    def pending_question(self) -> QuestionAsked | None:
         """The pending question of the agent, which the next message answers."""
         questions = self._live.session.questions.pending() if self._live else ()
         return questions[0] if questions else None
@@ -144,7 +144,7 @@ class ChatRoom:
         if self._writer:
             self._writer.retry()
 
-    async def opened(self) -> None:
+    async def connect(self) -> None:
         """Connect an opened document to its session.
 
         If the session's turn was interrupted while it waited for the user, the turn waits again, and its
@@ -164,7 +164,7 @@ class ChatRoom:
             if (
                 chat.is_answer_last or chat.message
             ):  # the message may have been sent before its answer was saved
-                await self._follow(await self._stored(session_id), catch_up=True)
+                await self._follow(await self._open_stored(session_id), catch_up=True)
 
     async def _unsaved_session(self, chat: ChatText) -> str:
         """Return the session id of a chat that was closed before its first answer was saved: the document does not
@@ -206,7 +206,7 @@ class ChatRoom:
                 return await self._append_answer(words)
             live = self._live
             if live is None or live.session.is_closing or self._begins_another(chat):
-                found = await self._stored(chat.session_id)
+                found = await self._open_stored(chat.session_id)
                 if self._read:
                     return ""  # the user already got a message about the owner
                 live = found or await self._new(worktree)
@@ -226,7 +226,7 @@ class ChatRoom:
         if (arguments := servers_command(chat.message)) is None:
             return None
         live = self._live if self._live and not self._live.session.is_closing else None
-        return plain(await live.mcp_command(arguments) if live else NOT_STARTED)
+        return strip_controls(await live.mcp_command(arguments) if live else NOT_STARTED)
 
     async def _append_answer(self, words: str) -> str:
         """Append text of the server, not of the agent, below the message. Returns ""."""
@@ -235,7 +235,7 @@ class ChatRoom:
             if document is None:
                 break
             try:
-                edits = appended(document.text, quote_answer(words))
+                edits = append_line(document.text, quote_answer(words))
                 await self._means.context.host.apply_edit(document, edits, ATTRIBUTION)
                 return ""
             except StaleFileError:
@@ -294,11 +294,11 @@ class ChatRoom:
             if self._is_behind:
                 return "The plan is not in the chat yet: wait, or run the code action 'Show the answer'."
             chat = read_chat(document.text)
-            plan = said_in(found_below(document.text, heading(chat.session_id, chat.count)) or "")
+            plan = read_answer_text(read_below(document.text, heading(chat.session_id, chat.count)) or "")
             await accept_plan(live, f"{plan}\n\n{chat.message}", mode, new_id("k"))
             self._sent = (chat.message, chat.message_line)
             if self._writer:
-                self._writer.heard(chat.message)
+                self._writer.set_message(chat.message)
                 self._writer.begin_anew()
             return ""
 
@@ -308,7 +308,7 @@ class ChatRoom:
         Raises:
             NothingPendingError: the question is not pending here.
         """
-        asked = self.asked
+        asked = self.pending_question
         if self._live is None or asked is None or asked.question_id != question_id:
             raise NothingPendingError(
                 f"this question is no longer pending ({question_id})", "request the code actions again"
@@ -319,8 +319,8 @@ class ChatRoom:
         """Start a turn, answer the pending question, or steer the running turn."""
         self._sent = (chat.message, chat.message_line)
         if self._writer:
-            self._writer.heard(chat.message)
-        if asked := self.asked:
+            self._writer.set_message(chat.message)
+        if asked := self.pending_question:
             self._answer(live, asked, chat.message)
             return
         context = self._means.context
@@ -372,7 +372,7 @@ class ChatRoom:
                 self._rest = session.subscribe()
                 if self._subscription:
                     self._subscription.end()
-                self._changed_hands(session)
+                self._follow_owner(session)
             case OwnerChanged(session) if session is self._read:
                 self._means.hunks_changed(self.path)  # the diagnostic names the owner
             case _:
@@ -393,7 +393,7 @@ class ChatRoom:
             return "The agent is still writing in the chat; wait until it is done."
         name = relative_to_folder(path, self.folder) or path
         words = f"{begin}@{name}:{first + 1}-{max(end, first + 1)} "
-        await host.apply_edit(document, appended(document.text, words), ATTRIBUTION)
+        await host.apply_edit(document, append_line(document.text, words), ATTRIBUTION)
         return ""
 
     def stop(self) -> None:
@@ -439,7 +439,7 @@ class ChatRoom:
                     pass
 
         self._means.start(listen)
-        self._changed_hands(session)
+        self._follow_owner(session)
         return True
 
     async def _took_over(self, live: LiveSession) -> None:
@@ -447,7 +447,7 @@ class ChatRoom:
             await self._follow(live, catch_up=True)
         self._means.hunks_changed(self.path)
 
-    def _changed_hands(self, session: SessionFollower) -> None:
+    def _follow_owner(self, session: SessionFollower) -> None:
         self._means.say(f"agent-ls: {self._words(session)}")
         self._means.hunks_changed(self.path)
         self._means.changed()
@@ -479,7 +479,7 @@ class ChatRoom:
             )
         )
 
-    async def _stored(self, session_id: str) -> LiveSession | None:
+    async def _open_stored(self, session_id: str) -> LiveSession | None:
         """Open the session that the document names. None if it does not exist, belongs to another folder, or is
         only followed.
         """
@@ -562,7 +562,7 @@ class ChatRoom:
                     await following.run(subscription)
                     if self._rest and not self._live:
                         await following.finish(self._rest)
-                    await writer.finished()
+                    await writer.wait_until_finished()
                     tasks.cancel_scope.cancel()
             if self._live is live:
                 self._live = None

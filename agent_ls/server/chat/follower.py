@@ -77,7 +77,7 @@ class Following:
             return
         self._turn, self._told, self._last = turn, turn.told, turn.last
         self._transcript.miss(turn.open_parts)
-        self.is_unanswered = self._writer.lacks(turn.said, turn.told)
+        self.is_unanswered = self._writer.lacks_answer(turn.said, turn.told)
         if not turn.open_parts and self._compare():
             if self._live.session.questions.pending():
                 self._close(asks=True)
@@ -172,7 +172,7 @@ class Following:
                 self._tell_user(f"asks: {one_line(question)} Answer it in the chat.")
             case ApprovalResolved(request_id=request_id):
                 if means.prompts:
-                    means.prompts.resolved(request_id)
+                    means.prompts.withdraw(request_id)
                 means.changed()
             case FileChange(path=path) | HunkStateChanged(path=path):
                 means.hunks_changed(path)

@@ -33,14 +33,14 @@ class LensRefresh:
         lenses = self._given[uri] = self._current(uri)
         return lenses
 
-    def closed(self, path: str) -> None:
+    def forget(self, path: str) -> None:
         """Forget the lenses of a document that the client closed."""
         for uri in [
             uri for uri in self._given if maybe_path(uri) == path
         ]:  # clients spell one URI in several ways
             del self._given[uri]
 
-    def changed(self) -> None:
+    def refresh_if_changed(self) -> None:
         """Ask the client to refresh if the lenses of an open document differ."""
         if not self._is_due:
             self._is_due = True

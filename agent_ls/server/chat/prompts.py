@@ -101,7 +101,7 @@ class ApprovalPrompts:
             return await self._title(params)
         return ""
 
-    def resolved(self, request_id: str) -> None:
+    def withdraw(self, request_id: str) -> None:
         """Withdraw the prompt: the request was decided, or its turn was stopped."""
         self._asked.discard(request_id)
         for prompt in [prompt for prompt in self._waiting if prompt.request.request_id == request_id]:

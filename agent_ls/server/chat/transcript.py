@@ -24,8 +24,8 @@ from agent_ls.loop.events.types import (
     TurnLimit,
     Warning,
 )
-from agent_ls.server.chat.chat_text import guarded, may_be_heading
-from agent_ls.server.chat.words import action, diffs, fenced, one_line, plain
+from agent_ls.server.chat.chat_text import escape_headings, may_be_heading
+from agent_ls.server.chat.words import action, diffs, format_code_block, one_line, strip_controls
 
 _ENDS = {
     "interrupted": "Stopped.",
@@ -45,7 +45,7 @@ _PLAN = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 _CALL = re.compile(r"> [✓✗] .*\n?", re.MULTILINE)
 
 
-def said_in(answer: str) -> str:
+def read_answer_text(answer: str) -> str:
     """Return the text of an answer in a chat document without the lines that list its tool calls."""
     return _CALL.sub("", answer).strip()
 
@@ -75,18 +75,23 @@ class ChatTranscript:
                 if part in self._missed:
                     return ""
                 self._streamed.add(part)
-                return self._said(plain(text))
+                return self._write_text(strip_controls(text))
             case AssistantTextStart():
                 return self._gap()
             case AssistantTextEnd(part_id=part, text=text, interrupted=interrupted):
-                rest = "" if part in self._streamed else self._said(plain(text))
-                return rest + self._let_go() + self._out(INTERRUPTED if interrupted else "") + self._line()
+                rest = "" if part in self._streamed else self._write_text(strip_controls(text))
+                return (
+                    rest
+                    + self._release_held()
+                    + self._count_newlines(INTERRUPTED if interrupted else "")
+                    + self._line()
+                )
             case ToolCallEnd(name=name, summary=summary, is_error=failed):
                 return self._note(f"{'✗' if failed else '✓'} {name}: {one_line(summary)}")
             case FileChange(path=path, action=done, added=added, removed=removed):
                 return self._note(f"{done} `{one_line(path)}` +{added} −{removed}")
             case ApprovalRequested() as request:
-                return self._asks(request)
+                return self._format_request(request)
             case ApprovalResolved(decision=decision, reason=reason):
                 why = f": {one_line(reason)}" if reason else ""
                 return self._note("Allowed." if decision == "allow" else f"Denied{why}")
@@ -122,28 +127,28 @@ class ChatTranscript:
         what = f"**Proposed changes** in `{one_line(change.path)}`: {PROPOSED}"
         return self._note(what) if new else ""
 
-    def _asks(self, request: ApprovalRequested) -> str:
+    def _format_request(self, request: ApprovalRequested) -> str:
         what, command = action(request)
-        body = (fenced(command, "sh") if command else "") + diffs(request)
+        body = (format_code_block(command, "sh") if command else "") + diffs(request)
         told = self._note(f"**Asks for approval.** The agent wants to {one_line(what, 1_000)}")
-        body = self._gap() + self._out(guarded(body)) if body else ""
+        body = self._gap() + self._count_newlines(escape_headings(body)) if body else ""
         self._is_note = self._is_note and not body
         why = self._note(one_line(request.reason, 1_000)) if request.reason else ""
         return told + body + why + self._note(HOW)
 
     def _question(self, asked: QuestionAsked) -> str:
         how = ANSWER_OR_NUMBER if asked.choices else ANSWER
-        words = guarded(plain(asked.question).strip())
-        told = self._note(f"**A question for you.** {how}") + self._gap() + self._out(f"{words}\n")
+        words = escape_headings(strip_controls(asked.question).strip())
+        told = self._note(f"**A question for you.** {how}") + self._gap() + self._count_newlines(f"{words}\n")
         self._is_note = False
         choices = [f"{at}. {one_line(choice, 500)}\n" for at, choice in enumerate(asked.choices, start=1)]
-        return told + (self._gap() + self._out("".join(choices)) if choices else "")
+        return told + (self._gap() + self._count_newlines("".join(choices)) if choices else "")
 
     def _begin_anew(self) -> None:
         """Reset the state, because the next text has its own heading."""
         self._newlines, self._is_note = 2, False
 
-    def _said(self, text: str) -> str:
+    def _write_text(self, text: str) -> str:
         text = self._held + text
         whole, newline, last = text.rpartition("\n")
         if may_be_heading(last):
@@ -154,28 +159,28 @@ class ChatTranscript:
         self._is_note = self._is_note and not text
         return self._words(text)
 
-    def _let_go(self) -> str:
+    def _release_held(self) -> str:
         held, self._held = self._held, ""
         return self._words(held)
 
     def _words(self, text: str) -> str:
         """Escape headings in the text. The rest of a line that was already begun cannot be a heading."""
         rest, newline, following = text.partition("\n") if not self._newlines else ("", "", text)
-        return self._out(rest + newline + guarded(following))
+        return self._count_newlines(rest + newline + escape_headings(following))
 
     def _note(self, text: str) -> str:
-        before = self._let_go()
+        before = self._release_held()
         before += self._line() if self._is_note else self._gap()
         self._is_note = True
-        return before + self._out(f"> {text}\n")
+        return before + self._count_newlines(f"> {text}\n")
 
     def _gap(self) -> str:
-        return self._out("\n" * max(0, 2 - self._newlines))
+        return self._count_newlines("\n" * max(0, 2 - self._newlines))
 
     def _line(self) -> str:
-        return self._out("\n" if not self._newlines else "")
+        return self._count_newlines("\n" if not self._newlines else "")
 
-    def _out(self, text: str) -> str:
+    def _count_newlines(self, text: str) -> str:
         if text:
             ended = len(text) - len(text.rstrip("\n"))
             self._newlines = ended if text.strip("\n") else self._newlines + ended

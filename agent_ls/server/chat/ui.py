@@ -67,18 +67,20 @@ class StockFace:
             protocol,
             start,
             self._read_only,
-            self._lenses.changed,
+            self._lenses.refresh_if_changed,
             lambda path: self._findings.diagnostics(path),
         )
-        self._findings = FindingMarks(context, context.manager.review.findings, self._marks.changed, start)
+        self._findings = FindingMarks(
+            context, context.manager.review.findings, self._marks.handle_change, start
+        )
         prompts = ApprovalPrompts(protocol, context.client_id, start)
         self._means = Means(
             context=context,
             start=start,
             say=self._say,
             tell=self._tell,
-            hunks_changed=self._marks.changed,
-            changed=self._lenses.changed,
+            hunks_changed=self._marks.handle_change,
+            changed=self._lenses.refresh_if_changed,
             prompts=prompts,
             progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
             ask=prompts.choose,
@@ -118,15 +120,15 @@ class StockFace:
             room = self._rooms[path] = ChatRoom(path, self._means)
             is_first = path not in self._seen
             self._seen.add(path)
-            self._start(partial(self._opened, room, is_first=is_first))
+            self._start(partial(self._connect, room, is_first=is_first))
 
-    async def _opened(self, room: ChatRoom, *, is_first: bool) -> None:
+    async def _connect(self, room: ChatRoom, *, is_first: bool) -> None:
         """Connect an opened chat, and send it if the user saved it while the server started: editors do not report
         that save.
 
         A chat that is opened again is not sent, because the editor reported each save of it, and a save sends the chat.
         """
-        await room.opened()
+        await room.connect()
         if not is_first:
             return
         document = self._context.host.open_document(room.path)
@@ -137,7 +139,7 @@ class StockFace:
             self.on_saved(room.path)
 
     def on_changed(self, path: str) -> None:
-        self._marks.typed(path)
+        self._marks.handle_typing(path)
         self.text_changed(path)
 
     def on_saved(self, path: str) -> None:
@@ -148,7 +150,7 @@ class StockFace:
 
     def on_closed(self, path: str) -> None:
         self.text_changed(path)
-        self._lenses.closed(path)
+        self._lenses.forget(path)
         if room := self._rooms.pop(path, None):
             room.close()
 
@@ -233,7 +235,7 @@ class StockFace:
         literal = self._context.client.code_action_literals
         return [
             offer.as_action() if literal else offer.as_command()
-            for offer in offers.wanted(found, params.context.only)
+            for offer in offers.filter_offers(found, params.context.only)
         ]
 
     async def _code_lenses(self, raw: Any) -> Lenses:
@@ -271,7 +273,7 @@ class StockFace:
         )
         if room.has_plan:
             found += offers.plan_offers(uri)
-        return [*offers.answer_offers(uri, room.asked), *found] if room.asked else found
+        return [*offers.answer_offers(uri, room.pending_question), *found] if room.pending_question else found
 
     def _worktree_offers(self, path: str, uri: str) -> list[offers.Offer]:
         room, document = self._rooms.get(path), self._context.host.open_document(path)
@@ -344,13 +346,15 @@ class StockFace:
     async def _approve(self, raw: Any) -> None:
         given = _read(messages.Approval, "agentLs.approve", raw)
         answer = ApprovalAnswer("allow", scope=given.scope, rule_id=given.rule_id)
-        self._answer(self._asked(given.request_id), given.request_id, answer)
+        self._answer(self._find_session(given.request_id), given.request_id, answer)
 
     async def _deny(self, raw: Any) -> None:
         given = _read(messages.Denial, "agentLs.deny", raw)
         waiting = list({request_id: None for room in self._rooms.values() for request_id in room.pending})
         for request_id in [given.request_id] if given.request_id else waiting:
-            self._answer(self._asked(request_id), request_id, ApprovalAnswer("deny", reason=given.reason))
+            self._answer(
+                self._find_session(request_id), request_id, ApprovalAnswer("deny", reason=given.reason)
+            )
 
     def _answer(self, live: LiveSession, request_id: str, answer: ApprovalAnswer) -> None:
         given = ApprovalAnswer(
@@ -365,7 +369,7 @@ class StockFace:
         except UnknownApprovalError as error:
             raise NothingPendingError(str(error), "request the code actions again") from None
 
-    def _asked(self, request_id: str) -> LiveSession:
+    def _find_session(self, request_id: str) -> LiveSession:
         for room in self._rooms.values():
             if room.live and request_id in room.pending:
                 return room.live

@@ -20,7 +20,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def plain(text: str) -> str:
+def strip_controls(text: str) -> str:
     """Remove escape sequences, control characters (except newline and tab) and characters that change the text
     direction.
     """
@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 120) -> str:
-    words = " ".join(plain(text).split())
+    words = " ".join(strip_controls(text).split())
     return words if len(words) <= limit else words[: limit - 1] + "\u2026"
 
 
@@ -107,7 +107,7 @@ def question(request: ApprovalRequested) -> str:
     """
     what, command = action(request)
     shown = command or _small_change(request)
-    reason = f"\n({plain(request.reason)})" if request.reason else ""
+    reason = f"\n({strip_controls(request.reason)})" if request.reason else ""
     return f"agent-ls wants to {what}" + (f":\n{shown}" if shown else "") + reason
 
 
@@ -131,10 +131,10 @@ def _diffs(request: ApprovalRequested) -> list[str]:
 def diffs(request: ApprovalRequested) -> str:
     """Return the changes that a write would make as a fenced block; "" for other effects."""
     text = "".join(_diffs(request))
-    return fenced(text, "diff") if text.strip() else ""
+    return format_code_block(text, "diff") if text.strip() else ""
 
 
-def fenced(text: str, kind: str = "") -> str:
+def format_code_block(text: str, kind: str = "") -> str:
     fence = "```"
     while fence in text:
         fence += "`"

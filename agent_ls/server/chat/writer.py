@@ -15,7 +15,15 @@ import anyio
 from agent_ls.environments.base import Attribution
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.server.chat.catching_up import has_answer, split_answer
-from agent_ls.server.chat.chat_text import YOU, Region, found_below, growing, heading, opening, read_chat
+from agent_ls.server.chat.chat_text import (
+    YOU,
+    Region,
+    append_answer,
+    heading,
+    make_opening,
+    read_below,
+    read_chat,
+)
 from agent_ls.server.editor.host import LspEditorHost
 
 log = logging.getLogger(__name__)
@@ -99,24 +107,24 @@ class ChatWriter:
         if document is None or chat is None:
             return False
         marker = heading(chat.session_id, chat.count)
-        below = found_below(document.text, marker)
+        below = read_below(document.text, marker)
         if chat.is_answer_last and below is not None:
             written, rest = split_answer(below, told)
             self._region = Region(marker, written)
             self.write(rest)
             return True
-        if self.lacks(said, told):
+        if self.lacks_answer(said, told):
             self.write(told)
             return True
         return False
 
-    def lacks(self, said: str, told: str) -> bool:
+    def lacks_answer(self, said: str, told: str) -> bool:
         """Return whether the document ends with the message `said` and has no part of its answer."""
         document = self._host.open_document(self._path)
         chat = read_chat(document.text) if document else None
         if document is None or chat is None or not chat.message or not said.startswith(chat.message):
             return False
-        below = found_below(document.text, heading(chat.session_id, chat.count))
+        below = read_below(document.text, heading(chat.session_id, chat.count))
         return not has_answer(below or "", told)
 
     def write(self, text: str) -> None:
@@ -125,7 +133,7 @@ class ChatWriter:
             if not self._is_held:
                 self._wake.set()
 
-    def heard(self, said: str) -> None:
+    def set_message(self, said: str) -> None:
         """Set the message below which the next answer is written."""
         self._said = said
 
@@ -154,17 +162,17 @@ class ChatWriter:
             self._wake.set()  # try later; until then text is collected
             return
         for _ in range(TRIES):
-            more = _up_to_close(self._waiting)
+            more = _cut_at_close(self._waiting)
             document = self._host.open_document(self._path)
             if document is None or not more:
                 return  # the document is closed; the session has the text for the next opening
             if self._begins_anew:  # checked only here, because an edit may have been in flight before
                 self._region, self._begins_anew = None, False
             region = self._region
-            edits = growing(document.text, region, more) if region else None
+            edits = append_answer(document.text, region, more) if region else None
             if region is None or edits is None:
                 region = Region(heading(self._session_id, read_chat(document.text).count + 1), "\n")
-                edits = opening(document.text, Region(region.marker, region.written + more), self._said)
+                edits = make_opening(document.text, Region(region.marker, region.written + more), self._said)
             region = Region(region.marker, region.written + more)
             try:
                 await self._host.apply_edit(document, edits, ATTRIBUTION)
@@ -182,7 +190,7 @@ class ChatWriter:
                 self._unseen = _Unseen(document.version, region, more)
                 self._wake.set()
                 return
-            self._wrote(region, more)
+            self._note_written(region, more)
             return
         self._wake.set()  # the user types without a pause: try later
 
@@ -192,7 +200,7 @@ class ChatWriter:
             self._has_told = True
             self._refused(HELD)
 
-    def _wrote(self, region: Region, text: str) -> None:
+    def _note_written(self, region: Region, text: str) -> None:
         self.has_written = True
         self._waiting = self._waiting[len(text) :]
         self._region = None if text.endswith(CLOSE) else region
@@ -210,11 +218,11 @@ class ChatWriter:
         if document.version == unseen.version:
             return False
         self._unseen = None
-        if growing(document.text, unseen.region, "") is not None:
-            self._wrote(unseen.region, unseen.text)
+        if append_answer(document.text, unseen.region, "") is not None:
+            self._note_written(unseen.region, unseen.text)
         return True
 
-    async def finished(self) -> None:
+    async def wait_until_finished(self) -> None:
         """Wait until all collected text is in the document or cannot be written."""
         before = ""
         while self._waiting != before:
@@ -222,7 +230,7 @@ class ChatWriter:
             await self._flush()
 
 
-def _up_to_close(text: str) -> str:
+def _cut_at_close(text: str) -> str:
     """Return the text up to CLOSE, the end of the answer; the following text gets its own heading. `guarded`
     prevents that the model's text imitates CLOSE.
     """

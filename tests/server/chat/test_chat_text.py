@@ -12,12 +12,12 @@ from agent_ls.loop.events.types import AssistantTextEnd, AssistantTextStart, Del
 from agent_ls.server.chat.chat_text import (
     Mention,
     Region,
-    appended,
-    found_below,
-    growing,
+    append_answer,
+    append_line,
     heading,
+    make_opening,
     mentions,
-    opening,
+    read_below,
     read_chat,
 )
 from agent_ls.server.chat.transcript import ChatTranscript
@@ -66,9 +66,9 @@ def test_mentions_are_read_with_and_without_lines() -> None:
 @pytest.mark.parametrize("before", ["", "fix it", "fix it\n", "fix it\r\n", "fix it\n\n"])
 def test_an_answer_grows_at_the_end_of_the_document(before: str) -> None:
     region = Region(MARKER, "\nI ")
-    text = edited(before, opening(before, region))
+    text = edited(before, make_opening(before, region))
     for more in ("look", " at it\n", "", "\nDone.\n"):
-        edits = growing(text, region, more)
+        edits = append_answer(text, region, more)
         assert edits is not None
         text, region = edited(text, edits), Region(MARKER, region.written + more)
 
@@ -81,8 +81,8 @@ def test_an_answer_grows_at_the_end_of_the_document(before: str) -> None:
 @pytest.mark.req("H8")
 def test_text_typed_below_an_answer_stays_below_it() -> None:
     region = Region(MARKER, "\none")
-    text = edited("fix it\n", opening("fix it\n", region)) + "my next words\n"
-    edits = growing(text, region, "\ntwo")
+    text = edited("fix it\n", make_opening("fix it\n", region)) + "my next words\n"
+    edits = append_answer(text, region, "\ntwo")
 
     assert edits and edited(text, edits).endswith("one\ntwo\nmy next words\n")
 
@@ -91,11 +91,11 @@ def test_text_typed_below_an_answer_stays_below_it() -> None:
 @pytest.mark.parametrize("more", ["two", "two\n", "\n## you\n"])
 def test_text_typed_on_the_empty_line_after_an_answer_belongs_to_the_user(more: str) -> None:
     region = Region(MARKER, "\none\n\n")
-    text = edited("fix it\n", opening("fix it\n", region))
+    text = edited("fix it\n", make_opening("fix it\n", region))
     assert text.endswith("one\n\n\n")
     text = text.removesuffix("\n") + "my next\nwords\n"
     for piece in (more, " and on"):
-        edits = growing(text, region, piece)
+        edits = append_answer(text, region, piece)
         assert edits
         text, region = edited(text, edits), Region(MARKER, region.written + piece)
 
@@ -114,7 +114,7 @@ def test_text_typed_on_the_empty_line_after_an_answer_belongs_to_the_user(more: 
 )
 def test_an_answer_begins_directly_below_its_message(before: str, behind: str, ending: str) -> None:
     text = (before + behind).replace("\n", ending)
-    answered = edited(text, opening(text, Region(MARKER, "\nYes."), "fix it\n\nnow"))
+    answered = edited(text, make_opening(text, Region(MARKER, "\nYes."), "fix it\n\nnow"))
 
     assert answered == f"{before}\n{MARKER}\n\nYes.\n{behind}".replace("\n", ending)
 
@@ -124,18 +124,18 @@ def test_an_answer_begins_directly_below_its_message(before: str, behind: str, e
     "text", ["fix that\nand then\n", f"fix it\n\n{MARKER}\nYes.\n", "a\nfix it\nb\n", ""]
 )
 def test_an_answer_to_a_changed_message_is_at_the_end(text: str) -> None:
-    assert edited(text, opening(text, Region(MARKER), "fix it")).endswith(f"{MARKER}\n\n")
+    assert edited(text, make_opening(text, Region(MARKER), "fix it")).endswith(f"{MARKER}\n\n")
 
 
 def test_an_answer_that_the_user_changed_is_not_overwritten() -> None:
     region = Region(MARKER, "\none\ntwo")
-    text = edited("", opening("", region))
+    text = edited("", make_opening("", region))
 
-    assert growing(text.replace("one", "mine"), region, "x") is None
-    assert growing(text.replace(MARKER, ""), region, "x") is None
-    assert growing(text.replace("one\n", "one   \n"), region, "x") is not None  # a formatter added the blanks
-    assert found_below(text, MARKER) == "\none\ntwo"
-    assert edited("a", appended("a", "@b ")) == "a\n@b \n"
+    assert append_answer(text.replace("one", "mine"), region, "x") is None
+    assert append_answer(text.replace(MARKER, ""), region, "x") is None
+    assert append_answer(text.replace("one\n", "one   \n"), region, "x") is not None  # a formatter added the blanks
+    assert read_below(text, MARKER) == "\none\ntwo"
+    assert edited("a", append_line("a", "@b ")) == "a\n@b \n"
 
 
 def said(pieces: Sequence[str]) -> str:
