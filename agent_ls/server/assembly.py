@@ -77,7 +77,7 @@ def assemble(
     virtual_documents = VirtualDocuments(
         protocol.send_request, can_refresh=protocol.client.text_document_content
     )
-    manager.review.watch_texts(virtual_documents.changed)
+    manager.review.watch_texts(virtual_documents.refresh)
 
     def tell(problems: Sequence[str]) -> None:
         for problem in problems:
@@ -102,7 +102,7 @@ def assemble(
         senders,
         requests,
         virtual_documents,
-        configuration.settled,
+        configuration.wait_until_settled,
     )
 
     suggestions = SuggestionRequests(context, protocol, lambda problem: tell((problem,)), start)
@@ -121,7 +121,7 @@ def assemble(
         suggestions.initialized()
 
     async def files_changed(params: Any) -> None:
-        paths = host.watched_files.changed(params)
+        paths = host.watched_files.filter_changes(params)
         manager.files_changed(paths)
         for path in paths:
             face.text_changed(path)
@@ -129,7 +129,7 @@ def assemble(
     standard: dict[str, Callable[[Any], Awaitable[Any]]] = {
         lsp.INITIALIZED: initialized,
         lsp.TEXT_DOCUMENT_INLINE_COMPLETION: suggestions.answer,
-        lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.changed,
+        lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.handle_change,
         lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: files_changed,
     }
     face = _face(context, protocol, start)
@@ -143,7 +143,7 @@ def assemble(
             start=start,
             read=manager.review.look_at_disk,
         )
-        listeners.append(moved_hunks.changed)
+        listeners.append(moved_hunks.handle_change)
         _follow_notebooks(manager, host, moved_hunks)
 
     def moved(path: str) -> None:

@@ -38,7 +38,7 @@ async def test_settings_sent_during_the_check_of_earlier_ones_are_applied_last(t
         )
 
         async def send_others() -> None:
-            group.start_soon(configuration.changed, sent(maxTurns=2))
+            group.start_soon(configuration.handle_change, sent(maxTurns=2))
             await anyio.wait_all_tasks_blocked()
             if anyio.to_thread.current_default_thread_limiter().borrowed_tokens > 1:
                 await is_changed.wait()  # the second check runs at the same time and ends sooner
@@ -54,7 +54,7 @@ async def test_settings_sent_during_the_check_of_earlier_ones_are_applied_last(t
         manager.on_settings = lambda settings: is_changed.set()
         with anyio.fail_after(DEADLINE_S):
             async with anyio.create_task_group() as group:
-                await configuration.changed(sent(maxTurns=1))
+                await configuration.handle_change(sent(maxTurns=1))
         assert manager.settings.max_turns == 2
 
 
@@ -84,7 +84,7 @@ async def test_creating_a_session_before_the_client_can_be_asked_waits_for_its_s
         )
 
         async def settle() -> None:
-            await configuration.settled()
+            await configuration.wait_until_settled()
             assert rig.manager.settings.max_turns == 3
             is_settled.set()
 

@@ -38,22 +38,22 @@ def test_cursor_and_selection_are_described_in_lines(
     seen = view()
     seen.update(A, chosen, [])
     assert seen.format_view(lambda path: path.removeprefix("/p/")) == told
-    selected = seen.selected()
+    selected = seen.read_selection()
     assert (selected.text if selected else None) == text
 
 
 @pytest.mark.req("H12")
 def test_other_visible_files_are_named_and_documents_without_a_file_are_not() -> None:
     seen = view()
-    assert seen.format_view(str) == "" and seen.selected() is None
+    assert seen.format_view(str) == "" and seen.read_selection() is None
     seen.update("untitled:1", selection(0, 0, 1, 0), [A, B, "output:x"])
     assert seen.format_view(str) == "[Editor: also visible: /p/a.py, /p/b.py]"
-    assert seen.selected() is None
+    assert seen.read_selection() is None
     seen.update(A, None, [A, B])
     assert seen.format_view(str) == "[Editor: /p/a.py; also visible: /p/b.py]"
     seen.update(A, selection(0, 0, 2, 0), [f"file:///p/{n}.py" for n in range(20)])
     assert seen.format_view(str).count(".py") == MAX_VISIBLE + 1
-    assert seen.selected() == Selected("/p/a.py", 0, 2, "one\ntwo\n")
+    assert seen.read_selection() == Selected("/p/a.py", 0, 2, "one\ntwo\n")
 
 
 def test_line_breaks_and_brackets_are_removed_from_file_names() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.server.editor.foreign_locks import held_elsewhere
+from agent_ls.server.editor.foreign_locks import find_other_editor
 
 DEAD_PID = 2**22 + 1  # above the highest process id of Linux
 
@@ -36,8 +36,8 @@ def test_a_vim_swap_file_locks_the_file_if_its_editor_has_unsaved_changes(
     tmp_path: Path, content: bytes, expected: str
 ) -> None:
     (tmp_path / ".a.txt.swp").write_bytes(content)
-    assert held_elsewhere(str(tmp_path / "a.txt")).startswith(expected)
-    assert bool(held_elsewhere(str(tmp_path / "a.txt"))) == bool(expected)
+    assert find_other_editor(str(tmp_path / "a.txt")).startswith(expected)
+    assert bool(find_other_editor(str(tmp_path / "a.txt"))) == bool(expected)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_an_emacs_lock_locks_the_file_while_its_editor_may_run(
     tmp_path: Path, owner: str, held: bool
 ) -> None:
     (tmp_path / ".#a.txt").symlink_to(owner)
-    assert bool(held_elsewhere(str(tmp_path / "a.txt"))) == held
+    assert bool(find_other_editor(str(tmp_path / "a.txt"))) == held
 
 
 def test_a_file_without_a_regular_lock_or_swap_file_is_not_locked(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".a.txt.swp")
-    assert held_elsewhere(str(tmp_path / "a.txt")) == ""
-    assert held_elsewhere(str(tmp_path / "missing" / "a.txt")) == ""
+    assert find_other_editor(str(tmp_path / "a.txt")) == ""
+    assert find_other_editor(str(tmp_path / "missing" / "a.txt")) == ""

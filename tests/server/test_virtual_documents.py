@@ -26,10 +26,10 @@ def client() -> Client:
 
 def test_changes_before_the_answer_cause_one_refresh_after_it(client: Client) -> None:
     texts = VirtualDocuments(client.send, can_refresh=True)
-    texts.asked_for("u", "/a")
+    texts.record_request("u", "/a")
     for _ in range(5):
-        texts.changed("/a")
-    texts.changed("/b")
+        texts.refresh("/a")
+    texts.refresh("/b")
     assert client.asked == ["u"]
     client.answers[0].set_result(None)
     assert client.asked == ["u", "u"]
@@ -39,24 +39,24 @@ def test_changes_before_the_answer_cause_one_refresh_after_it(client: Client) ->
 
 def test_a_client_that_refuses_a_refresh_gets_no_more(client: Client) -> None:
     texts = VirtualDocuments(client.send, can_refresh=True)
-    texts.asked_for("u", "/a")
-    texts.changed("/a")
+    texts.record_request("u", "/a")
+    texts.refresh("/a")
     client.answers[0].set_exception(RuntimeError("method not found"))
-    texts.changed("/a")
+    texts.refresh("/a")
     assert client.asked == ["u"]
 
 
 def test_a_client_without_refresh_support_gets_none(client: Client) -> None:
     texts = VirtualDocuments(client.send, can_refresh=False)
-    texts.asked_for("u", "/a")
-    texts.changed("/a")
+    texts.record_request("u", "/a")
+    texts.refresh("/a")
     assert client.asked == []
 
 
 def test_the_number_of_watched_documents_is_limited(client: Client) -> None:
     texts = VirtualDocuments(client.send, can_refresh=True)
     for n in range(MAX_WATCHED + 1):
-        texts.asked_for(f"u{n}", f"/{n}")
-    texts.changed("/0")
-    texts.changed("/1")
+        texts.record_request(f"u{n}", f"/{n}")
+    texts.refresh("/0")
+    texts.refresh("/1")
     assert client.asked == ["u1"]

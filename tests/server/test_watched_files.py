@@ -33,7 +33,9 @@ class Client:
         return [watcher.glob_pattern for watcher in registration.register_options.watchers]
 
     def tells(self, *paths: str) -> list[str]:
-        return self.watched.changed({"changes": [{"uri": f"file://{path}", "type": 2} for path in paths]})
+        return self.watched.filter_changes(
+            {"changes": [{"uri": f"file://{path}", "type": 2} for path in paths]}
+        )
 
 
 def test_each_used_file_is_registered_exactly_once() -> None:
@@ -64,7 +66,7 @@ def test_only_registered_files_are_reported_and_invalid_changes_are_ignored() ->
         {"changes": 7},
         {"changes": [7, {}, {"uri": 7}, {"uri": "untitled:1"}]},
     ]
-    assert [client.watched.changed(it) for it in nonsense] == [[]] * len(nonsense)
+    assert [client.watched.filter_changes(it) for it in nonsense] == [[]] * len(nonsense)
 
 
 def test_above_the_limit_the_oldest_watches_are_removed() -> None:

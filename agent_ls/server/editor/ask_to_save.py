@@ -34,10 +34,10 @@ class AskToSave:
     async def __call__(self, paths: Sequence[str]) -> bool:
         async with self._turn:
             if self._answer is None:
-                self._answer = await self._asked(paths)
+                self._answer = await self._ask_user(paths)
             return self._answer
 
-    async def _asked(self, paths: Sequence[str]) -> bool:
+    async def _ask_user(self, paths: Sequence[str]) -> bool:
         names = ", ".join(os.path.basename(path) for path in paths[:NAMED])
         more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
         question = (

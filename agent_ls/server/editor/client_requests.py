@@ -97,7 +97,7 @@ class ClientRequests:
         unsaved changes are known.
         """
         if documents and self._client.save:
-            await self._ask("save", {"documents": [_named(document) for document in documents]})
+            await self._ask("save", {"documents": [_name_document(document) for document in documents]})
 
     @property
     def edits_notebooks(self) -> bool:
@@ -178,7 +178,7 @@ class ClientRequests:
         return pending.result or {}
 
 
-def _named(document: OpenDocument) -> dict[str, Any]:
+def _name_document(document: OpenDocument) -> dict[str, Any]:
     named: dict[str, Any] = {"uri": to_lsp.uri(document.path), "version": document.version}
     if isinstance(document, SavableNotebook):
         named["cells"] = [{"uri": uri, "version": version} for uri, version in document.cells]

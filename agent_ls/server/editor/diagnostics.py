@@ -148,7 +148,7 @@ class EditorDiagnostics:
             return [path for path in wanted if not self._is_checked(path, wanted[path], before[path][1])]
 
         with anyio.move_on_after(self.limit_ms / 1000):
-            await (self._pulled(unchecked()) if self.pull else self._wait_until_checked(unchecked))
+            await (self._pull(unchecked()) if self.pull else self._wait_until_checked(unchecked))
         found = [(path, new) for path in wanted for new in _new(before[path][0], self._problems(path))]
         told = [pair for pair in found if pair[1].severity <= TOLD_SEVERITY]
         lines = (
@@ -165,7 +165,7 @@ class EditorDiagnostics:
         while unchecked():
             await self._changed.wait()
 
-    async def _pulled(self, paths: Sequence[str]) -> None:
+    async def _pull(self, paths: Sequence[str]) -> None:
         if self.pull:
             with suppress(NoAnswerError):
                 await self.pull(paths)

@@ -27,7 +27,7 @@ _SWAP_SUFFIXES = ("swp", "swo", "swn")
 _EMACS_OWNER = re.compile(r"(?P<user>.+)@(?P<host>.+)\.(?P<pid>\d+)(:\d+)?\Z")
 
 
-def held_elsewhere(path: str) -> str:
+def find_other_editor(path: str) -> str:
     """Return which other editor has unsaved changes of this file, as the end of a sentence; "" for none."""
     folder, name = Path(path).parent, Path(path).name
     swap_files = (f"{stem}.{suffix}" for stem in _swap_stems(path) for suffix in _SWAP_SUFFIXES)

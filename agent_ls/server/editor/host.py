@@ -28,7 +28,7 @@ from agent_ls.review import in_flight_edit
 from agent_ls.server.chat.chat_text import is_chat
 from agent_ls.server.editor.ask_to_save import AskToSave
 from agent_ls.server.editor.diagnostics import EditorDiagnostics
-from agent_ls.server.editor.foreign_locks import held_elsewhere
+from agent_ls.server.editor.foreign_locks import find_other_editor
 from agent_ls.server.editor.language import EditorLanguage
 from agent_ls.server.editor.notebooks import CellEditor, OpenNotebooks
 from agent_ls.server.editor.saving import Savable, SavePolicy, saved_undone, unsaved_note
@@ -207,11 +207,11 @@ class LspEditorHost:
 
     # -- notifications of the editor (features/documents.py, features/review.py)
 
-    def opened(self, uri: str) -> None:
+    def handle_open(self, uri: str) -> None:
         document, path = self._protocol.documents.maybe_open(uri), maybe_path(uri)
         if document is None or path is None:
             return  # an unnamed buffer or a notebook cell: not a file that a tool could name
-        self.closed(uri)
+        self.handle_close(uri)
         if len(document.source) > MAX_DOCUMENT_CHARS:
             self._unread[true_name(path)] = TOO_LARGE
             return
@@ -223,7 +223,7 @@ class LspEditorHost:
         if self._watcher:
             self._watcher.on_opened(path)
 
-    def changed(self, uri: str, *, is_whole: bool = False) -> None:
+    def handle_change(self, uri: str, *, is_whole: bool = False) -> None:
         """Handle a change. `is_whole`: the change has the whole text, which makes the text of an unread document known
         again.
         """
@@ -232,7 +232,7 @@ class LspEditorHost:
         if document and (tracked is None) == (len(document.source) <= MAX_DOCUMENT_CHARS):
             reason = self._unread.get(true_name(path))
             if tracked or reason == TOO_LARGE or (reason and is_whole):
-                self.opened(uri)  # the document became too large, or is no longer too large
+                self.handle_open(uri)  # the document became too large, or is no longer too large
             return
         if tracked is None or document is None:
             return
@@ -248,7 +248,7 @@ class LspEditorHost:
         if self._watcher:
             self._watcher.on_changed(tracked.path)
 
-    def saved(self, uri: str) -> None:
+    def handle_save(self, uri: str) -> None:
         if (tracked := self._tracked.get(maybe_path(uri) or "")) and (document := self._document(tracked)):
             tracked.saving = Savable(tracked.path, document.text)
             if self._listener:
@@ -270,10 +270,10 @@ class LspEditorHost:
             or self._protocol.documents.maybe_open(uri)
             or true_name(path) in self._unread
         ):
-            self.closed(uri)
+            self.handle_close(uri)
             self._unread[true_name(path)] = reason
 
-    def closed(self, uri: str) -> None:
+    def handle_close(self, uri: str) -> None:
         path = maybe_path(uri) or ""
         self._unread.pop(true_name(path), None)
         tracked = self._tracked.pop(path, None)
@@ -336,7 +336,7 @@ class LspEditorHost:
             return "the editor has it open with unsaved changes that it does not share with agent-ls"
         if name := maybe_same(path, self._unread):
             return self._unread[name]
-        return held_elsewhere(path)
+        return find_other_editor(path)
 
     async def apply_edit(
         self, document: OpenDocument, edits: Sequence[LineEdit], attribution: Attribution
@@ -345,8 +345,8 @@ class LspEditorHost:
         if tracked is None:
             raise EditRefusedError(document.path, "it was closed before the change was made")
         async with tracked.lock:
-            current = self._current(tracked, document)
-            expected = _edited(current.text, edits)
+            current = self._find_current(tracked, document)
+            expected = _apply_edits(current.text, edits)
             if expected == current.text:
                 return AppliedEdit(current.text, current.text, current)
             sent = in_flight_edit.start_edit(
@@ -354,11 +354,11 @@ class LspEditorHost:
             )
             flight = tracked.flight = _Flight(attribution, sent)
             request = self._send(tracked, current, edits, attribution)
-            request.add_done_callback(lambda answer: self._answered(tracked, flight, answer))
+            request.add_done_callback(lambda answer: self._handle_answer(tracked, flight, answer))
             # A cancelled caller still waits until the edit is applied or refused, because the edit may
             # already be in the user's document.
             with anyio.CancelScope(shield=True):
-                await self._landing(tracked, flight)
+                await self._wait_for_decision(tracked, flight)
             match flight.outcome:
                 case in_flight_edit.Applied(ours, observed, version):
                     document = OpenDocument(tracked.path, version, observed)
@@ -486,7 +486,7 @@ class LspEditorHost:
         found = self._protocol.documents.maybe_open(tracked.uri)
         return OpenDocument(tracked.path, found.version or 0, found.source) if found else None
 
-    def _current(self, tracked: _Tracked, document: OpenDocument) -> OpenDocument:
+    def _find_current(self, tracked: _Tracked, document: OpenDocument) -> OpenDocument:
         """Return the current document if an edit computed for `document` may still be sent.
 
         Raises:
@@ -503,7 +503,7 @@ class LspEditorHost:
             raise StaleFileError(document.path, "the user changed it at the same time")
         return current
 
-    async def _landing(self, tracked: _Tracked, flight: _Flight) -> None:
+    async def _wait_for_decision(self, tracked: _Tracked, flight: _Flight) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._settle, tracked, flight)
             tasks.start_soon(self._time_out_unanswered, tracked, flight)
@@ -520,7 +520,7 @@ class LspEditorHost:
         params = to_lsp.document_edit(tracked.uri, current.version, changes, label)
         return self._protocol.send_request(lsp.WORKSPACE_APPLY_EDIT, params)
 
-    def _answered(self, tracked: _Tracked, flight: _Flight, answer: Future[Any]) -> None:
+    def _handle_answer(self, tracked: _Tracked, flight: _Flight, answer: Future[Any]) -> None:
         # Runs when the response is handled, which keeps its order with the didChanges; awaiting the future would
         # resume later.
         if tracked.flight is not flight:
@@ -585,7 +585,7 @@ class LspEditorHost:
             self._listener.user_edit(tracked.path, text)
 
 
-def _edited(text: str, edits: Sequence[LineEdit]) -> str:
+def _apply_edits(text: str, edits: Sequence[LineEdit]) -> str:
     lines = split_lines(text)
     for edit in reversed(edits):
         lines[edit.start : edit.end] = [edit.text]

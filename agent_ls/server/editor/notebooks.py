@@ -108,14 +108,14 @@ class OpenNotebooks:
 
     # -- notifications of the editor (features/notebooks.py)
 
-    def opened(self, uri: str) -> None:
+    def handle_open(self, uri: str) -> None:
         if path := maybe_path(uri):
             cells = self._cells(uri)
             saving = Savable(path, comparison_key(cells), text_in=_text_in)
             self._tracked[path] = _Tracked(uri, cells, self._runs(uri), saving)
             self.on_change(path)
 
-    def changed(self, uri: str) -> None:
+    def handle_change(self, uri: str) -> None:
         """Compare the notebook with the expected edit now, because the next change may arrive before a waiting task
         continues.
         """
@@ -125,7 +125,7 @@ class OpenNotebooks:
             self._note_typing(path)
             return
         found = self.open_notebook(path)
-        if found and not found.problem and _said(found) == expected.cells:
+        if found and not found.problem and _list_cells(found) == expected.cells:
             expected.seen = found
             tracked = self._tracked[path]
             tracked.told, tracked.runs, tracked.saving.agent_wrote = found.cells, self._runs(uri), True
@@ -141,14 +141,14 @@ class OpenNotebooks:
         saving = Savable(path, "", text_in=_text_in)
         self._tracked.setdefault(path, _Tracked(uri, (), {}, saving)).problem = problem
 
-    def saved(self, uri: str) -> None:
+    def handle_save(self, uri: str) -> None:
         if tracked := self._tracked.get(path := maybe_path(uri) or ""):
             tracked.told, tracked.runs = self._cells(uri), self._runs(uri)
             tracked.saving = Savable(path, comparison_key(tracked.told), text_in=_text_in)
             self._on_saved(path, tracked.told)
             self.on_change(path)
 
-    def closed(self, uri: str) -> None:
+    def handle_close(self, uri: str) -> None:
         self._tracked.pop(maybe_path(uri) or "", None)
         if self._expected and self.open_notebook(self._expected.path) is None:
             self._expected.is_over.set()
@@ -190,9 +190,9 @@ class OpenNotebooks:
 
     async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[TargetCell]) -> OpenNotebook:
         async with self._editing:
-            current = self._current(notebook)
+            current = self._find_current(notebook)
             expected = [(cell.kind, cell.source) for cell in wanted]
-            if _said(current) == expected:
+            if _list_cells(current) == expected:
                 return current
             if self._editor is None or not self._editor.edits_notebooks:
                 raise EditRefusedError(notebook.path, _CANNOT)
@@ -209,7 +209,7 @@ class OpenNotebooks:
                     self._note_typing(path)
             if watched.seen:
                 return watched.seen
-            now = self._current(notebook, is_moved_fine=True)
+            now = self._find_current(notebook, is_moved_fine=True)
             if reason and now.version != current.version:
                 raise StaleFileError(notebook.path, "the user changed it at the same time")
             raise EditRefusedError(notebook.path, reason or "the editor did not show the change in time")
@@ -262,7 +262,7 @@ class OpenNotebooks:
             kind = "raw"
         return EditorCell(kind, document.source.replace("\r\n", "\n"), _id_of(cell.metadata))
 
-    def _current(self, notebook: OpenNotebook, *, is_moved_fine: bool = False) -> OpenNotebook:
+    def _find_current(self, notebook: OpenNotebook, *, is_moved_fine: bool = False) -> OpenNotebook:
         current = self.open_notebook(notebook.path)
         if current is None:
             raise EditRefusedError(notebook.path, "it was closed before the change was made")
@@ -305,7 +305,7 @@ class OpenNotebooks:
         return "python"
 
 
-def _said(notebook: OpenNotebook) -> list[tuple[Kind, str]]:
+def _list_cells(notebook: OpenNotebook) -> list[tuple[Kind, str]]:
     return [(cell.kind, cell.source) for cell in notebook.cells]
 
 

@@ -34,7 +34,7 @@ MaySave: TypeAlias = Callable[[Sequence[str]], Awaitable[bool]]
 """Asks the user whether files with their unsaved changes may be saved. Must not raise."""
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return decode(data).text
 
 
@@ -50,7 +50,7 @@ class Savable:
     clean_text: str
     agent_wrote: bool = False
     user_typed: bool = False
-    text_in: Callable[[bytes], str] = _decoded
+    text_in: Callable[[bytes], str] = _decode
 
 
 Documents: TypeAlias = Callable[[], list[tuple[Savable, OpenDocument]]]
@@ -63,17 +63,17 @@ async def unsaved_note(
     """Save the documents that the policy allows. Return a sentence about unsaved text that a command will not
     see, "" if there is none.
     """
-    found = await _owned(documents())
+    found = await _group_by_owner(documents())
     if save and policy != "never":
         typed = sorted(document.path for document, owner in found if owner == "user")
         is_user_asked = policy == "ask" and typed and may_save is not None and await may_save(typed)
         saved = {"agent", "user"} if policy == "auto" or is_user_asked else {"agent"}
         # Read the documents again, because the user may have typed while the question was open.
-        found = await _owned(documents())
+        found = await _group_by_owner(documents())
         savable = [document for document, owner in found if owner in saved]
         if savable:
             await save(savable)
-            found = await _owned(documents())
+            found = await _group_by_owner(documents())
     unsaved = sorted((document.path, owner) for document, owner in found if owner != "nobody")
     if not unsaved:
         return ""
@@ -89,10 +89,10 @@ async def saved_undone(documents: Documents, save: Save | None, paths: Collectio
     def wanted() -> list[tuple[Savable, OpenDocument]]:
         return [(savable, document) for savable, document in documents() if document.path in paths]
 
-    found = await _owned(wanted())
+    found = await _group_by_owner(wanted())
     if save and (savable := [document for document, owner in found if owner == "agent"]):
         await save(savable)
-        found = await _owned(wanted())
+        found = await _group_by_owner(wanted())
     return sorted(document.path for document, owner in found if owner != "nobody")
 
 
@@ -103,7 +103,7 @@ _WHOSE = {
 }
 
 
-async def _owned(documents: list[tuple[Savable, OpenDocument]]) -> list[tuple[OpenDocument, Owner]]:
+async def _group_by_owner(documents: list[tuple[Savable, OpenDocument]]) -> list[tuple[OpenDocument, Owner]]:
     def look() -> list[tuple[OpenDocument, Owner]]:
         return [(document, _owner(savable, document.text)) for savable, document in documents]
 

@@ -50,7 +50,7 @@ class EditorView:
         """Path of the active file; "" if no file is active or the file is not known."""
         return self._active
 
-    def selected(self) -> Selected | None:
+    def read_selection(self) -> Selected | None:
         """Return the selected lines; None for an empty selection, or if the text is not known."""
         lines = _selected_lines(self._selection)
         document = self.document(self._active) if lines else None

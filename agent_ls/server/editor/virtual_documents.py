@@ -28,14 +28,14 @@ class VirtualDocuments:
         self._unanswered: set[str] = set()
         self._changed_again: set[str] = set()
 
-    def asked_for(self, uri: str, path: str) -> None:
+    def record_request(self, uri: str, path: str) -> None:
         """Record that the client requested the text of `uri`, a virtual document about the file `path`."""
         self._uris[uri] = path
         self._uris.move_to_end(uri)
         if len(self._uris) > MAX_WATCHED:
             self._uris.popitem(last=False)
 
-    def changed(self, path: str) -> None:
+    def refresh(self, path: str) -> None:
         """Ask the client to request the documents of `path` again."""
         for uri in [uri for uri, shown in self._uris.items() if shown == path and self._can_refresh]:
             if uri in self._unanswered:
@@ -47,9 +47,9 @@ class VirtualDocuments:
         self._unanswered.add(uri)
         params = lsp.TextDocumentContentRefreshParams(uri=uri)
         answer = self._send(lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH, params)
-        answer.add_done_callback(lambda answer: self._answered(uri, answer))
+        answer.add_done_callback(lambda answer: self._handle_answer(uri, answer))
 
-    def _answered(self, uri: str, answer: Future[Any]) -> None:
+    def _handle_answer(self, uri: str, answer: Future[Any]) -> None:
         self._unanswered.discard(uri)
         is_refused = answer.cancelled() or answer.exception() is not None
         if is_refused:

@@ -50,7 +50,7 @@ class WatchedFiles:
             self._register(batch, fresh)
             self._drop_oldest()
 
-    def changed(self, params: Any) -> list[str]:
+    def filter_changes(self, params: Any) -> list[str]:
         """Return the watched files that the parameters of `workspace/didChangeWatchedFiles` name."""
         changes = params.get("changes") if isinstance(params, dict) else None
         uris = [it.get("uri") for it in changes if isinstance(it, dict)] if isinstance(changes, list) else []
@@ -61,7 +61,7 @@ class WatchedFiles:
         options = lsp.DidChangeWatchedFilesRegistrationOptions([self._watcher(path) for path in paths])
         registration = lsp.Registration(batch, lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
         params = lsp.RegistrationParams([registration])
-        self._send(lsp.CLIENT_REGISTER_CAPABILITY, params).add_done_callback(self._answered)
+        self._send(lsp.CLIENT_REGISTER_CAPABILITY, params).add_done_callback(self._handle_answer)
 
     def _watcher(self, path: str) -> lsp.FileSystemWatcher:
         folder, name = os.path.split(path)
@@ -69,7 +69,7 @@ class WatchedFiles:
             return lsp.FileSystemWatcher(lsp.RelativePattern(to_lsp.uri(folder), _literal(name)))
         return lsp.FileSystemWatcher(_literal(path))
 
-    def _answered(self, answer: Future[Any]) -> None:
+    def _handle_answer(self, answer: Future[Any]) -> None:
         if answer.cancelled() or answer.exception() is not None:
             self._is_refused = True
             self._batches.clear()

@@ -39,7 +39,7 @@ async def in_folder(context: Context, folder: str, params: wire.Complete) -> tup
         return tuple(_commands(params.query, await _all_commands(context, folder, params.session_id)))[
             : params.limit
         ]
-    opened = _opened(context, folder)
+    opened = _list_opened(context, folder)
     named: Sequence[wire.Completion] = ()
 
     async def find_symbols() -> None:
@@ -50,7 +50,7 @@ async def in_folder(context: Context, folder: str, params: wire.Complete) -> tup
         tasks.start_soon(find_symbols)
         paths = await context.manager.mentions.find(folder, params.query, params.limit, opened)
         first = await offered_first(context, folder, params)
-    known = [*_known(context, folder, params.query), *first, *_resources(context, params)]
+    known = [*_complete_known(context, folder, params.query), *first, *_resources(context, params)]
     files = [_mention(folder, path, is_open=path in opened) for path in paths]
     for other in context.folders() if params.query else ():
         if len(files) < params.limit and not _overlap(folder, other):
@@ -79,7 +79,9 @@ def _folder(context: Context, params: wire.Complete) -> str:
 
 async def _of_other(context: Context, folder: str, params: wire.Complete) -> Sequence[wire.Completion]:
     """Return completions from another workspace folder, prefixed with its name."""
-    found = await context.manager.mentions.find(folder, params.query, params.limit, _opened(context, folder))
+    found = await context.manager.mentions.find(
+        folder, params.query, params.limit, _list_opened(context, folder)
+    )
     items = [_mention(folder, path, is_open=False) for path in found]
     return [item.model_copy(update={"label": f"{os.path.basename(folder)}/{item.label}"}) for item in items]
 
@@ -89,7 +91,7 @@ def _overlap(folder: str, other: str) -> bool:
     return folder == other or bool(relative_to_folder(folder, other) or relative_to_folder(other, folder))
 
 
-def _opened(context: Context, folder: str) -> Sequence[str]:
+def _list_opened(context: Context, folder: str) -> Sequence[str]:
     paths = (relative_to_folder(document.path, folder) for document in context.host.open_documents())
     return tuple(path for path in paths if path)
 
@@ -119,13 +121,13 @@ def _commands(query: str, commands: Sequence[wire.CommandInfo]) -> Iterator[wire
         yield wire.Completion(kind="command", label=f"/{name}", detail=found[name].description, part=part)
 
 
-def _known(context: Context, folder: str, query: str) -> Iterator[wire.Completion]:
+def _complete_known(context: Context, folder: str, query: str) -> Iterator[wire.Completion]:
     word = query.lower()
     count, files = context.host.diagnostics.counts
     if count and "problems".startswith(word):
         detail = f"{count} in {files} {'file' if files == 1 else 'files'}"
         yield wire.Completion(kind="problems", label="problems", detail=detail, part=wire.DiagnosticsInput())
-    selected = context.host.view.selected()
+    selected = context.host.view.read_selection()
     if selected and "selection".startswith(word):
         name = os.path.relpath(selected.path, folder)
         yield wire.Completion(

@@ -91,7 +91,7 @@ class Configuration:
             self._is_settled.set()
         manager.trust.on_change = lambda: start(self._hold)
 
-    async def settled(self) -> None:
+    async def wait_until_settled(self) -> None:
         """Wait until pending settings are applied and pending requests are answered, at most SETTLED_S."""
         with anyio.move_on_after(SETTLED_S):
             await self._is_settled.wait()
@@ -106,7 +106,7 @@ class Configuration:
         if self._client.abilities.configuration_registration:
             self._start(self._register)
 
-    async def changed(self, params: Any) -> None:
+    async def handle_change(self, params: Any) -> None:
         """Handle `didChangeConfiguration`. The notification may contain settings of agent-ls, of other
         servers, or none. Without settings of agent-ls, request them.
         """
@@ -147,18 +147,18 @@ class Configuration:
         options = None if self._client.abilities.configuration else {"section": SECTION}
         method = lsp.WORKSPACE_DID_CHANGE_CONFIGURATION
         registration = lsp.Registration(id="agentLs.configuration", method=method, register_options=options)
-        await self._asked(lsp.CLIENT_REGISTER_CAPABILITY, lsp.RegistrationParams([registration]))
+        await self._request(lsp.CLIENT_REGISTER_CAPABILITY, lsp.RegistrationParams([registration]))
 
     async def _pull(self) -> None:
         items = [lsp.ConfigurationItem(section=SECTION)]
         async with (
             self._order
         ):  # in order, so that the answer to an earlier request does not replace the answer to a later one
-            answer = await self._asked(lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items))
+            answer = await self._request(lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items))
             if isinstance(answer, list) and len(answer) == 1 and isinstance(answer[0], dict):
                 await self._take(_set(answer[0]))
 
-    async def _asked(self, method: str, params: Any) -> Any:
+    async def _request(self, method: str, params: Any) -> Any:
         """Send a request. Returns None if the client fails or does not answer in time."""
         try:
             with anyio.move_on_after(ANSWER_S):

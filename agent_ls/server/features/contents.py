@@ -22,8 +22,8 @@ from agent_ls.server.transport.errors import InvalidParamsError, NothingPendingE
 async def text_document_content(
     context: Context, params: wire.TextDocumentContent
 ) -> wire.TextDocumentContentResult:
-    kind, path = _parsed(params.uri, params.method)
-    context.virtual_documents.asked_for(params.uri, path)
+    kind, path = _parse_uri(params.uri, params.method)
+    context.virtual_documents.record_request(params.uri, path)
     review = context.manager.review
     text = review.base_text(path) if kind == "base" else review.proposed_text(path)
     if text is None and not review.knows(path):
@@ -37,7 +37,7 @@ async def text_document_content(
     return wire.TextDocumentContentResult(text=text or "")
 
 
-def _parsed(uri: str, method: str) -> tuple[str, str]:
+def _parse_uri(uri: str, method: str) -> tuple[str, str]:
     """Return `base` or `proposed`, and the absolute path of the file.
 
     Raises:

@@ -15,18 +15,18 @@ def register(server: LanguageServer, host: LspEditorHost) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
-        host.opened(params.text_document.uri)
+        host.handle_open(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
         whole = lsp.TextDocumentContentChangeWholeDocument
         is_whole = any(isinstance(change, whole) for change in params.content_changes)
-        host.changed(params.text_document.uri, is_whole=is_whole)
+        host.handle_change(params.text_document.uri, is_whole=is_whole)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     def did_save(params: lsp.DidSaveTextDocumentParams) -> None:
-        host.saved(params.text_document.uri)
+        host.handle_save(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
-        host.closed(params.text_document.uri)
+        host.handle_close(params.text_document.uri)

@@ -111,7 +111,7 @@ class FindingMarks:
 
 def finding_mark(finding: ReviewFinding) -> dict[str, Any]:
     """Return the diagnostic of a finding."""
-    fix = f"\nSuggested fix:\n{_plain(finding.fix)}" if finding.fix else ""
+    fix = f"\nSuggested fix:\n{_to_plain(finding.fix)}" if finding.fix else ""
     return {
         "range": {
             "start": {"line": finding.start, "character": 0},
@@ -120,7 +120,7 @@ def finding_mark(finding: ReviewFinding) -> dict[str, Any]:
         "severity": _SEVERITIES[finding.severity],
         "source": "agent-ls",
         "code": "review",
-        "message": f"{_plain(finding.message)}{fix}",
+        "message": f"{_to_plain(finding.message)}{fix}",
     }
 
 
@@ -136,7 +136,7 @@ def message_for(act: Act, finding: ReviewFinding) -> str:
     return f"{what}.\n\n{finding.path}, {lines}:\n{finding.message}{fix}"
 
 
-def _plain(text: str) -> str:
+def _to_plain(text: str) -> str:
     return reveal_controls(strip_escapes(text)).strip()
 
 

@@ -44,7 +44,7 @@ class MovedHunks:
         self._waiting: set[str] = set()
         self._unread: set[str] = set()
 
-    def changed(self, path: str) -> None:
+    def handle_change(self, path: str) -> None:
         """Handle a change of this file's text, which may have moved hunks."""
         if path not in self._waiting:
             self._waiting.add(path)

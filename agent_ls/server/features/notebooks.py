@@ -17,16 +17,16 @@ def register(server: LanguageServer, notebooks: OpenNotebooks) -> None:
 
     @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_OPEN)
     def did_open(params: lsp.DidOpenNotebookDocumentParams) -> None:
-        notebooks.opened(params.notebook_document.uri)
+        notebooks.handle_open(params.notebook_document.uri)
 
     @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CHANGE)
     def did_change(params: lsp.DidChangeNotebookDocumentParams) -> None:
-        notebooks.changed(params.notebook_document.uri)
+        notebooks.handle_change(params.notebook_document.uri)
 
     @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_SAVE)
     def did_save(params: lsp.DidSaveNotebookDocumentParams) -> None:
-        notebooks.saved(params.notebook_document.uri)
+        notebooks.handle_save(params.notebook_document.uri)
 
     @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CLOSE)
     def did_close(params: lsp.DidCloseNotebookDocumentParams) -> None:
-        notebooks.closed(params.notebook_document.uri)
+        notebooks.handle_close(params.notebook_document.uri)

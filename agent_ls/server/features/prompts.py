@@ -29,7 +29,7 @@ async def _read_input(
         text, images = context.convert_input(parts)
         return await context.opened(session_id), text, images
     live = await context.opened(session_id)
-    return live, *context.convert_input(await _expanded(context, parts, live))
+    return live, *context.convert_input(await _expand(context, parts, live))
 
 
 def _is_expanded(part: wire.InputPart) -> bool:
@@ -37,7 +37,7 @@ def _is_expanded(part: wire.InputPart) -> bool:
     return is_typed or isinstance(part, (wire.CommandInput, wire.ResourceInput, *MENTIONS))
 
 
-async def _expanded(
+async def _expand(
     context: Context, parts: Sequence[wire.InputPart], live: LiveSession
 ) -> Sequence[wire.InputPart]:
     """Return the parts with names replaced by the texts that they stand for: mentions, prompts of MCP
@@ -81,7 +81,7 @@ async def follow_up(context: Context, params: wire.FollowUp) -> wire.FollowUpRes
 
 async def interrupt(context: Context, params: wire.Interrupt) -> wire.Empty:
     live = context.live(params.session_id)
-    parts = await _expanded(context, params.then_submit, live) if params.then_submit else ()
+    parts = await _expand(context, params.then_submit, live) if params.then_submit else ()
     message = context.convert_input(parts) if params.then_submit else None
     session = live.session
     turn_id = session.turn_id
@@ -119,7 +119,7 @@ async def _queue_change(context: Context, params: wire.Queue, live: LiveSession)
     """
     changes: list[QueueChange] = []
     if params.edit:
-        text, images = context.convert_input(await _expanded(context, params.edit.input, live))
+        text, images = context.convert_input(await _expand(context, params.edit.input, live))
         changes.append(Edit(params.edit.queued_id, text, images, params.edit.keep_images))
     if params.move:
         changes.append(Move(params.move.queued_id, params.move.before or ""))

@@ -48,13 +48,13 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
     try:
         resolved = live.approver.answer(params.request_id, answer)
     except UnknownApprovalError:
-        if decided := await anyio.to_thread.run_sync(_decided_before, live, params.request_id):
+        if decided := await anyio.to_thread.run_sync(_find_earlier_decision, live, params.request_id):
             return decided
         raise
     return wire.ApproveResult(decision=resolved.decision, decided_by=resolved.decided_by)
 
 
-def _decided_before(live: LiveSession, request_id: str) -> wire.ApproveResult | None:
+def _find_earlier_decision(live: LiveSession, request_id: str) -> wire.ApproveResult | None:
     """Return the decision in the log about a request of an earlier process; None if the log has no decision.
     Blocks.
     """

@@ -74,7 +74,7 @@ class RichFindings:
         self._start = start
         self._waiting: set[str] = set()
         self._marked: set[str] = set()
-        self._marks = FindingMarks(context, findings, self._changed, start)
+        self._marks = FindingMarks(context, findings, self._handle_change, start)
         self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
             lsp.TEXT_DOCUMENT_CODE_ACTION: self._code_actions,
             COMMAND: self._command,
@@ -96,7 +96,7 @@ class RichFindings:
         """Handle a possible change of a file on disk."""
         self._marks.text_changed(path)
 
-    def _changed(self, path: str) -> None:
+    def _handle_change(self, path: str) -> None:
         if self._context.client.publish_diagnostics and path not in self._waiting:
             self._waiting.add(path)
             self._start(partial(self._send, path))

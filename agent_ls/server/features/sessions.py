@@ -92,7 +92,7 @@ async def _own(context: Context, params: wire.Subscribe, live: LiveSession) -> R
     # No await between these calls: new events are collected from exactly the point where the answer ends, so
     # that no event is lost or sent twice, however long reading the log takes.
     sending = context.senders.subscribe(live.session)
-    return await _answered(context, params, live, _subscribed(context, live), sending)
+    return await _encode_result(context, params, live, _make_result(context, live), sending)
 
 
 async def _read_along(context: Context, params: wire.Subscribe, session: SessionFollower) -> RawJson:
@@ -112,10 +112,10 @@ async def _read_along(context: Context, params: wire.Subscribe, session: Session
             hunks=hunks,
         ),
     )
-    return await _answered(context, params, session, told, sending)
+    return await _encode_result(context, params, session, told, sending)
 
 
-async def _answered(
+async def _encode_result(
     context: Context,
     params: wire.Subscribe,
     source: LiveSession | SessionFollower,
@@ -161,7 +161,7 @@ async def _draft(context: Context, session_id: str) -> wire.DraftInfo | None:
         return None
 
 
-def _subscribed(context: Context, live: LiveSession) -> wire.SubscribeResult:
+def _make_result(context: Context, live: LiveSession) -> wire.SubscribeResult:
     session = live.session
     return wire.SubscribeResult(
         client_id=context.client_id,
@@ -190,7 +190,7 @@ async def answer(context: Context, params: wire.Answer) -> wire.AnswerResult:
             client_key=params.client_key,
         )
     except UnknownQuestionError:
-        if before := await anyio.to_thread.run_sync(_answered_before, live, params.question_id):
+        if before := await anyio.to_thread.run_sync(_find_earlier_answer, live, params.question_id):
             return before
         raise
     return wire.AnswerResult(
@@ -198,7 +198,7 @@ async def answer(context: Context, params: wire.Answer) -> wire.AnswerResult:
     )
 
 
-def _answered_before(live: LiveSession, question_id: str) -> wire.AnswerResult | None:
+def _find_earlier_answer(live: LiveSession, question_id: str) -> wire.AnswerResult | None:
     """Return the user's answer in the log to a question of an earlier process; None if the log has no answer.
     Blocks.
     """

@@ -134,14 +134,14 @@ class SuggestionRequests:
             before="".join((*lines[:line], content[:offset])),
             after="".join((content[offset:], *lines[line + 1 :])),
         )
-        suggested = await self._suggested(opened.path, text)
+        suggested = await self._suggest(opened.path, text)
         if not suggested:
             return []
         where = {"line": line, "character": to_lsp.character(content, offset, client.encoding)}
         # Without a range, editors replace the word at the cursor.
         return [{"insertText": suggested, "range": {"start": where, "end": where}}]
 
-    async def _suggested(self, path: str, text: CursorText) -> str:
+    async def _suggest(self, path: str, text: CursorText) -> str:
         """Return the suggestion, "" if there is none or the call was ended. Each problem is reported once, until a
         suggestion succeeds or the settings change.
         """
