@@ -117,7 +117,7 @@ def test_a_golden_request_is_fully_understood_by_the_server(example: dict[str, A
 def test_a_golden_result_is_valid_for_the_server(example: dict[str, Any]) -> None:
     result = RESULTS[example["method"]].model_validate(example["result"])
 
-    assert json.loads(to_wire.encoded(result)) == example["result"]
+    assert json.loads(to_wire.encode_result(result)) == example["result"]
 
 
 @pytest.mark.req("T14", "H9")

@@ -143,7 +143,7 @@ async def _serve(panel: Panel, home: HomeServer, count: _Count, stream: SocketSt
 async def _serve_connection(panel: Panel, home: HomeServer, stream: SocketStream) -> None:
     socket = WebSocket(stream, None)
     with anyio.move_on_after(HANDSHAKE_S):
-        await socket.shake_hands(panel.respond)
+        await socket.do_handshake(panel.respond)
     if socket.is_open:
         await _serve_page(socket, home)
     await socket.close(CloseCode.GOING_AWAY)

@@ -133,7 +133,7 @@ class AgentServer(LanguageServer):
                 await self._done.wait()
                 # The editor no longer answers, and a shielded wait for an edit would last longer than the time to
                 # settle.
-                self.protocol.let_go()
+                self.protocol.cancel_requests()
                 tasks.cancel_scope.cancel()
         self.writer.close()
         return self._code
@@ -208,7 +208,7 @@ class _Reading:
         self._unhandled.take(len(body))
         self.on_message(body)
 
-    def ended(self, problem: str) -> None:
+    def handle_end(self, problem: str) -> None:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._on_end, problem, context=self._context.copy())
 

@@ -81,12 +81,12 @@ class StoredAgents:
                 yield agent_id, _end(call)
         for agent in self._agents.values():
             if agent.changed and agent.changed.status == "running":
-                yield agent.parent, _ended(agent.changed)
+                yield agent.parent, _make_ended(agent.changed)
 
     def restored(self) -> tuple[RestoredAgent, ...]:
         return tuple(
             RestoredAgent(
-                _ended(agent.changed) if agent.changed.status == "running" else agent.changed,
+                _make_ended(agent.changed) if agent.changed.status == "running" else agent.changed,
                 tuple(agent.turns),
                 agent.parent,
             )
@@ -98,7 +98,7 @@ class StoredAgents:
         return self._agents.setdefault(agent_id, StoredAgent())
 
 
-def _ended(running: SubagentChanged) -> SubagentChanged:
+def _make_ended(running: SubagentChanged) -> SubagentChanged:
     return replace(running, status="failed", reason="interrupted", output=ENDED)
 
 

@@ -63,7 +63,7 @@ class WrittenSince:
     untold: set[str] = field(default_factory=set)
 
 
-def written_since(path: Path, at_turn: str) -> WrittenSince:
+def find_written_since(path: Path, at_turn: str) -> WrittenSince:
     """Return the files written since the start of turn `at_turn`. `at_turn` may also be the id of a revert.
 
     Raises:

@@ -83,13 +83,13 @@ def without_holes(events: Sequence[EventLine], session_id: str, after: int, last
     timestamp = ""
     for event in events:
         timestamp = event.envelope.timestamp if event.envelope else timestamp
-        filled += [_missing(session_id, seq, timestamp) for seq in range(after + 1, event.seq)]
+        filled += [_make_placeholder(session_id, seq, timestamp) for seq in range(after + 1, event.seq)]
         filled.append(event.encoded)
         after = event.seq
-    return filled + [_missing(session_id, seq, timestamp) for seq in range(after + 1, last + 1)]
+    return filled + [_make_placeholder(session_id, seq, timestamp) for seq in range(after + 1, last + 1)]
 
 
-def _missing(session_id: str, seq: int, timestamp: str) -> bytes:
+def _make_placeholder(session_id: str, seq: int, timestamp: str) -> bytes:
     event = {"sessionId": session_id, "seq": seq, "kind": "missing", "timestamp": timestamp, "data": {}}
     return json.dumps(event, separators=(",", ":")).encode()
 

@@ -241,7 +241,7 @@ class Fold:
             case ApprovalRequested() as request:
                 self.approvals[request.request_id] = request
             case ApprovalResolved() as resolved:
-                self._decided(resolved)
+                self._fold_decision(resolved)
             case QuestionAsked() as question:
                 self.questions[question.question_id] = question
             case QuestionAnswered(question_id=question_id, client_key=key):
@@ -250,7 +250,7 @@ class Fold:
             case TerminalOpen() as terminal:
                 self.terminals[terminal.terminal_id] = terminal
             case TerminalExit() as ended:
-                self._exited(ended)
+                self._fold_exit(ended)
             case SessionStart(provider=provider, model=model):
                 self.provider, self.model, self.is_closed = provider, model, False
                 self.left_running.clear()
@@ -293,17 +293,17 @@ class Fold:
             case ApprovalRequested() as request:
                 self.approvals[request.request_id] = request
             case ApprovalResolved() as resolved:
-                self._decided(resolved)
+                self._fold_decision(resolved)
             case TerminalOpen() as terminal:
                 self.terminals[terminal.terminal_id] = terminal
             case TerminalExit() as ended:
-                self._exited(ended)
+                self._fold_exit(ended)
             case UsageReport(total_cost_usd=cost_usd):
                 self.cost_usd = cost_usd
             case _:
                 pass
 
-    def _exited(self, ended: TerminalExit) -> None:
+    def _fold_exit(self, ended: TerminalExit) -> None:
         terminal = self.terminals.pop(ended.terminal_id, None)
         if terminal and terminal.background and ended.exit_code is None:
             self.left_running[terminal.terminal_id] = terminal.title
@@ -340,7 +340,7 @@ class Fold:
             case QueueChanged(items=items):
                 for item in items:
                     self._answer(item.client_key, Submitted(queued_id=item.queued_id))
-                self.queue = [self._waiting(item) for item in items if item.queued_id not in self.begun]
+                self.queue = [self._to_input(item) for item in items if item.queued_id not in self.begun]
             case SteeringQueued(steer_id=steer_id, text=text, client_key=key):
                 self._answer(key, Submitted(steer_id=steer_id))
                 self.steers.append(QueuedSteer(SteerId(steer_id), text, self.images.get(steer_id, ()), key))
@@ -354,7 +354,7 @@ class Fold:
             case _:
                 pass
 
-    def _waiting(self, item: QueueItem) -> Input:
+    def _to_input(self, item: QueueItem) -> Input:
         return Input(item.text, self.images.get(item.queued_id, ()), item.client_key, item.queued_id)
 
     def _mark_input(self, turn_id: str, text: str) -> None:
@@ -371,7 +371,7 @@ class Fold:
         if reverted.conversation and (then := self.checkpoints.get(reverted.at_turn_id)):
             self.turns, self.turn_ids, self.plan = then.turns, then.turn_ids, then.plan
 
-    def _decided(self, resolved: ApprovalResolved) -> None:
+    def _fold_decision(self, resolved: ApprovalResolved) -> None:
         request = self.approvals.pop(resolved.request_id, None)
         if resolved.decision == "deny":
             return

@@ -28,7 +28,7 @@ class ForkedLog:
     output_refs: tuple[str, ...]
 
 
-def forked(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> ForkedLog:
+def fork_log(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> ForkedLog:
     """Copy the log lines after the header for the session `session_id`. `at_turn` "" means the last complete turn.
 
     Raises:

@@ -40,7 +40,7 @@ def is_asked(folder: Path, owner: Owner) -> bool:
     return owner.is_same(asked)
 
 
-def asked_by(folder: Path) -> Owner | None:
+def find_asker(folder: Path) -> Owner | None:
     """Return the process that has asked to take the session over; None if no process has asked. Blocks."""
     try:
         raw = json.loads((folder / NAME).read_bytes())["by"]

@@ -34,11 +34,11 @@ class JsonList:
     def read(self) -> Sequence[Any]:
         """Return the stored entries. The caller must validate each of them."""
         try:
-            return self._stored() or []
+            return self._read_entries() or []
         except OSError:
             return []
 
-    def _stored(self) -> list[Any] | None:
+    def _read_entries(self) -> list[Any] | None:
         """Return the entries; None if the content of the file has another format.
 
         Raises:
@@ -64,7 +64,7 @@ class JsonList:
         """
         make_private_folder(self._path.parent)
         with _locked(self._path.with_suffix(".lock")):
-            stored = self._stored()
+            stored = self._read_entries()
             before = stored or []
             after = change(before)
             if list(after) != list(before):

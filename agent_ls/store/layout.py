@@ -74,7 +74,7 @@ class Layout:
         Raises:
             StoreError: the id is invalid.
         """
-        return self.workspace_folder(workspace) / "sessions" / _checked(session_id)
+        return self.workspace_folder(workspace) / "sessions" / _check_id(session_id)
 
     def describe_workspace(self, workspace: str) -> None:
         """Write the workspace's path to a file in its folder.
@@ -98,7 +98,7 @@ class Layout:
 
     def recording(self, session_id: str) -> Path:
         """Return the path of the recording of a session's model calls. The file may not exist."""
-        return self.root / "recordings" / f"{_checked(session_id)}.jsonl"
+        return self.root / "recordings" / f"{_check_id(session_id)}.jsonl"
 
     @property
     def worktrees(self) -> Path:
@@ -106,13 +106,13 @@ class Layout:
 
     def worktree(self, session_id: str) -> Path:
         """Return the path of a session's worktree folder. The folder may not exist."""
-        return self.worktrees / _checked(session_id)
+        return self.worktrees / _check_id(session_id)
 
     def lost_recordings(self) -> list[Path]:
         """Return the paths of recordings that belong to no stored session."""
         return [it for it in self.root.glob("recordings/*.jsonl") if self.find(it.stem) is None]
 
-    def listed(self, workspace: str | None = None) -> list[ListedSession]:
+    def list_sessions(self, workspace: str | None = None) -> list[ListedSession]:
         """List the sessions of one workspace or (None) of all workspaces, newest first, without reading their
         logs.
 
@@ -130,7 +130,7 @@ class Layout:
         """Read the summaries of the sessions of one workspace or (None) of all workspaces, newest first.
         Unreadable sessions are left out.
         """
-        return list(self.summaries(self.listed(workspace)))
+        return list(self.summaries(self.list_sessions(workspace)))
 
     def summaries(self, listed: Sequence[ListedSession]) -> Iterator[StoredSummary]:
         """Read summaries one at a time, so that a caller that needs only the first few does not read the
@@ -196,7 +196,7 @@ def blobs_path(session_folder: Path) -> Path:
     return session_folder / "blobs"
 
 
-def _checked(session_id: str) -> str:
+def _check_id(session_id: str) -> str:
     if not is_session_id(session_id):
         raise StoreError(f"{session_id!r} is not the id of a session.")
     return session_id

@@ -181,7 +181,7 @@ def take(
             is_firm = _is_locked(descriptor, lock)
             if is_firm is None:
                 raise SessionLockedError(session_id, str(_read(descriptor) or ""))
-            held = SessionLock(path, descriptor, this_process(program), is_firm=is_firm)
+            held = SessionLock(path, descriptor, make_own_owner(program), is_firm=is_firm)
             if held.is_ours():  # False if another lock file has replaced this one since it was opened
                 os.ftruncate(descriptor, 0)
                 _write(descriptor, held.owner)
@@ -207,7 +207,7 @@ def seize(
             files cannot be replaced (Windows).
         OSError: the file cannot be created.
     """
-    with _alone(path.with_name(f"{path.name}.force"), session_id, lock):
+    with _serialize(path.with_name(f"{path.name}.force"), session_id, lock):
         found = recorded_owner(path)
         if sys.platform == "win32" or asked is None or not asked.is_same(found):
             raise SessionLockedError(session_id, str(found or ""))
@@ -216,7 +216,7 @@ def seize(
         descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | OPEN_FLAGS, FILE_MODE)
         try:
             is_firm = bool(_is_locked(descriptor, lock))
-            held = SessionLock(path, descriptor, this_process(program), is_firm=is_firm)
+            held = SessionLock(path, descriptor, make_own_owner(program), is_firm=is_firm)
             _write(descriptor, held.owner)
             new.replace(path)
         except BaseException:
@@ -226,7 +226,7 @@ def seize(
 
 
 @contextmanager
-def _alone(path: Path, session_id: str, lock: Callable[[int], None]) -> Iterator[None]:
+def _serialize(path: Path, session_id: str, lock: Callable[[int], None]) -> Iterator[None]:
     """Serialize processes that displace an owner at the same time. The first process wins; the others then
     find a new owner.
     """
@@ -267,7 +267,7 @@ def recorded_owner(path: Path) -> Owner | None:
 
 
 @contextmanager
-def held(path: Path, session_id: str) -> Iterator[None]:
+def hold_lock(path: Path, session_id: str) -> Iterator[None]:
     """Hold the lock of a session during a `with` block."""
     lock = take(path, session_id)
     try:
@@ -276,7 +276,7 @@ def held(path: Path, session_id: str) -> Iterator[None]:
         lock.release()
 
 
-def this_process(program: str = "") -> Owner:
+def make_own_owner(program: str = "") -> Owner:
     return process_with_id(os.getpid(), program)
 
 

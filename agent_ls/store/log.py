@@ -323,15 +323,15 @@ def _cut_torn_line(descriptor: int) -> None:
 
 
 def json_line(value: Mapping[str, Any]) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_to_json_value)
     try:
         return text.encode("utf-8") + b"\n"
     except UnicodeEncodeError:
         # Keep lone surrogates (undecodable bytes of a file) as escapes, so that a turn is restored unchanged.
-        return json.dumps(value, separators=(",", ":"), default=_plain).encode("ascii") + b"\n"
+        return json.dumps(value, separators=(",", ":"), default=_to_json_value).encode("ascii") + b"\n"
 
 
-def _plain(value: object) -> Any:
+def _to_json_value(value: object) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} has no place in a log")

@@ -43,7 +43,7 @@ class LogPart:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.bytes_read = 0
-        self.size = self._whole(os.fstat(file.fileno()).st_size)
+        self.size = self._find_last_line_end(os.fstat(file.fileno()).st_size)
 
     def place_of(self, seq: int) -> int:
         """Return the offset of the first event whose number is at least `seq`; the end of the log if no such
@@ -102,7 +102,7 @@ class LogPart:
                 yield at, line
                 at += len(line) + 1
 
-    def _whole(self, size: int) -> int:
+    def _find_last_line_end(self, size: int) -> int:
         """Return the end of the last complete line."""
         end = size
         while end > 0:
@@ -139,21 +139,21 @@ def events_between(path: Path, after: int, last: int | None = None) -> list[byte
     Raises:
         OSError: the log cannot be read.
     """
-    found, session_id = _sound_between(path, after, last)
+    found, session_id = _read_sound_events(path, after, last)
     newest = found[-1].seq if found else after
     return without_holes(found, session_id, after, newest if last is None else last)
 
 
-def sound_between(path: Path, after: int, last: int | None = None) -> list[bytes]:
+def read_sound_events(path: Path, after: int, last: int | None = None) -> list[bytes]:
     """Return the same events as `events_between`, but leave out damaged and lost events.
 
     Raises:
         OSError: the log cannot be read.
     """
-    return [event.encoded for event in _sound_between(path, after, last)[0]]
+    return [event.encoded for event in _read_sound_events(path, after, last)[0]]
 
 
-def _sound_between(path: Path, after: int, last: int | None) -> tuple[list[EventLine], str]:
+def _read_sound_events(path: Path, after: int, last: int | None) -> tuple[list[EventLine], str]:
     """Return the events, and the id of the session."""
     with open_part(path) as log:
         found = _events(log, log.place_of(after + 1), after, last)
@@ -216,7 +216,7 @@ def snapshot(path: Path, last: int, limit: int) -> ItemPage:
 def page_of(log: LogPart, before: int | None, limit: int, *, is_final: bool = False) -> ItemPage:
     """Return a page as `read_page` does; with `is_final`, later events are ignored."""
     place = log.size if before is None else log.place_of(before)
-    lines, more = _wanted(log, place, limit)
+    lines, more = _read_wanted(log, place, limit)
     fold = ItemFold()
     for line in reversed(lines):
         _feed(fold, line)
@@ -260,7 +260,7 @@ def maybe_event(line: bytes) -> Envelope | None:
     return event.envelope if event else None
 
 
-def _wanted(log: LogPart, place: int, limit: int) -> tuple[list[bytes], bool]:
+def _read_wanted(log: LogPart, place: int, limit: int) -> tuple[list[bytes], bool]:
     """Return the lines needed to build the newest `limit` items before offset `place`, last line first, and
     whether older items exist.
 

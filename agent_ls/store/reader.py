@@ -93,7 +93,7 @@ class _Reading:
 
     def lines(self, lines: Sequence[bytes]) -> None:
         """Read the lines after the header. All event numbers are compared before any event is used."""
-        parsed = [(number, self._parsed(line, number)) for number, line in enumerate(lines, start=2)]
+        parsed = [(number, self._parse_line(line, number)) for number, line in enumerate(lines, start=2)]
         belongs = iter(in_sequence([item.seq for _, item in parsed if isinstance(item, EventLine)]))
         for number, item in parsed:
             if isinstance(item, EventLine):
@@ -104,7 +104,7 @@ class _Reading:
                 except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                     self._skip(number, str(error))
 
-    def _parsed(self, line: bytes, number: int) -> EventLine | bytes:
+    def _parse_line(self, line: bytes, number: int) -> EventLine | bytes:
         if not line.startswith(EVENT):
             return line
         try:

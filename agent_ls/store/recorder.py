@@ -123,7 +123,7 @@ class StoreRecorder:
         self._log.append(record("shown", {"path": path, "digest": digest}))
         self.on_read(path, digest)
 
-    def known(self, path: str, digest: str) -> None:
+    def record_known(self, path: str, digest: str) -> None:
         """Record that the model was informed about a change of the file `path`. `digest` is the hash of the
         file's new content.
         """

@@ -12,7 +12,7 @@ from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import Envelope, Title
 from agent_ls.store import blobs, locks
 from agent_ls.store.errors import StoreError
-from agent_ls.store.forks import forked
+from agent_ls.store.forks import fork_log
 from agent_ls.store.handover import forget
 from agent_ls.store.layout import (
     Layout,
@@ -179,7 +179,7 @@ class SessionStore:
             OSError: the log cannot be written.
         """
         folder = self.folder(session_id)
-        with locks.held(lock_path(folder), session_id):
+        with locks.hold_lock(lock_path(folder), session_id):
             log = SessionLog.reopen(log_path(folder), self._reporter(session_id), self.secrets)
             recorder = StoreRecorder(
                 log, outputs_path(folder), self._reporter(session_id), title_file=title_path(folder)
@@ -199,7 +199,7 @@ class SessionStore:
         """
         source = self.folder(session_id)
         _, *lines = log_path(source).read_bytes().split(b"\n")[:-1]
-        fork = forked(lines, header.session_id, at_turn)
+        fork = fork_log(lines, header.session_id, at_turn)
         self.layout.describe_workspace(header.workspace_folder)
         folder = self.layout.session_folder(header.workspace_folder, header.session_id)
         make_private_folder(outputs_path(folder))
@@ -223,7 +223,7 @@ class SessionStore:
             OSError: a file cannot be deleted.
         """
         folder = self.folder(session_id)
-        with locks.held(lock_path(folder), session_id):
+        with locks.hold_lock(lock_path(folder), session_id):
             # Without its log, the session is in no list, even if this process is killed before the folder is
             # deleted.
             log_path(folder).unlink(missing_ok=True)

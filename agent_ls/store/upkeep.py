@@ -49,7 +49,7 @@ def prune(
     """Delete the sessions of a workspace that exceed `limits`, except the sessions in `spare`. `now` is ISO
     8601.
     """
-    found = layout.listed(workspace)
+    found = layout.list_sessions(workspace)
     before = (datetime.fromisoformat(now) - timedelta(days=limits.keep_days)).isoformat()
     too_many = {it.session_id for it in _over_quota(layout, found, limits.max_bytes)}
     wanted = [
@@ -71,7 +71,7 @@ def delete_all(layout: Layout) -> Swept:
 
     Open sessions and their recordings are not deleted.
     """
-    swept = _remove(layout, layout.listed(), partial(_is_readable, layout))
+    swept = _remove(layout, layout.list_sessions(), partial(_is_readable, layout))
     for folder in layout.root.glob("workspaces/*/sessions/*"):
         with suppress(SessionLockedError, OSError):
             _remove_rest(folder)
@@ -97,13 +97,15 @@ def relink(layout: Layout, old: str, new: str) -> list[str]:
         raise StoreError(f"No sessions of {canonical(old)} are stored.")
     layout.describe_workspace(new)
     for it in moved:
-        with locks.held(lock_path(it.folder), it.header.session_id):
+        with locks.hold_lock(lock_path(it.folder), it.header.session_id):
             _write_header(log_path(it.folder), canonical(new))
     for it in moved:
         target = layout.session_folder(new, it.header.session_id)
         make_private_folder(target.parent)
         # The lock prevents opening during the move; but Windows cannot move a folder that contains an open file.
-        with nullcontext() if os.name == "nt" else locks.held(lock_path(it.folder), it.header.session_id):
+        with (
+            nullcontext() if os.name == "nt" else locks.hold_lock(lock_path(it.folder), it.header.session_id)
+        ):
             it.folder.rename(target)
     _forget_empty(layout.workspace_folder(old))
     return [it.header.session_id for it in moved]
@@ -156,7 +158,7 @@ def _remove_rest(folder: Path) -> None:
     Raises:
         SessionLockedError, OSError.
     """
-    with locks.held(lock_path(folder), folder.name):
+    with locks.hold_lock(lock_path(folder), folder.name):
         is_rest = not is_session_id(folder.name) or not log_path(folder).exists()
         if is_rest and os.name != "nt":
             shutil.rmtree(folder, ignore_errors=True)
@@ -197,7 +199,7 @@ def _remove(
     removed, in_use = [], []
     for it in wanted:
         try:
-            with locks.held(lock_path(it.folder), it.session_id):
+            with locks.hold_lock(lock_path(it.folder), it.session_id):
                 if not still(it):
                     continue
                 log_path(it.folder).unlink(missing_ok=True)

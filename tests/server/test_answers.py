@@ -48,18 +48,18 @@ async def test_the_same_key_gets_the_first_answer_and_another_scope_its_own() ->
     counter = Counter()
     async with anyio.create_task_group() as tasks:
         book = answers(tasks)
-        assert [await book.once("s", "k", "agent/x", counter.work) for _ in range(3)] == [1, 1, 1]
-        assert await book.once("t", "k", "agent/x", counter.work) == 2
-        assert [await book.once("s", "", "agent/x", counter.work) for _ in range(2)] == [3, 4]
+        assert [await book.run_once("s", "k", "agent/x", counter.work) for _ in range(3)] == [1, 1, 1]
+        assert await book.run_once("t", "k", "agent/x", counter.work) == 2
+        assert [await book.run_once("s", "", "agent/x", counter.work) for _ in range(2)] == [3, 4]
 
 
 async def test_a_key_of_another_method_is_refused() -> None:
     counter = Counter()
     async with anyio.create_task_group() as tasks:
         book = answers(tasks)
-        await book.once("s", "k", "agent/x", counter.work)
+        await book.run_once("s", "k", "agent/x", counter.work)
         with pytest.raises(KeyReusedError):
-            await book.once("s", "k", "agent/y", counter.work)
+            await book.run_once("s", "k", "agent/y", counter.work)
     assert counter.count == 1
 
 
@@ -69,9 +69,9 @@ async def test_a_failure_is_reported_and_may_be_tried_again() -> None:
     async with anyio.create_task_group() as tasks:
         book = answers(tasks)
         with pytest.raises(ValueError, match="failed"):
-            await book.once("s", "k", "agent/x", counter.work)
+            await book.run_once("s", "k", "agent/x", counter.work)
         counter.fails = False
-        assert await book.once("s", "k", "agent/x", counter.work) == 2
+        assert await book.run_once("s", "k", "agent/x", counter.work) == 2
 
 
 async def test_cancelling_a_request_stops_the_wait_and_not_the_work() -> None:
@@ -81,9 +81,9 @@ async def test_cancelling_a_request_stops_the_wait_and_not_the_work() -> None:
         book = answers(tasks)
         with anyio.CancelScope() as scope:
             scope.cancel()
-            await book.once("s", "k", "agent/x", counter.work)
+            await book.run_once("s", "k", "agent/x", counter.work)
         counter.may_end.set()
-        assert await book.once("s", "k", "agent/x", counter.work) == 1
+        assert await book.run_once("s", "k", "agent/x", counter.work) == 1
 
 
 async def test_work_interrupted_by_the_end_of_the_server_is_not_reported_as_done() -> None:
@@ -95,7 +95,7 @@ async def test_work_interrupted_by_the_end_of_the_server_is_not_reported_as_done
 
         async def ask() -> None:
             try:
-                await book.once("s", "k", "agent/x", counter.work)
+                await book.run_once("s", "k", "agent/x", counter.work)
             except NotRunningError as error:
                 refused.append(error)
 
@@ -114,14 +114,14 @@ async def test_old_answers_are_forgotten_but_never_unfinished_work() -> None:
         book = answers(tasks)
 
         async def ask() -> None:
-            assert await book.once("s", "slow", "agent/x", slow.work) == 1
+            assert await book.run_once("s", "slow", "agent/x", slow.work) == 1
 
         tasks.start_soon(ask)
         await anyio.lowlevel.checkpoint()
         for number in range(3 * KEPT):
-            assert await book.once("s", f"k{number}", "agent/x", quick.work) == number + 1
+            assert await book.run_once("s", f"k{number}", "agent/x", quick.work) == number + 1
         assert book.count <= KEPT + 1
-        assert await book.once("s", f"k{3 * KEPT - 1}", "agent/x", quick.work) == 3 * KEPT
+        assert await book.run_once("s", f"k{3 * KEPT - 1}", "agent/x", quick.work) == 3 * KEPT
         tasks.start_soon(ask)
         await anyio.lowlevel.checkpoint()
         slow.may_end.set()
@@ -134,5 +134,5 @@ async def test_requests_without_a_key_leave_nothing_behind() -> None:
     async with anyio.create_task_group() as tasks:
         book = answers(tasks)
         for number in range(KEPT):
-            assert await book.once("s", "", "agent/sessions", quick.work) == number + 1
+            assert await book.run_once("s", "", "agent/sessions", quick.work) == number + 1
         assert book.count == 0

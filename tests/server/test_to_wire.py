@@ -58,7 +58,7 @@ def test_other_events_keep_their_bytes(text: str) -> None:
 
 def test_a_result_with_undecodable_bytes_is_valid_json() -> None:
     info = to_wire.hunk(hunk("/a", "caf\udce9\n"))
-    sent = json.loads(to_wire.encoded(wire.ReviewResult(changed=(info,))))
+    sent = json.loads(to_wire.encode_result(wire.ReviewResult(changed=(info,))))
     assert sent["changed"][0]["oldLines"] == ["caf?\n"]
 
 

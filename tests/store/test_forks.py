@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent_ls.store.errors import UnknownOutputError, UnknownTurnError
-from agent_ls.store.forks import forked
+from agent_ls.store.forks import fork_log
 from agent_ls.store.outputs import read_part
 
 
@@ -70,7 +70,7 @@ def kinds(made: tuple[bytes, ...]) -> list[str]:
 
 @pytest.mark.req("H2")
 def test_a_fork_has_complete_turns_and_no_records_that_concern_only_its_source() -> None:
-    made = forked(lines(LOG), "s-2")
+    made = fork_log(lines(LOG), "s-2")
 
     assert kinds(made.lines) == [
         "prompt", "config", "session_start", "turn", "user_input", "file_change", "tool_call_end",
@@ -86,7 +86,7 @@ def test_a_fork_has_complete_turns_and_no_records_that_concern_only_its_source()
 
 @pytest.mark.req("H2")
 def test_a_fork_at_a_turn_followed_by_a_follow_up_gets_its_own_end_event() -> None:
-    made = forked(lines(LOG), "s-2", "t1")
+    made = fork_log(lines(LOG), "s-2", "t1")
 
     assert kinds(made.lines)[-4:] == ["turn", "config", "state", "processing_end"]
     assert json.loads(made.lines[-1])["event"]["turnId"] == "t1"
@@ -96,16 +96,16 @@ def test_a_fork_at_a_turn_followed_by_a_follow_up_gets_its_own_end_event() -> No
 @pytest.mark.parametrize("at_turn", ["t3", "t9"])
 def test_a_fork_at_a_running_or_unknown_turn_is_refused(at_turn: str) -> None:
     with pytest.raises(UnknownTurnError, match=at_turn):
-        forked(lines(LOG), "s-2", at_turn)
+        fork_log(lines(LOG), "s-2", at_turn)
     with pytest.raises(UnknownTurnError, match="yet"):
-        forked(lines(LOG[:6]), "s-2")
+        fork_log(lines(LOG[:6]), "s-2")
 
 
 @pytest.mark.req("R3")
 def test_damaged_lines_do_not_keep_a_session_from_being_forked() -> None:
     damaged = [b"{", b"[]", b'{"event":null}', b'{"event":{"kind":"x"}}', b"\xff", b"7"]
 
-    assert forked([*damaged, *lines(LOG), *damaged], "s-2") == forked(lines(LOG), "s-2")
+    assert fork_log([*damaged, *lines(LOG), *damaged], "s-2") == fork_log(lines(LOG), "s-2")
 
 
 @pytest.mark.req("E3")

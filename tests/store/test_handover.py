@@ -12,7 +12,7 @@ import pytest
 
 from agent_ls.store import handover, locks
 from agent_ls.store.errors import OwnershipLostError, SessionLockedError
-from agent_ls.store.locks import Owner, this_process
+from agent_ls.store.locks import Owner, make_own_owner
 from agent_ls.store.log import Header, SessionLog, event_record
 from agent_ls.store.sessions import OpenSession, SessionStore
 
@@ -30,7 +30,7 @@ def event(number: int) -> bytes:
 
 
 def test_a_request_is_followed_only_by_the_owner_that_it_names(tmp_path: Path) -> None:
-    owner = this_process()
+    owner = make_own_owner()
     assert not handover.is_asked(tmp_path, owner)
     handover.ask(tmp_path, owner, Owner(1, "", "elsewhere"))
 
@@ -45,14 +45,14 @@ def test_a_request_is_followed_only_by_the_owner_that_it_names(tmp_path: Path) -
 @pytest.mark.parametrize("left", [b"", b"[]", b"null", b'{"to": {"pid": "x"}}', b"\xff"])
 def test_an_invalid_request_is_not_an_error(tmp_path: Path, left: bytes) -> None:
     (tmp_path / handover.NAME).write_bytes(left)
-    assert not handover.is_asked(tmp_path, this_process())
+    assert not handover.is_asked(tmp_path, make_own_owner())
 
 
 def test_a_new_owner_does_not_follow_a_request_to_the_former_one(tmp_path: Path) -> None:
     store = make(tmp_path)
     store.create(HEADER).close()
     folder = store.folder("s-1")
-    handover.ask(folder, this_process(), this_process())
+    handover.ask(folder, make_own_owner(), make_own_owner())
     with_it = store.open("s-1")
     assert not handover.is_asked(folder, with_it.lock.owner)
     with_it.close()
@@ -142,7 +142,7 @@ def test_without_locks_an_owner_on_another_host_counts_as_alive_but_can_be_repla
 def test_during_a_forced_take_over_another_one_waits(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     held = locks.take(path, "s")
-    with locks.held(tmp_path / "lock.force", "s"), pytest.raises(SessionLockedError):
+    with locks.hold_lock(tmp_path / "lock.force", "s"), pytest.raises(SessionLockedError):
         locks.seize(path, "s", held.owner)
     assert held.is_ours()
     held.release()
@@ -171,7 +171,7 @@ def test_an_owner_on_another_host_counts_as_alive_and_a_dead_one_here_as_none(tm
     path = tmp_path / "lock"
     for owner, is_told in (
         (Owner(1, "1", "elsewhere"), True),
-        (Owner(2**22 + 1, "1", this_process().host), False),
+        (Owner(2**22 + 1, "1", make_own_owner().host), False),
     ):
         path.write_bytes(
             json.dumps({"pid": owner.pid, "started": owner.started, "host": owner.host}).encode()

@@ -125,7 +125,7 @@ def test_summaries_are_read_one_at_a_time_and_again_only_if_log_or_title_changed
         session = store.create(_header(f"s-{number}", tmp_path, "before"))
         session.close()
         os.utime(session.folder / "log.jsonl", (1_700_000_000 + number, 1_700_000_000 + number))
-    layout, listed = store.layout, store.layout.listed(str(tmp_path))
+    layout, listed = store.layout, store.layout.list_sessions(str(tmp_path))
     assert [session.session_id for session in listed] == ["s-2", "s-1", "s-0"]
     assert next(layout.summaries(listed)).header.session_id == "s-2"
     for found in listed:

@@ -15,12 +15,12 @@ import pytest
 
 from agent_ls.store import locks
 from agent_ls.store.errors import SessionLockedError
-from agent_ls.store.locks import Owner, is_alive, this_process
+from agent_ls.store.locks import Owner, is_alive, make_own_owner
 
 
 def test_a_lock_has_one_holder_and_can_be_acquired_after_its_release(tmp_path: Path) -> None:
     lock = locks.take(tmp_path / "lock", "s-1")
-    assert json.loads((tmp_path / "lock").read_bytes()) == asdict(this_process())
+    assert json.loads((tmp_path / "lock").read_bytes()) == asdict(make_own_owner())
     with pytest.raises(SessionLockedError, match=f"process {os.getpid()} on "):
         locks.take(tmp_path / "lock", "s-1")
     lock.release()
@@ -47,7 +47,7 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "left",
-    [b"", b"nonsense", b'{"pid": 1}', json.dumps(asdict(this_process())).encode()],
+    [b"", b"nonsense", b'{"pid": 1}', json.dumps(asdict(make_own_owner())).encode()],
     ids=["nothing", "nonsense", "half", "a living owner"],
 )
 def test_an_unlocked_lock_file_can_be_acquired_whatever_it_contains(tmp_path: Path, left: bytes) -> None:
@@ -56,7 +56,7 @@ def test_an_unlocked_lock_file_can_be_acquired_whatever_it_contains(tmp_path: Pa
 
 
 OWNERS = [
-    (this_process(), True),
+    (make_own_owner(), True),
     (Owner(os.getpid(), "1", socket.gethostname()), sys.platform != "linux"),
     (Owner(os.getpid(), "", socket.gethostname()), True),
     (Owner(2**22 + 1, "1", socket.gethostname()), False),

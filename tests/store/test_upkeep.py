@@ -120,7 +120,7 @@ class Listing(Layout):
         self._then = then
 
     def listed(self, workspace: str | None = None) -> list[ListedSession]:
-        found = super().listed(workspace)
+        found = super().list_sessions(workspace)
         self._then()
         return found
 

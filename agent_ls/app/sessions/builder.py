@@ -499,7 +499,7 @@ class SessionBuilder:
             tell=notices.post,
             watch=self.editor.watch or NoWatch(),
             known=fold.shown | fold.known if fold else {},
-            record=opened.recorder.known,
+            record=opened.recorder.record_known,
         )
         opened.recorder.on_read = touched.record_read
         if location.listed or location.site:

@@ -26,7 +26,7 @@ from agent_ls.loop.events.types import Reverted, RevertedFile
 from agent_ls.loop.ids import new_id
 from agent_ls.patch.unified import unified_diff
 from agent_ls.review.rewind import NOT_KEPT, AgentChange, ConflictRange, FileVersion, RewindConflict, rewind
-from agent_ls.store.checkpoints import WrittenSince, difference, written_since
+from agent_ls.store.checkpoints import WrittenSince, difference, find_written_since
 from agent_ls.store.errors import UnknownTurnError
 from agent_ls.store.fold import Fold
 from agent_ls.store.journal import Written
@@ -133,7 +133,7 @@ class _RollBack:
     def _read(self) -> tuple[Fold, WrittenSince]:
         """Read the log. Blocks."""
         path = self._live.stored.path
-        return read_session(path).fold, written_since(path, self._wanted.at_turn)
+        return read_session(path).fold, find_written_since(path, self._wanted.at_turn)
 
     # -- planning
 

@@ -17,7 +17,7 @@ from agent_ls.server.rpc.idempotency import RecentAnswers
 from agent_ls.server.rpc.router import Route
 from agent_ls.server.transport.framing import FrameError, FrameParser, frame
 from agent_ls.server.transport.tcp import MAX_CONNECTIONS, has_token, refusal
-from agent_ls.store.locks import this_process
+from agent_ls.store.locks import make_own_owner
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class LocalChannel:
 
     async def run(self) -> None:
         """Serve until cancelled. If the channel cannot be opened, the server runs without a channel."""
-        path = socket_path(this_process())
+        path = socket_path(make_own_owner())
         try:
             token = await anyio.to_thread.run_sync(read_channel_token)
             listener = await listen(path)

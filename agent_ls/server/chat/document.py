@@ -327,7 +327,7 @@ class ChatRoom:
         try:
             parts = await with_server_prompts(context, live, await self._input(chat.message, live))
             parts = [
-                *await context.expanded(parts, live),
+                *await context.expand_parts(parts, live),
                 *as_parts(await live.mentions.read_typed(chat.message)),
             ]
         except AppError:

@@ -23,7 +23,7 @@ MAX_RESOURCES = 10
 
 
 async def commands(context: Context, params: wire.Commands) -> wire.CommandsResult:
-    folder = context.live(params.session_id).summary().workspace_folder if params.session_id else ""
+    folder = context.require_live(params.session_id).summary().workspace_folder if params.session_id else ""
     return wire.CommandsResult(commands=await _all_commands(context, folder, params.session_id))
 
 
@@ -70,7 +70,7 @@ def _folder(context: Context, params: wire.Complete) -> str:
     """
     live = context.manager.find_live(params.session_id) if params.session_id else None
     if live or (params.session_id and not params.workspace_folder):
-        return (live or context.live(params.session_id or "")).summary().workspace_folder
+        return (live or context.require_live(params.session_id or "")).summary().workspace_folder
     folder = context.folder(params.workspace_folder)
     if folder not in context.folders():
         raise InvalidParamsError(params.method, f"workspaceFolder: {folder} is not open in the editor")

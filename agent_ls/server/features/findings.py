@@ -105,7 +105,7 @@ class FindingMarks:
         if act == "dismiss":
             self._findings.dismiss(finding.id)
             return
-        live = await self._context.opened(finding.session_id)
+        live = await self._context.require_open(finding.session_id)
         live.session.submit(message_for(act, finding), when_busy="queue")
 
 

@@ -64,4 +64,4 @@ class MovedHunks:
         finally:
             self._waiting.discard(path)
         if found := self._find(path):
-            self._send(wire.MOVED_METHOD, to_wire.encoded(found))
+            self._send(wire.MOVED_METHOD, to_wire.encode_result(found))

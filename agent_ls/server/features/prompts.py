@@ -27,8 +27,8 @@ async def _read_input(
     """
     if not any(map(_is_expanded, parts)):
         text, images = context.convert_input(parts)
-        return await context.opened(session_id), text, images
-    live = await context.opened(session_id)
+        return await context.require_open(session_id), text, images
+    live = await context.require_open(session_id)
     return live, *context.convert_input(await _expand(context, parts, live))
 
 
@@ -45,7 +45,7 @@ async def _expand(
 
     Commands are expanded before mentions, because the text of a mention must not be taken for a command.
     """
-    expanded = await context.expanded(await with_server_prompts(context, live, parts), live)
+    expanded = await context.expand_parts(await with_server_prompts(context, live, parts), live)
     return await with_mentions(live, expanded)
 
 
@@ -68,7 +68,7 @@ async def steer(context: Context, params: wire.Steer) -> wire.SteerResult:
 
 
 async def unsteer(context: Context, params: wire.Unsteer) -> wire.Empty:
-    if not context.live(params.session_id).session.unsteer(params.steer_id):
+    if not context.require_live(params.session_id).session.unsteer(params.steer_id):
         raise NothingPendingError("the model has read this message already", "send another to correct it")
     return wire.Empty()
 
@@ -80,7 +80,7 @@ async def follow_up(context: Context, params: wire.FollowUp) -> wire.FollowUpRes
 
 
 async def interrupt(context: Context, params: wire.Interrupt) -> wire.Empty:
-    live = context.live(params.session_id)
+    live = context.require_live(params.session_id)
     parts = await _expand(context, params.then_submit, live) if params.then_submit else ()
     message = context.convert_input(parts) if params.then_submit else None
     session = live.session
@@ -95,13 +95,13 @@ async def interrupt(context: Context, params: wire.Interrupt) -> wire.Empty:
 
 
 async def compact(context: Context, params: wire.Compact) -> wire.CompactResult:
-    session = context.live(params.session_id).session
+    session = context.require_live(params.session_id).session
     wanted = session.compact(params.instructions, client_key=params.client_key)
     return wire.CompactResult(compaction_id=wanted)
 
 
 async def queue(context: Context, params: wire.Queue) -> wire.Empty:
-    live = context.live(params.session_id)
+    live = context.require_live(params.session_id)
     change = await _queue_change(context, params, live)
     if not live.session.change_queue(change):
         raise NothingPendingError(

@@ -30,7 +30,7 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
         and not params.replacement.command.strip()
     ):
         raise BadInputError("the command is empty", "write the command to run, or deny this one")
-    live = context.live(params.session_id)
+    live = context.require_live(params.session_id)
     waiting = any(request.request_id == params.request_id for request in live.approver.pending())
     if waiting and live.session.is_stopped:
         # The turn is being stopped, so the call is about to be denied; an approval that arrives after the

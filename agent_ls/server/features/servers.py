@@ -9,7 +9,7 @@ from agent_ls.server.transport.errors import NothingPendingError
 
 
 async def servers(context: Context, params: wire.McpServers) -> wire.McpServersResult:
-    live = context.live(params.session_id)
+    live = context.require_live(params.session_id)
     listed, problems = live.mcp_servers()
     return wire.McpServersResult(
         servers=tuple(
@@ -33,7 +33,7 @@ async def servers(context: Context, params: wire.McpServers) -> wire.McpServersR
 
 
 async def switch(context: Context, params: wire.McpSwitch) -> wire.Empty:
-    if not await context.live(params.session_id).switch_mcp_server(params.name, params.to):
+    if not await context.require_live(params.session_id).switch_mcp_server(params.name, params.to):
         raise NothingPendingError(
             f"this session has no MCP server {params.name} that could be switched",
             "look at the list of servers again",

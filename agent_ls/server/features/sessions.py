@@ -66,7 +66,7 @@ async def sessions(context: Context, params: wire.Sessions) -> wire.SessionsResu
 
 
 async def bring_changes(context: Context, params: wire.BringChanges) -> wire.BringChangesResult:
-    live = await context.opened(params.session_id)
+    live = await context.require_open(params.session_id)
     files = tuple(
         wire.BroughtFile(uri=to_lsp.uri(it.path), state=it.state, reason=it.reason)
         for it in await live.bring_changes()
@@ -128,7 +128,7 @@ async def _encode_result(
         draft = (
             await _draft(context, params.session_id) if is_ours else None
         )  # the draft of another process's session belongs to the user of that process
-        rest = to_wire.encoded(told.model_copy(update={"draft": draft}), without="events")
+        rest = to_wire.encode_result(told.model_copy(update={"draft": draft}), without="events")
         recorded = await anyio.to_thread.run_sync(_recorded, source, params, told.last_seq, latest)
     except BaseException:  # the request failed, usually because it was cancelled
         sending.drop()
@@ -148,7 +148,7 @@ def _recorded(
     page = source.snapshot(last, SNAPSHOT_ITEMS)
     newest = {kind: json.loads(encoded)["data"] for kind, encoded in latest.items()}
     snapshot = wire.Snapshot(items=(), more=page.more, usage=newest.get("usage"), plan=newest.get("plan"))
-    rest = to_wire.encoded(snapshot, without="items").removesuffix(b"}")
+    rest = to_wire.encode_result(snapshot, without="items").removesuffix(b"}")
     return b'"events":[],"snapshot":%b,"items":%b}' % (rest, to_wire.items(page.items))
 
 
@@ -180,7 +180,7 @@ def _make_result(context: Context, live: LiveSession) -> wire.SubscribeResult:
 
 
 async def answer(context: Context, params: wire.Answer) -> wire.AnswerResult:
-    live = context.live(params.session_id)
+    live = context.require_live(params.session_id)
     try:
         answered = live.session.questions.answer(
             params.question_id,
@@ -232,7 +232,7 @@ async def unsubscribe(context: Context, params: wire.Unsubscribe) -> wire.Empty:
 
 
 async def configure(context: Context, params: wire.Configure) -> wire.ConfigureResult:
-    live = await context.opened(params.session_id)
+    live = await context.require_open(params.session_id)
     applies_from = await live.configure(
         provider=params.provider,
         model=params.model,
@@ -250,7 +250,7 @@ async def configure(context: Context, params: wire.Configure) -> wire.ConfigureR
 
 
 async def accept(context: Context, params: wire.AcceptPlan) -> wire.AcceptPlanResult:
-    live = await context.opened(params.session_id)
+    live = await context.require_open(params.session_id)
     turn_id = await accept_plan(live, params.text, params.mode, params.client_key)
     return wire.AcceptPlanResult(session=context.session_info(live), turn_id=turn_id)
 

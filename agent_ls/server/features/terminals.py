@@ -11,7 +11,7 @@ async def terminals(context: Context, params: wire.Terminals) -> wire.TerminalsR
     if context.manager.owners.find_follower(params.session_id):
         # only the process that owns the session can list its commands
         return wire.TerminalsResult(terminals=())
-    listed = await context.live(params.session_id).session.terminals.list_terminals()
+    listed = await context.require_live(params.session_id).session.terminals.list_terminals()
     return wire.TerminalsResult(
         terminals=tuple(
             wire.TerminalInfo(
@@ -30,23 +30,25 @@ async def terminals(context: Context, params: wire.Terminals) -> wire.TerminalsR
 
 
 async def terminal_kill(context: Context, params: wire.TerminalKill) -> wire.Empty:
-    await context.live(params.session_id).session.terminals.kill(params.terminal_id)
+    await context.require_live(params.session_id).session.terminals.kill(params.terminal_id)
     return wire.Empty()
 
 
 async def terminal_input(context: Context, params: wire.TerminalInput) -> wire.Empty:
-    await context.live(params.session_id).session.terminals.type(params.terminal_id, params.data)
+    await context.require_live(params.session_id).session.terminals.type(params.terminal_id, params.data)
     return wire.Empty()
 
 
 async def terminal_resize(context: Context, params: wire.TerminalResize) -> wire.Empty:
-    terminals = context.live(params.session_id).session.terminals
+    terminals = context.require_live(params.session_id).session.terminals
     await terminals.resize(params.terminal_id, params.columns, params.rows)
     return wire.Empty()
 
 
 async def terminal_output(context: Context, params: wire.TerminalOutput) -> wire.TerminalOutputResult:
-    read = await context.live(params.session_id).session.terminals.read(params.terminal_id, params.offset)
+    read = await context.require_live(params.session_id).session.terminals.read(
+        params.terminal_id, params.offset
+    )
     return wire.TerminalOutputResult(
         text=read.text, next_offset=read.next_offset, running=read.running, exit_code=read.exit_code
     )

@@ -84,21 +84,21 @@ def mended_change(params: Any) -> Any:
     """
     if not isinstance(params, dict) or not isinstance(params.get("contentChanges"), list):
         return params
-    return {**params, "contentChanges": [_mended(change) for change in params["contentChanges"]]}
+    return {**params, "contentChanges": [_mend_change(change) for change in params["contentChanges"]]}
 
 
-def _mended(change: Any) -> Any:
+def _mend_change(change: Any) -> Any:
     if not isinstance(change, dict):
         return change
     told = {name: value for name, value in change.items() if value is not None}
     if not isinstance(told.get("text"), str):
         told.pop("text", None)  # the change stays invalid, so that parsing fails
     if isinstance(where := told.get("range"), dict):
-        told["range"] = {end: _clamped(position) for end, position in where.items()}
+        told["range"] = {end: _clamp(position) for end, position in where.items()}
     return told
 
 
-def _clamped(position: Any) -> Any:
+def _clamp(position: Any) -> Any:
     if not isinstance(position, dict):
         return position
     return {
@@ -142,11 +142,11 @@ def maybe_same(path: str, names: Collection[str]) -> str | None:
     facts = _stat_or_none(name)
     if facts is None or not facts.st_ino:
         return None
-    alike = names if facts.st_nlink > 1 else [it for it in names if _folded(it) == _folded(name)]
+    alike = names if facts.st_nlink > 1 else [it for it in names if _fold_case(it) == _fold_case(name)]
     return next((it for it in alike if (its := _stat_or_none(it)) and os.path.samestat(its, facts)), None)
 
 
-def _folded(path: str) -> str:
+def _fold_case(path: str) -> str:
     name = os.path.basename(path)
     if name.isascii():
         return name.lower()

@@ -131,11 +131,11 @@ def follow_access(senders: EventSenders) -> Callable[[AccessChange], None]:
     def changed(change: AccessChange) -> None:
         match change:
             case Acquired(live):
-                senders.go_on(live.session, lambda: access_event(live.id, "owner", None), cut=False)
+                senders.continue_with(live.session, lambda: access_event(live.id, "owner", None), cut=False)
             case Reopened(live):
                 senders.reopened(live.session, partial(_recorded, live))
             case Released(session):
-                senders.go_on(session, lambda: _read_only(session), cut=True)
+                senders.continue_with(session, lambda: _read_only(session), cut=True)
             case OwnerChanged(session):
                 senders.say(session.id, _read_only(session))
 

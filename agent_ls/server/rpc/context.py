@@ -47,7 +47,7 @@ class Context:
     virtual_documents: VirtualDocuments
     settled: Callable[[], Awaitable[None]]
 
-    def live(self, session_id: str) -> LiveSession:
+    def require_live(self, session_id: str) -> LiveSession:
         """Return a session that is open in this process.
 
         Raises:
@@ -57,7 +57,7 @@ class Context:
             return live
         raise NotOpenError(session_id)
 
-    async def opened(self, session_id: str) -> LiveSession:
+    async def require_open(self, session_id: str) -> LiveSession:
         """Return the session. Open it first if it is stored: a user who writes to a closed session wants to
         continue it.
 
@@ -83,7 +83,7 @@ class Context:
 
         return text_and_images(parts, problems, clean, IgnoreFile(tuple(self.folders())))
 
-    async def expanded(self, parts: Sequence[InputPart], live: LiveSession) -> Sequence[InputPart]:
+    async def expand_parts(self, parts: Sequence[InputPart], live: LiveSession) -> Sequence[InputPart]:
         """Replace names of the user's own commands and skills by their texts, both in command parts and at
         the beginning of typed text.
 

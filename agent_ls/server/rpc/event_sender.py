@@ -82,7 +82,7 @@ class _Feed:
             subscription.close()
 
 
-def _bounded(session: EventSource) -> Subscription:
+def _subscribe_bounded(session: EventSource) -> Subscription:
     subscription = session.subscribe()
     subscription.limit_queue(MAX_WAITING)
     return subscription
@@ -116,7 +116,7 @@ class EventSenders:
         """Subscribe to a session. Events collect from now on and are sent once `start` of the result is
         called.
         """
-        feed = _Feed(_bounded(session), session.last_seq)
+        feed = _Feed(_subscribe_bounded(session), session.last_seq)
         # in this order, so that the following of another process's log does not stop between the two calls
         self.unsubscribe(session.id)
         self._open[session.id] = feed
@@ -134,7 +134,7 @@ class EventSenders:
             if not feed.follow:
                 self._send(message)
 
-    def go_on(self, session: EventSource, announced: Callable[[], bytes], *, cut: bool) -> None:
+    def continue_with(self, session: EventSource, announced: Callable[[], bytes], *, cut: bool) -> None:
         """Continue the client's subscription from another source. `announced` is sent between the two
         sources.
 
@@ -178,7 +178,7 @@ class EventSenders:
             feed.close()
 
     def _follow(self, session: EventSource, feed: _Feed, missed: Missed) -> None:
-        feed.follow.append((missed, _bounded(session)))
+        feed.follow.append((missed, _subscribe_bounded(session)))
         if feed.has_ended:
             feed.has_ended = False
             self._start(lambda: self._run(session.id, feed))

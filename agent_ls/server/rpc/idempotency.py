@@ -45,7 +45,7 @@ class RecentAnswers:
         """Number of stored answers and running requests."""
         return len(self._entries)
 
-    async def once(self, scope: str, key: str, method: str, work: Callable[[], Awaitable[Any]]) -> Any:
+    async def run_once(self, scope: str, key: str, method: str, work: Callable[[], Awaitable[Any]]) -> Any:
         """Return the result of `work`, or of the earlier work with the same key in this scope. An empty key
         matches no earlier key.
 

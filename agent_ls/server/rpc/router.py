@@ -73,27 +73,27 @@ class Router:
             RequestError: and errors of lower layers, which transport/errors.py turns into error responses.
         """
         if answer_standard := self._standard.get(method):
-            return RawJson(to_wire.dumped(await answer_standard(raw)))
+            return RawJson(to_wire.dump_json(await answer_standard(raw)))
         route = self._routes.get(method)
         if route is None:
             raise UnknownMethodError(method)
-        params = _parsed(route.params, raw)
+        params = _parse_params(route.params, raw)
 
         async def work() -> RawJson:
             check_access(self._context, params)
             result = await route.handler(self._context, params)
-            answer = result if isinstance(result, RawJson) else RawJson(to_wire.encoded(result))
+            answer = result if isinstance(result, RawJson) else RawJson(to_wire.encode_result(result))
             return replace(answer, is_document=not method.startswith("agent/"))
 
         if not route.has_key:
             return await work()
         scope = getattr(params, "session_id", None) or ""
         key = cast("str", getattr(params, "client_key", ""))
-        answer: RawJson = await self._answers.once(scope, key, method, work)
+        answer: RawJson = await self._answers.run_once(scope, key, method, work)
         return answer
 
 
-def _parsed(params: type[Params], raw: Any) -> Params:
+def _parse_params(params: type[Params], raw: Any) -> Params:
     try:
         return params.model_validate({} if raw is None else raw)
     except ValidationError as invalid:

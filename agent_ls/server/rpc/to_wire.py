@@ -46,7 +46,7 @@ def items(found: Sequence[Item]) -> bytes:
     for item in plain:
         if item["kind"] in ("file", "end", "reverted"):
             _add_uris(item)
-    return dumped(plain)
+    return dump_json(plain)
 
 
 def _add_uris(value: dict[str, Any]) -> None:
@@ -158,11 +158,11 @@ def file_hunks(
     )
 
 
-def encoded(result: wire.Wire, without: str = "") -> bytes:
+def encode_result(result: wire.Wire, without: str = "") -> bytes:
     """Encode a result as one JSON object, without members that are None and without the member `without`."""
     # Not model_dump_json, which fails on a lone surrogate (an undecodable byte of a file).
-    return dumped(result.model_dump(mode="python", by_alias=True, exclude_none=True, exclude={without}))
+    return dump_json(result.model_dump(mode="python", by_alias=True, exclude_none=True, exclude={without}))
 
 
-def dumped(plain: Any) -> bytes:
+def dump_json(plain: Any) -> bytes:
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

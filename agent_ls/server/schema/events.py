@@ -31,11 +31,11 @@ _YES_OR_NO = {"type": "boolean"}
 def definitions() -> dict[str, Any]:
     """Return the definitions by name: `Event`, `Item`, `Effect`, and everything that they refer to."""
     defs: dict[str, Any] = {}
-    kinds = {cls.kind: _named(cls, defs) for cls in get_args(RecordedEvent)}
+    kinds = {cls.kind: _add_definitions(cls, defs) for cls in get_args(RecordedEvent)}
     for cls in get_args(Effect):
-        _named(cls, defs)
+        _add_definitions(cls, defs)
         defs[cls.__name__] = _effect(cls.__name__, defs[cls.__name__])
-    _named(items.FileSum, defs)
+    _add_definitions(items.FileSum, defs)
     for name in NAMES_FILES:
         defs[name] = _with(defs[name], {"uri": _TEXT})
     defs["ApprovalRequested"]["properties"]["effect"] = ref("Effect")
@@ -65,7 +65,7 @@ def an_object(required: Mapping[str, Any], optional: Mapping[str, Any] | None = 
     }
 
 
-def _named(cls: type[Any], defs: dict[str, Any]) -> dict[str, Any]:
+def _add_definitions(cls: type[Any], defs: dict[str, Any]) -> dict[str, Any]:
     """Add the definitions of a dataclass and of the types that it refers to. All fields are sent, so all are
     required.
     """

@@ -48,7 +48,7 @@ class Reading(Protocol):
         """Block the reading thread while earlier messages use too much memory."""
         ...
 
-    def ended(self, problem: str) -> None:
+    def handle_end(self, problem: str) -> None:
         """Handle the end of reading. `problem` is "" for an orderly end of file."""
         ...
 
@@ -68,7 +68,7 @@ def read_in_thread(fd: int, parser: FrameParser, reading: Reading) -> None:
         except (OSError, FrameError) as error:
             problem = str(error)
         finally:
-            reading.ended(problem)
+            reading.handle_end(problem)
 
     threading.Thread(target=run, name="agent-ls reader", daemon=True).start()
 
@@ -154,7 +154,7 @@ class ThreadWriter:
                     self._break()
                     return
                 view = view[written:]
-                self._written(written)
+                self._count_written(written)
 
     def _next_parts(self) -> list[bytes] | None:
         """Return all queued data; None if the writer is closed and no data is left."""
@@ -170,7 +170,7 @@ class ThreadWriter:
             parts.append(following)
         return parts
 
-    def _written(self, count: int) -> None:
+    def _count_written(self, count: int) -> None:
         with self._lock:
             self._size -= count
             if self._size <= self._full:

@@ -101,11 +101,11 @@ def plain_converter() -> Converter:
     """
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls left it untyped
     for cls in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
-        converter.register_structure_hook(cls, _plain)
+        converter.register_structure_hook(cls, _to_params)
     return converter
 
 
-def _plain(obj: dict[str, Any], cls: type[Any]) -> Any:
+def _to_params(obj: dict[str, Any], cls: type[Any]) -> Any:
     return cls(**{name: obj[name] for name in cls.__annotations__})
 
 
@@ -358,10 +358,10 @@ class AgentProtocol(LanguageServerProtocol):
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
         if handler := self.fm.features.get(lsp.SHUTDOWN):
             yield handler, args, None
-        self.let_go()
+        self.cancel_requests()
         self._shutdown = True
 
-    def let_go(self) -> None:
+    def cancel_requests(self) -> None:
         """Cancel all pending requests of the server to the client."""
         # a copy, because a cancelled future removes itself from the table
         for message_id, future in list(self._request_futures.items()):

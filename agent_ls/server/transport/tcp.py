@@ -131,7 +131,7 @@ async def listen(address: tuple[str, int], token_file: Path) -> int:
                     await process.wait()
                 finally:  # this process may also be ending
                     with anyio.CancelScope(shield=True):
-                        await _settled(process)
+                        await _end_process(process)
         finally:
             running -= 1
 
@@ -156,7 +156,7 @@ async def listen(address: tuple[str, int], token_file: Path) -> int:
     return 0
 
 
-async def _settled(process: Process) -> None:
+async def _end_process(process: Process) -> None:
     """Terminate the server and wait for an orderly end; kill it if that takes too long."""
     if process.returncode is None:
         terminate(process)

@@ -119,7 +119,7 @@ async def _serve(stream: SocketStream, door: Door, command: Sequence[str], pulse
     try:
         with anyio.move_on_after(HANDSHAKE_S):
             token = await anyio.to_thread.run_sync(read_token, door.token_file)
-            await socket.shake_hands(partial(_checked, token))
+            await socket.do_handshake(partial(_check_token, token))
     except ListenError as error:
         sys.stderr.write(f"agent-ls: {error}\n")
     if socket.is_open:
@@ -146,7 +146,7 @@ class WebSocket:
     def is_open(self) -> bool:
         return self._protocol.state is OPEN
 
-    async def shake_hands(self, respond: Callable[[ServerProtocol, Request], Response]) -> None:
+    async def do_handshake(self, respond: Callable[[ServerProtocol, Request], Response]) -> None:
         """Read the request and send the response that `respond` returns. If the response is not a handshake,
         or the client disconnects, `is_open` is false afterwards.
         """
@@ -323,7 +323,7 @@ async def _discard(output: ByteReceiveStream) -> None:
             pass
 
 
-def _checked(token: str, protocol: ServerProtocol, request: Request) -> Response:
+def _check_token(token: str, protocol: ServerProtocol, request: Request) -> Response:
     """Return the handshake, or a refusal if the request does not have the token."""
     response = protocol.accept(request)
     if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS or _has_token(request, token):
@@ -340,13 +340,13 @@ def _has_token(request: Request, token: str) -> bool:
     given = [word[1].strip() for word in words if len(word) == 2 and word[0].lower() == "bearer"]
     given += [
         name.removeprefix(TOKEN_SUBPROTOCOL)
-        for name in _offered(request)
+        for name in _list_protocols(request)
         if name.startswith(TOKEN_SUBPROTOCOL)
     ]
     return any(hmac.compare_digest(one.encode("utf-8", "surrogateescape"), token.encode()) for one in given)
 
 
-def _offered(request: Request) -> list[str]:
+def _list_protocols(request: Request) -> list[str]:
     try:
         values = request.headers.get_all("Sec-WebSocket-Protocol")
         return [name for value in values for name in parse_subprotocol(value)]

@@ -43,7 +43,7 @@ from agent_ls.store.errors import StoreError
 from agent_ls.store.event_lines import events_of
 from agent_ls.store.fold import Fold
 from agent_ls.store.layout import lock_path, log_path
-from agent_ls.store.locks import Owner, owner_of, this_process
+from agent_ls.store.locks import Owner, make_own_owner, owner_of
 from agent_ls.store.log import Header, parse_header
 from agent_ls.store.pages import ItemPage
 from agent_ls.store.progress import Activity
@@ -225,7 +225,7 @@ class SessionFollower:
     def _read(self) -> tuple[Sequence[_LogLine], Owner | None]:
         """Return the new log lines and the session's owner. Blocks."""
         owner = owner_of(lock_path(self.folder))
-        if owner and owner.is_same(this_process()):
+        if owner and owner.is_same(make_own_owner()):
             owner = None  # this process still holds the lock while the session ends
         lines = self._tail.read()
         if lines and self._header is None:

@@ -25,7 +25,7 @@ from agent_ls.loop.seams import Clock
 from agent_ls.store import handover
 from agent_ls.store.errors import StoreError
 from agent_ls.store.layout import lock_path
-from agent_ls.store.locks import Owner, recorded_owner, this_process
+from agent_ls.store.locks import Owner, make_own_owner, recorded_owner
 from agent_ls.store.sessions import OpenSession, SessionStore
 from agent_ls.text import to_display_line
 
@@ -135,7 +135,7 @@ class SessionOwnership:
             owner = await anyio.to_thread.run_sync(self._store.owner, session_id)
         except StoreError:
             return False
-        return owner is not None and not owner.is_same(this_process())
+        return owner is not None and not owner.is_same(make_own_owner())
 
     async def read_along(self, session_id: str) -> SessionFollower | None:
         """Return a follower of another process's session, read up to the current end of its log.
@@ -277,7 +277,7 @@ class SessionOwnership:
             owner = recorded_owner(lock_path(folder))
             is_another = owner is not None and before is not None and not owner.is_same(before)
             if owner and not is_another and not handover.is_asked(folder, owner):
-                handover.ask(folder, owner, this_process(self._store.program))
+                handover.ask(folder, owner, make_own_owner(self._store.program))
             return owner
 
         with store_errors(session_id):
@@ -331,5 +331,5 @@ def _find_askers(held: Sequence[LiveSession]) -> dict[str, Owner | None]:
         if not live.is_ours:
             wanted[live.id] = None
         elif handover.is_asked(live.folder, live.stored.opened.lock.owner):
-            wanted[live.id] = handover.asked_by(live.folder)
+            wanted[live.id] = handover.find_asker(live.folder)
     return wanted

@@ -156,14 +156,14 @@ def _transcript(
 
 
 def _jsonl(path: Path) -> str:
-    lines = pages.sound_between(path, 0)
+    lines = pages.read_sound_events(path, 0)
     return "".join(f"{line.decode('utf-8', 'replace')}\n" for line in lines)
 
 
 def open_hunks(path: Path) -> int:
     """Count the undecided hunks in the log `path`. Blocks."""
     try:
-        by_path = stored_hunks(pages.sound_between(path, 0))
+        by_path = stored_hunks(pages.read_sound_events(path, 0))
     except FileNotFoundError:  # a deletion was interrupted; the rest may be deleted without a question
         return 0
     return sum(item.awaits for items in by_path.values() for item in items)

@@ -13,7 +13,7 @@ from agent_ls.app.sessions.live import LiveSession, SessionSummary, stored_summa
 from agent_ls.app.sessions.stored.pagination import cursor_after, sessions_after
 from agent_ls.app.settings.model import Settings
 from agent_ls.store.layout import StoredSummary, lock_path, log_path
-from agent_ls.store.locks import Owner, owner_of, this_process
+from agent_ls.store.locks import Owner, make_own_owner, owner_of
 from agent_ls.store.log import Header
 from agent_ls.store.progress import StoredProgress, read_progress
 from agent_ls.store.sessions import SessionStore
@@ -58,7 +58,7 @@ class SessionListing:
         self, workspace_folder: str | None, cursor: str | None, limit: int, query: str, *, running: bool
     ) -> tuple[Sequence[_Found], str | None]:
         """Read one page. Stops reading sessions at the end of the page. Blocks."""
-        listed = sessions_after(self._store.layout.listed(workspace_folder), cursor)
+        listed = sessions_after(self._store.layout.list_sessions(workspace_folder), cursor)
         page: list[_Found] = []
         last = None
         for session in listed:
@@ -81,7 +81,7 @@ class SessionListing:
         progress = progress or StoredProgress()
         if live := self._live(header.session_id):
             return replace(live.summary(), cost_usd=progress.cost_usd)
-        if owner and owner.is_same(this_process()):
+        if owner and owner.is_same(make_own_owner()):
             owner = None  # this process is ending the session, so there is no other owner
         return stored_summary(stored, self._settings(), owner, self._worktree(header), progress)
 

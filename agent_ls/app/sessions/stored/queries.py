@@ -77,7 +77,7 @@ class StoredSessions:
     def list_running(self) -> list[StoredSessionInfo]:
         """Return the sessions of all workspaces that a process has open, newest first."""
         layout = self._store.layout
-        running = [session for session in layout.listed() if owner_of(lock_path(session.folder))]
+        running = [session for session in layout.list_sessions() if owner_of(lock_path(session.folder))]
         return [self._read_info(found) for found in layout.summaries(running)]
 
     def read_one(self, session_id: str) -> StoredSessionInfo:
