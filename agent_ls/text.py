@@ -67,15 +67,15 @@ class TextLines(Sequence[str]):
             start, stop = key.start or 0, key.stop
             if stop is None or start < 0 or stop < 0 or key.step not in (None, 1):
                 return split_lines(self._text)[key]
-            return self._between(start, stop)
+            return self._read_between(start, stop)
         if key == -1:
-            return self._last()
+            return self._read_last()
         at = key if key >= 0 else key + len(self)
-        if at < 0 or not (found := self._between(at, at + 1)):
+        if at < 0 or not (found := self._read_between(at, at + 1)):
             raise IndexError("the line does not exist")
         return found[0]
 
-    def _between(self, start: int, stop: int) -> list[str]:
+    def _read_between(self, start: int, stop: int) -> list[str]:
         at = end = self._find_line_start(start)
         if stop - start > _NEAR_LINES:
             end = self._find_line_start(stop)
@@ -84,7 +84,7 @@ class TextLines(Sequence[str]):
                 end = self._text.find("\n", end) + 1 or len(self._text)
         return split_lines(self._text[at:end])
 
-    def _last(self) -> str:
+    def _read_last(self) -> str:
         if not self._text:
             raise IndexError("there is no line")
         return self._text[self._text.rfind("\n", 0, len(self._text) - 1) + 1 :]
@@ -213,12 +213,12 @@ def _decode(data: bytes) -> DecodedText:
             data, find_declared_encoding(data[:_DECLARED_CHARS].decode("ascii"))
         ) or DecodedText(data.decode("ascii"))
     text = data.decode("utf-8", "surrogateescape")
-    if not is_encodable(text) and (other := _decoded_otherwise(data, text)):
+    if not is_encodable(text) and (other := _decode_otherwise(data, text)):
         return other
     return DecodedText(text[1:], bom=True) if text.startswith(BOM) else DecodedText(text)
 
 
-def _decoded_otherwise(data: bytes, as_utf_8: str) -> DecodedText | None:
+def _decode_otherwise(data: bytes, as_utf_8: str) -> DecodedText | None:
     """Decode text that is not UTF-8: by its declared encoding, else by the most common 8-bit encodings."""
     head = data[:_DECLARED_CHARS].decode("latin-1")
     if declared := try_decode(data, find_declared_encoding(head)):

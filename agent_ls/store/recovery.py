@@ -60,29 +60,33 @@ def recover(
     each undecided proposed hunk to its call.
     """
     fold = stored.fold
-    asked = _asked(fold)
-    waiting = _running(fold) if fold.round else {PAUSE}
+    asked = _find_open_approvals(fold)
+    waiting = _find_running(fold) if fold.round else {PAUSE}
     questions = {it.call_id: it for it in fold.questions.values() if it.call_id in waiting}
-    proposed = {id_: call_id for id_, call_id in proposed.items() if call_id in _running(fold)}
+    proposed = {id_: call_id for id_, call_id in proposed.items() if call_id in _find_running(fold)}
     call_ids = CallIds(fold.call_ids)
     settled = (
         list(_settled_calls(fold, fold.round, asked, questions, set(proposed.values()), call_ids))
         if fold.round
         else []
     )
-    ends = (*_told(fold, asked, questions), *found, *(event for _, added in settled for event in added))
+    ends = (
+        *_make_missing_events(fold, asked, questions),
+        *found,
+        *(event for _, added in settled for event in added),
+    )
     calls = tuple(call for call, _ in settled)
     agents = tuple(fold.agents.cut(fold.outputs))
     if questions or (fold.round and (asked or proposed)):
-        suspended = _suspended(fold, calls, asked, proposed, tuple(questions.values()))
+        suspended = _make_suspended(fold, calls, asked, proposed, tuple(questions.values()))
         settlement = Settlement(fold.turn_id, agents, ends)
     else:
         suspended = None
         results = tuple(call.ended.result for call in calls if call.ended)
-        turns: list[Turn] = [*_said(fold, now)]
+        turns: list[Turn] = [*_restore_answer(fold, now)]
         if fold.round:
             turns.append(ToolResultsTurn(results, now))
-        settlement = Settlement(fold.turn_id, agents, ends, tuple(turns), _ended(fold))
+        settlement = Settlement(fold.turn_id, agents, ends, tuple(turns), _make_end_events(fold))
     return Restored(
         turns=tuple(fold.turns),
         last_seq=stored.last_seq,
@@ -103,19 +107,19 @@ def recover(
     )
 
 
-def _asked(fold: Fold) -> dict[str, ApprovalRequested]:
+def _find_open_approvals(fold: Fold) -> dict[str, ApprovalRequested]:
     """Return the open approval requests of calls that have begun, by call id."""
-    waiting = _running(fold)
+    waiting = _find_running(fold)
     return {request.call_id: request for request in fold.approvals.values() if request.call_id in waiting}
 
 
-def _running(fold: Fold) -> set[str]:
+def _find_running(fold: Fold) -> set[str]:
     """Return the calls of the last answer that have begun and not ended."""
     round_ = fold.round
     return {start.call_id for start in round_.starts.values()} - round_.ends.keys() if round_ else set()
 
 
-def _suspended(
+def _make_suspended(
     fold: Fold,
     calls: tuple[SuspendedCall, ...],
     asked: Mapping[str, ApprovalRequested],
@@ -141,7 +145,7 @@ def _suspended(
     )
 
 
-def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
+def _restore_answer(fold: Fold, now: str) -> Iterator[AssistantTurn]:
     """Yield a turn with the texts of a model answer that was interrupted before it was recorded. Yield
     nothing if there is no text.
 
@@ -160,7 +164,7 @@ def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
         )
 
 
-def _told(
+def _make_missing_events(
     fold: Fold, asked: Mapping[str, ApprovalRequested], questions: Mapping[str, QuestionAsked]
 ) -> Iterator[RecordedEvent]:
     """Yield the missing events about recorded user messages, and the end events of texts, early calls,
@@ -200,7 +204,7 @@ def _queue(fold: Fold) -> tuple[Input, ...]:
     return tuple(item for item in fold.queue if item is not fold.begun_from_queue)
 
 
-def _ended(fold: Fold) -> tuple[RecordedEvent, ...]:
+def _make_end_events(fold: Fold) -> tuple[RecordedEvent, ...]:
     return (StateChanged("IDLE"), ProcessingEnd("interrupted")) if fold.turn_id else ()
 
 

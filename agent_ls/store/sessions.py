@@ -130,7 +130,7 @@ class SessionStore:
         require_spare_files(SPARE_FOR_SESSIONS)
         folder = self.folder(session_id)
         lock = locks.take(lock_path(folder), session_id, self._lock, self.program)
-        return self._opened(session_id, folder, lock)
+        return self._open_locked(session_id, folder, lock)
 
     def seize(self, session_id: str, asked: Owner | None) -> OpenSession:
         """Open a session by a forced take-over. `asked` is the owner that did not respond to the hand-over
@@ -147,7 +147,7 @@ class SessionStore:
         except BaseException:
             lock.release()
             raise
-        return replace(self._opened(session_id, folder, lock), put_out=asked)
+        return replace(self._open_locked(session_id, folder, lock), put_out=asked)
 
     def owner(self, session_id: str) -> Owner | None:
         """Return the process that has the session open according to its lock file; None if no process has it
@@ -158,7 +158,7 @@ class SessionStore:
         """
         return locks.owner_of(lock_path(self.folder(session_id)))
 
-    def _opened(self, session_id: str, folder: Path, lock: SessionLock) -> OpenSession:
+    def _open_locked(self, session_id: str, folder: Path, lock: SessionLock) -> OpenSession:
         report = self._reporter(session_id)
         try:
             stored = read_session(log_path(folder))

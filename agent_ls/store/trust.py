@@ -45,7 +45,7 @@ class TrustStore:
         """The decisions, oldest first."""
         return [folder for entry in self._list.read() if (folder := _folder(entry))]
 
-    def decided(self, workspace: str) -> Trust | None:
+    def read_decision(self, workspace: str) -> Trust | None:
         path, owner = canonical(workspace), owner_of(workspace)
         found = (it.trust for it in self.folders() if it.path == path and it.owner == owner)
         return next(found, None) if owner is not None else None

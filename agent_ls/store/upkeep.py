@@ -51,7 +51,7 @@ def prune(
     """
     found = layout.list_sessions(workspace)
     before = (datetime.fromisoformat(now) - timedelta(days=limits.keep_days)).isoformat()
-    too_many = {it.session_id for it in _over_quota(layout, found, limits.max_bytes)}
+    too_many = {it.session_id for it in _find_over_quota(layout, found, limits.max_bytes)}
     wanted = [
         it
         for it in reversed(found)
@@ -138,7 +138,9 @@ def session_bytes(layout: Layout, folder: Path) -> int:
     return size_bytes(folder) + size_bytes(layout.worktree(folder.name)) + recorded
 
 
-def _over_quota(layout: Layout, newest_first: Sequence[ListedSession], max_bytes: int) -> list[ListedSession]:
+def _find_over_quota(
+    layout: Layout, newest_first: Sequence[ListedSession], max_bytes: int
+) -> list[ListedSession]:
     """Return the sessions beyond the quota.
 
     The newest session is never returned, because one large session must not delete itself.

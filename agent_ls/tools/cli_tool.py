@@ -124,7 +124,7 @@ async def _prepare(
 ) -> Prepared:
     given = _given_values(arguments)
     words = build_argv(definition, given)
-    if taken := next(_taken_for_options(definition, given), ""):
+    if taken := next(_find_option_like(definition, given), ""):
         raise ToolError(
             f"{taken} begins with a dash: {definition.cmd} would take it for an option. Give another value.",
             kind="validation",
@@ -159,7 +159,7 @@ async def _prepare(
     return Prepared(effect, run)
 
 
-def _taken_for_options(definition: CliTool, given: Mapping[str, Scalar]) -> Iterator[str]:
+def _find_option_like(definition: CliTool, given: Mapping[str, Scalar]) -> Iterator[str]:
     """Yield parameters with a value that the program would read as an option, because it begins with a dash.
 
     Values of an enumeration are allowed, because the user has written them in the definition.

@@ -12,7 +12,7 @@ from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.language_host import CodeProblem, FileProblems, LanguageHost
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.location_list import NAME_MAX_CHARS, FileTexts, get_page, paging_note
-from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.paths import absolute, display_path
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import query_editor
 
@@ -50,7 +50,9 @@ async def _render_problems(
     if not found:
         of = f" of {_name(files[0].path, context)}" if arguments.file_path and files else ""
         return ToolOutput(
-            "\n".join([f"The editor's tools report no problems{of}{_weaker(files, arguments)}.", *notes]),
+            "\n".join(
+                [f"The editor's tools report no problems{of}{_describe_weaker(files, arguments)}.", *notes]
+            ),
             summary="no problems",
         )
     page = get_page(found, arguments.offset, "problems")
@@ -73,11 +75,11 @@ def _select_problems(
 
 def _rank(pair: tuple[FileProblems, CodeProblem], context: ToolContext) -> tuple[int, bool, str, int]:
     file, problem = pair
-    shown = shown_path(file.path, context.environment)
+    shown = display_path(file.path, context.environment)
     return (_ORDER.get(problem.severity, 0), shown == file.path, shown, problem.line)
 
 
-def _weaker(files: Sequence[FileProblems], arguments: DiagnosticsArguments) -> str:
+def _describe_weaker(files: Sequence[FileProblems], arguments: DiagnosticsArguments) -> str:
     left = sum(len(file.problems) for file in files)
     return f" of this severity ({left} weaker ones; severity all shows them)" if left else ""
 
@@ -91,7 +93,7 @@ async def _row(file: FileProblems, problem: CodeProblem, texts: FileTexts, conte
 
 
 def _name(path: str, context: ToolContext) -> str:
-    return one_line(shown_path(path, context.environment), NAME_MAX_CHARS)
+    return one_line(display_path(path, context.environment), NAME_MAX_CHARS)
 
 
 def summarize(arguments: DiagnosticsArguments) -> str:

@@ -26,7 +26,7 @@ from agent_ls.tools.file_commits import (
     write_effect,
 )
 from agent_ls.tools.freshness import is_current, require_read
-from agent_ls.tools.paths import absolute, shown_path, touched_file
+from agent_ls.tools.paths import absolute, display_path, touched_file
 from agent_ls.tools.summary import one_line
 
 SHOWN_LINES = 30
@@ -68,7 +68,7 @@ class _Edit:
 
 async def prepare(arguments: EditNotebookArguments, context: ToolContext) -> Prepared:
     path = absolute(arguments.file_path, context.environment)
-    name = shown_path(path, context.environment)
+    name = display_path(path, context.environment)
     if not is_notebook(path):
         raise ToolError(f"{name} is not a notebook (.ipynb). Change it with another tool.", kind="validation")
     current = await read_existing(path, context)
@@ -120,7 +120,7 @@ def _require_known_cell(
     except NotebookError:
         then = None
     if now is None or then is None or _cell_identity(notebook.cells[now[0]]) != _cell_identity(then[1]):
-        name = shown_path(path, context.environment)
+        name = display_path(path, context.environment)
         raise ToolError(
             f"{name} has changed since you last read it, and the cell that you name is now a different one, or has "
             "a different source. Read it again. Nothing was written.",
@@ -147,7 +147,7 @@ def _edit_cells(arguments: EditNotebookArguments, notebook: Notebook, name: str)
         at = _insertion(arguments.cell, notebook, name)
         wanted.insert(at, TargetCell(arguments.kind, arguments.source))
         return _Edit(wanted, at, f"inserted cell {at + 1} ({arguments.kind}).")
-    at, cell = _find_cell(arguments.cell, notebook) or _missing(arguments.cell, notebook, name)
+    at, cell = _find_cell(arguments.cell, notebook) or _refuse_unknown(arguments.cell, notebook, name)
     if arguments.action == "delete":
         del wanted[at]
         return _Edit(wanted, None, f"deleted cell {at + 1} ({cell.kind}).")
@@ -166,10 +166,10 @@ def _insertion(named: str, notebook: Notebook, name: str) -> int:
     found = _find_cell(named, notebook)
     if found is None and named == "0":
         return 0
-    return (found or _missing(named, notebook, name))[0] + 1
+    return (found or _refuse_unknown(named, notebook, name))[0] + 1
 
 
-def _missing(named: str, notebook: Notebook, name: str) -> tuple[int, Cell]:
+def _refuse_unknown(named: str, notebook: Notebook, name: str) -> tuple[int, Cell]:
     """Refuse a cell name that does not exist.
 
     Raises:

@@ -17,7 +17,7 @@ from agent_ls.tools.file_commits import (
 )
 from agent_ls.tools.freshness import is_current, stale_error
 from agent_ls.tools.not_found import file_not_found
-from agent_ls.tools.paths import absolute, shown_path, touched_file
+from agent_ls.tools.paths import absolute, display_path, touched_file
 from agent_ls.tools.summary import one_line
 
 
@@ -34,21 +34,21 @@ async def prepare_delete(arguments: DeleteFileArguments, context: ToolContext) -
     path = absolute(arguments.file_path, context.environment)
     current = await _read_source(path, context)
     write = FileWrite(path, None, current)
-    return _prepared((write,), f"Deleted {shown_path(path, context.environment)}.", context)
+    return _prepare((write,), f"Deleted {display_path(path, context.environment)}.", context)
 
 
 async def prepare_move(arguments: TwoPathArguments, context: ToolContext) -> Prepared:
-    source, target, content, said = await _both(arguments, context)
+    source, target, content, said = await _read_both(arguments, context)
     writes = (FileWrite(target, content, None, mode_from=source), FileWrite(source, None, content))
-    return _prepared(writes, f"Moved {said}.", context)
+    return _prepare(writes, f"Moved {said}.", context)
 
 
 async def prepare_copy(arguments: TwoPathArguments, context: ToolContext) -> Prepared:
-    source, target, content, said = await _both(arguments, context)
-    return _prepared((FileWrite(target, content, None, mode_from=source),), f"Copied {said}.", context)
+    source, target, content, said = await _read_both(arguments, context)
+    return _prepare((FileWrite(target, content, None, mode_from=source),), f"Copied {said}.", context)
 
 
-def _prepared(writes: Sequence[FileWrite], said: str, context: ToolContext) -> Prepared:
+def _prepare(writes: Sequence[FileWrite], said: str, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
         states = await commit_unread_files(writes, context)
         if decided := describe_decision(states, context):
@@ -60,7 +60,7 @@ def _prepared(writes: Sequence[FileWrite], said: str, context: ToolContext) -> P
     return Prepared(effect_of_writes(writes, context.environment), run)
 
 
-async def _both(arguments: TwoPathArguments, context: ToolContext) -> tuple[str, str, bytes, str]:
+async def _read_both(arguments: TwoPathArguments, context: ToolContext) -> tuple[str, str, bytes, str]:
     """Return source path, target path, content of the source, and both paths as text for the result.
 
     Raises:
@@ -68,11 +68,11 @@ async def _both(arguments: TwoPathArguments, context: ToolContext) -> tuple[str,
     """
     source = absolute(arguments.source, context.environment)
     target = absolute(arguments.target, context.environment)
-    name = shown_path(target, context.environment)
+    name = display_path(target, context.environment)
     content = await _read_source(source, context)
     if source == target or await context.environment.file_exists(target):
         raise ToolError(f"{name} exists already. Name another target.", kind="edit_conflict")
-    return source, target, content, f"{shown_path(source, context.environment)} to {name}"
+    return source, target, content, f"{display_path(source, context.environment)} to {name}"
 
 
 async def _read_source(path: str, context: ToolContext) -> bytes:

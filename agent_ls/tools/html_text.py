@@ -23,11 +23,11 @@ _MANY_LINES = re.compile(r"\n{3,}")
 _BLANKS = re.compile(r"\s+")
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     return
 
 
-def html_to_text(html: str, address: str, check: Callable[[], None] = nothing) -> str:
+def html_to_text(html: str, address: str, check: Callable[[], None] = do_nothing) -> str:
     """Return the text of a page. `address` is the page's own URL, for relative links.
 
     `check` is called at each tag and may raise to give up: some pages make the parser take quadratic time.

@@ -13,7 +13,7 @@ from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.search import IGNORE_FILES, folders_between, hidden_entries
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.paths import absolute, shown_path, touched_folder
+from agent_ls.tools.paths import absolute, display_path, touched_folder
 from agent_ls.tools.summary import one_line
 
 MAX_ENTRIES = 2_000  # equal to the limit for the lines of a file
@@ -40,9 +40,9 @@ async def prepare(arguments: ListDirArguments, context: ToolContext) -> Prepared
         hidden = set() if arguments.ignored else await _find_ignored(entries, path, context.environment)
         found = [entry for entry in entries if _is_wanted(entry, arguments)]
         wanted = [entry for entry in found if entry.name not in hidden]
-        left_out = _left_out(len(found) - len(wanted))
+        left_out = _describe_left_out(len(found) - len(wanted))
         if not wanted:
-            return ToolOutput(left_out or _no_entries(entries, shown_path(path, context.environment)))
+            return ToolOutput(left_out or _no_entries(entries, display_path(path, context.environment)))
         start = arguments.offset - 1
         part = wanted[start : start + arguments.limit]
         notes = [_page_note(start, len(part), len(wanted), arguments)] if len(part) < len(wanted) else []
@@ -91,7 +91,7 @@ def _page_note(start: int, count: int, total: int, arguments: ListDirArguments) 
     )
 
 
-def _left_out(count: int) -> str:
+def _describe_left_out(count: int) -> str:
     if not count:
         return ""
     return f"[{count} that the project ignores {'is' if count == 1 else 'are'} left out; set ignored to see them.]"

@@ -88,7 +88,7 @@ async def _list(environment: ExecutionEnvironment) -> ToolOutput:
 
 
 async def _read(arguments: ProcessesArguments, environment: ExecutionEnvironment) -> ToolOutput:
-    process = await _known(arguments.process_id, environment)
+    process = await _find_process(arguments.process_id, environment)
     text, end = await environment.read_process(process.id, arguments.offset)
     body = (
         leave_alternate_screen(text).rstrip("\n")
@@ -101,7 +101,7 @@ async def _read(arguments: ProcessesArguments, environment: ExecutionEnvironment
 
 
 async def _write(arguments: ProcessesArguments, environment: ExecutionEnvironment) -> ToolOutput:
-    process = await _known(arguments.process_id, environment)
+    process = await _find_process(arguments.process_id, environment)
     await environment.write_process(process.id, arguments.text, close=arguments.close_input)
     written = f"Written: {len(arguments.text)} characters. " if arguments.text else ""
     closed = "Its input is closed now. " if arguments.close_input else ""
@@ -109,7 +109,7 @@ async def _write(arguments: ProcessesArguments, environment: ExecutionEnvironmen
 
 
 async def _kill(process_id: str, environment: ExecutionEnvironment) -> ToolOutput:
-    process = await _known(process_id, environment)
+    process = await _find_process(process_id, environment)
     if process.exit_code is not None:
         return ToolOutput(f"Process {process_id} had already ended with exit code {process.exit_code}.")
     ended = await environment.kill_process(process_id)
@@ -124,7 +124,7 @@ async def send_input(process_id: str, text: str, environment: ExecutionEnvironme
     Raises:
         ToolError: unknown process. EnvError: the process accepts no input.
     """
-    process = await _known(process_id, environment)
+    process = await _find_process(process_id, environment)
     if end and process.exit_code is None:
         await environment.kill_process(process_id)
     elif text:
@@ -161,7 +161,7 @@ async def wait_for_output(
     )
 
 
-async def _known(process_id: str, environment: ExecutionEnvironment) -> ProcessInfo:
+async def _find_process(process_id: str, environment: ExecutionEnvironment) -> ProcessInfo:
     processes = await environment.list_processes()
     for process in processes:
         if process.id == process_id:

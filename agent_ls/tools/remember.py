@@ -57,7 +57,7 @@ def remember_tool(user_file: str = "") -> Tool[RememberArguments]:
         current = await read_existing(absolute(path, context.environment), context)
         text = None if current is None else decode(current).text
         if text is not None and row in text.splitlines():
-            return Prepared(NoEffect(), _already_there)
+            return Prepared(NoEffect(), _report_existing)
         heading = _HEADING.format(where="this project" if path == MEMORY_FILE else "all projects")
         start = heading if not text else "" if text.endswith(("\n", "\r")) else "\n"
         return await prepare_write(
@@ -78,7 +78,7 @@ def remember_tool(user_file: str = "") -> Tool[RememberArguments]:
     )
 
 
-async def _already_there() -> ToolOutput:
+async def _report_existing() -> ToolOutput:
     return ToolOutput("The memory has this note already.")
 
 

@@ -30,18 +30,18 @@ def test_a_decision_applies_to_the_folder_under_any_path_but_not_to_its_parents_
     store.keep(str(here), "trusted", NOW)
     (tmp_path / "link").symlink_to(here)
     (here / "below").mkdir()
-    assert store.decided(str(tmp_path / "link")) == "trusted"
-    assert store.decided(str(here / ".." / "here")) == "trusted"
-    assert store.decided(str(tmp_path)) is None and store.decided(str(here / "below")) is None
-    assert TrustStore(tmp_path / "state").decided(str(here)) == "trusted"
+    assert store.read_decision(str(tmp_path / "link")) == "trusted"
+    assert store.read_decision(str(here / ".." / "here")) == "trusted"
+    assert store.read_decision(str(tmp_path)) is None and store.read_decision(str(here / "below")) is None
+    assert TrustStore(tmp_path / "state").read_decision(str(here)) == "trusted"
 
 
 def test_the_last_decision_applies_until_it_is_removed(store: TrustStore, here: Path) -> None:
     store.keep(str(here), "trusted", NOW)
     store.keep(str(here), "restricted", NOW)
-    assert store.decided(str(here)) == "restricted" and len(store.folders()) == 1
+    assert store.read_decision(str(here)) == "restricted" and len(store.folders()) == 1
     assert store.forget(str(here)) and not store.forget(str(here))
-    assert store.decided(str(here)) is None
+    assert store.read_decision(str(here)) is None
 
 
 def test_a_decision_does_not_apply_after_the_folder_has_a_new_owner(
@@ -53,15 +53,15 @@ def test_a_decision_does_not_apply_after_the_folder_has_a_new_owner(
     assert kept["trust"][0]["owner"] == owner_of(str(here)) == str(os.getuid())
     kept["trust"][0]["owner"] = str(os.getuid() + 1)
     path.write_text(json.dumps(kept))
-    assert store.decided(str(here)) is None
+    assert store.read_decision(str(here)) is None
     store.keep(str(here), "trusted", NOW)
-    assert store.decided(str(here)) == "trusted" and len(store.folders()) == 1
+    assert store.read_decision(str(here)) == "trusted" and len(store.folders()) == 1
 
 
 def test_a_deleted_folder_is_not_trusted_and_cannot_be_trusted(store: TrustStore, here: Path) -> None:
     store.keep(str(here), "trusted", NOW)
     here.rmdir()
-    assert store.decided(str(here)) is None
+    assert store.read_decision(str(here)) is None
     with pytest.raises(FileNotFoundError):
         store.keep(str(here), "trusted", NOW)
 
@@ -85,9 +85,9 @@ def test_a_damaged_trust_file_trusts_no_folder(
     path = tmp_path / "state" / "trust.json"
     path.parent.mkdir()
     path.write_text(text.replace("HERE", str(here)).replace("OWNER", str(os.getuid())))
-    assert store.decided(str(here)) is None
+    assert store.read_decision(str(here)) is None
     store.keep(str(here), "trusted", NOW)
-    assert store.decided(str(here)) == "trusted"
+    assert store.read_decision(str(here)) == "trusted"
 
 
 def test_the_trust_file_is_private_and_outside_of_repositories(

@@ -75,7 +75,7 @@ class WorkspaceTrust:
             return here
         if any(_is_below(path, place) for place in (*self.of_editor(), *trusted_by_variable())):
             return "trusted"
-        return self._store.decided(folder) or ("restricted" if self.trusting == "kept" else "unknown")
+        return self._store.read_decision(folder) or ("restricted" if self.trusting == "kept" else "unknown")
 
     def folders(self) -> Sequence[TrustRecord]:
         """Return the stored decisions. Blocks: run in a thread."""
