@@ -135,9 +135,9 @@ class NvimRig:
         self.nvim.cmd("AgentLs open")
         self.nvim.wait_mode("i")
         self.nvim.keys(text)
-        self.nvim.wait_for("require('agent_ls.chat.input').text() == ...", text)
+        self.nvim.wait_for("require('agent_ls.chat.input').read_text() == ...", text)
         self.nvim.keys("<C-s><Esc>")
-        self.nvim.wait_for("require('agent_ls.chat.input').text() == ''")
+        self.nvim.wait_for("require('agent_ls.chat.input').read_text() == ''")
         self.nvim.wait_mode("n")
         self.nvim.lua("vim.api.nvim_set_current_win(...)", here)
 
@@ -193,7 +193,7 @@ class NvimRig:
         An answered request seems pending until the server's event arrives, which can be later than the
         effects of the answer.
         """
-        oldest = "(require('agent_ls.snapshot').pending(require('agent_ls.session').snapshot())[1] or {}).id"
+        oldest = "(require('agent_ls.snapshot').pending_approvals(require('agent_ls.session').snapshot())[1] or {}).id"
         asked = self.nvim.wait_for(f"not vim.list_contains(..., {oldest} or '') and {oldest}", self._asked)
         self._asked.append(asked)
 
@@ -232,7 +232,7 @@ class NvimRig:
     def marks(self) -> int:
         """Return the number of marked pending changes in the current buffer."""
         return int(
-            self.nvim.lua("return #require('agent_ls.review.signs').places(vim.api.nvim_get_current_buf())")
+            self.nvim.lua("return #require('agent_ls.review.signs').list_positions(vim.api.nvim_get_current_buf())")
         )
 
 

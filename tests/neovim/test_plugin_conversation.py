@@ -64,7 +64,7 @@ def test_a_roll_back_is_previewed_and_a_key_selects_its_scope(
     assert (sent["atTurnId"], sent["sessionId"]) == ("t1", "s1")
     assert {name: sent[name] for name in wanted} == wanted
     if key != "f":
-        nvim.wait_for("require('agent_ls.chat.input').text() == 'Fix the total.'")
+        nvim.wait_for("require('agent_ls.chat.input').read_text() == 'Fix the total.'")
 
 
 @pytest.mark.req("X10")
@@ -270,7 +270,7 @@ def test_a_draft_typed_just_before_a_session_switch_is_stored_with_its_own_sessi
 ) -> None:
     server.session("s9")
     nvim.keys("half a thought")
-    nvim.wait_for("require('agent_ls.chat.input').text() == 'half a thought'")
+    nvim.wait_for("require('agent_ls.chat.input').read_text() == 'half a thought'")
 
     nvim.lua("require('agent_ls.session').open('s9')")
 
@@ -294,12 +294,12 @@ def test_text_typed_during_the_creation_of_a_session_belongs_to_it_unless_begun_
     nvim.cmd("AgentLs new")
     nvim.wait_mode("i")
     nvim.keys("and this")
-    nvim.wait_for("require('agent_ls.chat.input').text() == ...", text)
+    nvim.wait_for("require('agent_ls.chat.input').read_text() == ...", text)
 
     may_be_made.set()
     nvim.wait_for("require('agent_ls.session').current_id() == 's2'")
 
-    found = nvim.lua("return require('agent_ls.chat.input').text()")
+    found = nvim.lua("return require('agent_ls.chat.input').read_text()")
     assert found == (text if goes_along else "")
     wanted = {"s1": "" if goes_along else text, "s2": found}
     nvim.wait_until(lambda: drafts(server) == wanted, f"drafts {wanted}")

@@ -273,7 +273,7 @@ def test_option_breakat_of_the_user_is_kept_when_the_panel_closes(
 def test_empty_panel_offers_messages_and_sessions(start_nvim: StartNvim, server: StandIn) -> None:
     server.session("s7", title="The old one", workspaceFolder="")
     nvim = start_nvim("one.txt")
-    folder = nvim.lua("return vim.uri_from_fname(require('agent_ls.files').root())")
+    folder = nvim.lua("return vim.uri_from_fname(require('agent_ls.files').find_root())")
     server.session("s7").info["workspaceFolder"] = folder
     server.replies["agent/models"] = {
         "defaultProvider": "anthropic",
@@ -285,7 +285,7 @@ def test_empty_panel_offers_messages_and_sessions(start_nvim: StartNvim, server:
 
     go_to(nvim, "Review my")
     nvim.keys("<CR>")
-    nvim.wait_for("require('agent_ls.chat.input').text() == 'Review my uncommitted changes'")
+    nvim.wait_for("require('agent_ls.chat.input').read_text() == 'Review my uncommitted changes'")
     go_to(nvim, "The old one")
     nvim.keys("<CR>")
     assert server.expect("agent/subscribe")["sessionId"] == "s7"

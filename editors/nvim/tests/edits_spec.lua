@@ -39,7 +39,7 @@ local CASES = {
 
 for _, case in ipairs(CASES) do
   spec["a cursor: " .. case[1]] = function()
-    support.same({ edits.moved(case[2][1], case[2][2], case[3]) }, case[4])
+    support.same({ edits.shift_position(case[2][1], case[2][2], case[3]) }, case[4])
   end
 end
 
@@ -61,7 +61,7 @@ end
 local function applied(text, list)
   local bufnr = file_buffer(text)
   local change = { textDocument = { uri = vim.uri_from_bufnr(bufnr) }, edits = list }
-  local result = edits.apply({ edit = { documentChanges = { change } } }, { offset_encoding = "utf-8" })
+  local result = edits.apply_changes({ edit = { documentChanges = { change } } }, { offset_encoding = "utf-8" })
   support.same(result, { applied = true })
   return vim.lsp._buf_get_full_text(bufnr)
 end
@@ -94,13 +94,13 @@ end
 spec["columns are read in the server's encoding"] = function()
   local bufnr = file_buffer("😀ab\n")
   local change = { textDocument = { uri = vim.uri_from_bufnr(bufnr) }, edits = { edit(0, 2, 0, 3, "X") } }
-  edits.apply({ edit = { documentChanges = { change } } }, { offset_encoding = "utf-16" })
+  edits.apply_changes({ edit = { documentChanges = { change } } }, { offset_encoding = "utf-16" })
   support.same(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), { "😀Xb" })
 end
 
 spec["an edit of a file that is not open is refused"] = function()
   local change = { textDocument = { uri = "file:///nowhere/x.txt" }, edits = { edit(0, 0, 0, 0, "x") } }
-  local result = edits.apply({ edit = { documentChanges = { change } } }, { offset_encoding = "utf-8" })
+  local result = edits.apply_changes({ edit = { documentChanges = { change } } }, { offset_encoding = "utf-8" })
   support.same(result, { applied = false, failureReason = "closed", failedChange = 0 })
 end
 
@@ -111,7 +111,7 @@ spec["a buffer that may not be changed is left as it is, and so are the others o
   for i, bufnr in ipairs({ open, locked }) do
     changes[i] = { textDocument = { uri = vim.uri_from_bufnr(bufnr) }, edits = { edit(0, 0, 0, 0, "x") } }
   end
-  local result = edits.apply({ edit = { documentChanges = changes } }, { offset_encoding = "utf-8" })
+  local result = edits.apply_changes({ edit = { documentChanges = changes } }, { offset_encoding = "utf-8" })
   support.same(result, { applied = false, failureReason = "not modifiable", failedChange = 1 })
   support.same(vim.api.nvim_buf_get_lines(open, 0, -1, false), { "a" })
 end
@@ -122,7 +122,7 @@ spec["local marks of replaced lines stay in their place"] = function()
   vim.api.nvim_buf_set_mark(bufnr, "b", 4, 0, {})
   local change =
     { textDocument = { uri = vim.uri_from_bufnr(bufnr) }, edits = { edit(0, 0, 3, 0, "x\ny\nz\nzz\n") } }
-  edits.apply({ edit = { documentChanges = { change } } }, { offset_encoding = "utf-8" })
+  edits.apply_changes({ edit = { documentChanges = { change } } }, { offset_encoding = "utf-8" })
   support.same(vim.api.nvim_buf_get_mark(bufnr, "a"), { 2, 0 })
   support.same(vim.api.nvim_buf_get_mark(bufnr, "b"), { 5, 0 })
 end

@@ -29,16 +29,16 @@ end
 
 spec["null is absent, at every depth"] = function()
   local message = vim.json.decode('{"a":null,"b":{"c":null,"d":[{"e":null,"f":1}]},"g":false}')
-  support.same(protocol.without_null(message), { b = { d = { { f = 1 } } }, g = false })
-  support.same(protocol.without_null(nil), nil)
+  support.same(protocol.remove_null(message), { b = { d = { { f = 1 } } }, g = false })
+  support.same(protocol.remove_null(nil), nil)
 end
 
 spec["an error keeps its hint"] = function()
   local problem =
-    protocol.problem({ code = 7, message = "no key", data = { kind = "auth", hint = "set one" } })
+    protocol.convert_error({ code = 7, message = "no key", data = { kind = "auth", hint = "set one" } })
   support.same(problem, { message = "no key", hint = "set one", kind = "auth" })
-  support.same(protocol.problem("lost"), { message = "lost" })
-  support.same(protocol.problem({ code = 1, message = "m", data = "text" }).message, "m")
+  support.same(protocol.convert_error("lost"), { message = "lost" })
+  support.same(protocol.convert_error({ code = 1, message = "m", data = "text" }).message, "m")
 end
 
 ---@type table<string, {[1]: any, [2]: string[]}>

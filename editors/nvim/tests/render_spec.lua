@@ -32,7 +32,7 @@ end
 ---@param ctx agent_ls.RenderContext
 ---@return string[] lines with the words at their ends
 local function drawn(item, ctx)
-  local rendered = render.item(item, ctx)
+  local rendered = render.render_item(item, ctx)
   local lines = vim.list_slice(rendered.lines)
   for _, mark in ipairs(rendered.marks) do
     if mark.opts.virt_text then
@@ -319,11 +319,11 @@ end
 
 spec["a stream drawn piece by piece is what is drawn at once"] = function()
   local text = "# Title\n\nSome **bold** and `code`.\n\n```lua\nlocal x = 1\n# no title\n```\n- item\n"
-  local whole = render.stream({ lines = vim.split(text, "\n"), length = 0, open = true }, 1, nil, false)
+  local whole = render.render_stream({ lines = vim.split(text, "\n"), length = 0, open = true }, 1, nil, false)
   local lines, marks, fence, final = {}, {}, nil, 0
   for cut = 1, #text do
     local part = { lines = vim.split(text:sub(1, cut), "\n"), length = 0, open = true }
-    local piece, last_fence = render.stream(part, final + 1, fence, false)
+    local piece, last_fence = render.render_stream(part, final + 1, fence, false)
     for i = final + 1, #lines do
       lines[i] = nil
     end
@@ -353,7 +353,7 @@ local INLINE = {
 for name, case in pairs(INLINE) do
   spec["markdown: " .. name] = function()
     local groups = {}
-    for _, mark in ipairs((markdown.line(case[1], nil))) do
+    for _, mark in ipairs((markdown.render_line(case[1], nil))) do
       groups[#groups + 1] = mark.opts.hl_group and mark.opts.hl_group:gsub("AgentLs", "") or nil
     end
     support.same(table.concat(groups, " "), case[2])
@@ -361,7 +361,7 @@ for name, case in pairs(INLINE) do
 end
 
 spec["markdown: a link to a web page is its text, and keeps its address in the mark"] = function()
-  local marks, _, text = markdown.line("- see [the *docs*](https://example.org/a?b=c) and **[here](b.md)**, `x`", nil)
+  local marks, _, text = markdown.render_line("- see [the *docs*](https://example.org/a?b=c) and **[here](b.md)**, `x`", nil)
   support.same(text, "- see the *docs* and **[here](b.md)**, `x`")
   support.same(marks[2], { col = 6, opts = { end_col = 16, hl_group = "AgentLsLink", url = "https://example.org/a?b=c" } })
   local code = marks[#marks - 1]
@@ -369,7 +369,7 @@ spec["markdown: a link to a web page is its text, and keeps its address in the m
 end
 
 spec["markdown: marks of a quote with a link end within its text"] = function()
-  local marks, _, text = markdown.line("> see [docs](https://example.org/a/b)", nil)
+  local marks, _, text = markdown.render_line("> see [docs](https://example.org/a/b)", nil)
   support.same(text, "> see docs")
   for _, mark in ipairs(marks) do
     support.same(mark.col <= #text and (mark.opts.end_col or 0) <= #text, true)
@@ -378,7 +378,7 @@ end
 
 spec["markdown: the address of a link to no web page is hidden and stays in the text"] = function()
   for _, line in ipairs({ "[a](b.md)", "[a](https://x/\27]0;title\7)", "[a](javascript:alert)" }) do
-    local marks, _, text = markdown.line(line, nil)
+    local marks, _, text = markdown.render_line(line, nil)
     support.same(text, line)
     support.same(marks[#marks].opts.conceal, "")
     support.same(vim.iter(marks):any(function(mark) return mark.opts.url ~= nil end), false)
@@ -386,11 +386,11 @@ spec["markdown: the address of a link to no web page is hidden and stays in the 
 end
 
 spec["markdown: a fence ends with one like it"] = function()
-  local _, fence = markdown.line("````md", nil)
+  local _, fence = markdown.render_line("````md", nil)
   support.same(fence, "````")
-  _, fence = markdown.line("```", fence)
+  _, fence = markdown.render_line("```", fence)
   support.same(fence, "````")
-  _, fence = markdown.line("````", fence)
+  _, fence = markdown.render_line("````", fence)
   support.same(fence, nil)
 end
 
@@ -464,23 +464,23 @@ spec["what a subagent does is folded into its entry, but for what it asks"] = fu
   local question = { questionId = "q1", agentId = "agent_1", question = "Which one?", choices = { "A", "B" }, multiple = false }
   snapshot.apply(s, event(3, "question_asked", question, "agent_1"))
   local ctx = context(s)
-  support.same(render.item(s.items[1], ctx).lines, { "◇ agent_1 Look for it" })
-  support.same(render.item(s.items[2], ctx).lines, {})
-  support.same(render.item(s.items[3], ctx).lines, {
+  support.same(render.render_item(s.items[1], ctx).lines, { "◇ agent_1 Look for it" })
+  support.same(render.render_item(s.items[2], ctx).lines, {})
+  support.same(render.render_item(s.items[3], ctx).lines, {
     "  ┊ ┃ agent_1: Which one?",
     "  ┊ ┃   1 A",
     "  ┊ ┃   2 B",
     "  ┊ ┃ <CR> choose   a answer   d leave it open   or write below",
   })
   ctx.expanded.agent_1 = true
-  support.same(render.item(s.items[2], ctx).lines, { "  ┊ ● Searching total" })
+  support.same(render.render_item(s.items[2], ctx).lines, { "  ┊ ● Searching total" })
   local answered = { questionId = "q1", answers = { "B" }, declined = false, decidedBy = "", clientKey = "" }
   snapshot.apply(s, event(4, "question_answered", answered, "agent_1"))
-  support.same(render.item(s.items[3], ctx).lines, { "  ┊ ✓ Which one?", "  ┊   B" })
+  support.same(render.render_item(s.items[3], ctx).lines, { "  ┊ ✓ Which one?", "  ┊   B" })
   about.status, about.output = "completed", "It is in cart.py.\nLine 3."
   snapshot.apply(s, event(5, "subagent", about))
   ctx.expanded.agent_1 = nil
-  support.same(render.item(s.items[1], ctx).lines, { "◆ agent_1 Look for it", "  └ It is in cart.py." })
+  support.same(render.render_item(s.items[1], ctx).lines, { "◆ agent_1 Look for it", "  └ It is in cart.py." })
 end
 
 spec["a summary opens, and what was rolled back is dimmed"] = function()
@@ -488,18 +488,18 @@ spec["a summary opens, and what was rolled back is dimmed"] = function()
   local data = { compactionId = "k1", status = "started", message = "", summary = "" }
   snapshot.apply(s, event(1, "compaction", data))
   local ctx = context(s)
-  support.same(render.item(s.items[1], ctx).lines, { "⋯ Summing up the conversation to make room…" })
+  support.same(render.render_item(s.items[1], ctx).lines, { "⋯ Summing up the conversation to make room…" })
   data.status, data.message, data.summary = "done", "Made room.", "# So far\n- read"
   snapshot.apply(s, event(2, "compaction", data))
   support.same(#s.items, 1)
   ctx.expanded[s.items[1].id] = true
-  support.same(render.item(s.items[1], ctx).lines, { "≡ Made room.", "│ # So far", "  - read" })
+  support.same(render.render_item(s.items[1], ctx).lines, { "≡ Made room.", "│ # So far", "  - read" })
   snapshot.apply(s, event(3, "user_input", { text = "go" }))
   local back = { revertId = "r1", conversation = true, turns = { "t1" }, restoredTurns = {} }
   back.files = { { path = "/home/ada/shop/cart.py", action = "modify", state = "conflict" } }
   snapshot.apply(s, event(4, "reverted", back))
-  support.same(support.groups(render.item(s.items[2], ctx)), { "Out" })
-  support.same(render.item(s.items[3], ctx).lines, {
+  support.same(support.groups(render.render_item(s.items[2], ctx)), { "Out" })
+  support.same(render.render_item(s.items[3], ctx).lines, {
     "↶ Rolled back 1 message.",
     "  cart.py left as it is: changed since",
   })

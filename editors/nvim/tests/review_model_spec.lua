@@ -18,10 +18,10 @@ end
 spec["a change brings its hunks, a decision removes them"] = function()
   local hunks = model.new()
   support.same(model.apply(hunks, event_of("file_change")), { URI })
-  support.same(ids(model.of_file(hunks, URI)), { "h1" })
+  support.same(ids(model.list_of_file(hunks, URI)), { "h1" })
   support.same(model.apply(hunks, event_of("hunk_state")), { URI })
-  support.same(model.of_file(hunks, URI), {})
-  support.same(model.files(hunks), {})
+  support.same(model.list_of_file(hunks, URI), {})
+  support.same(model.list_files(hunks), {})
 end
 
 spec["a hunk of an event and of a result is the same hunk"] = function()
@@ -30,7 +30,7 @@ spec["a hunk of an event and of a result is the same hunk"] = function()
   local requests = support.golden("requests.json").requests
   local listed = vim.iter(requests):find(function(example) return example.method == "agent/hunks" end)
   model.replace(other, listed.result.files)
-  local one, two = model.of_file(hunks, URI)[1], model.of_file(other, URI)[1]
+  local one, two = model.list_of_file(hunks, URI)[1], model.list_of_file(other, URI)[1]
   one.path, two.path = nil, nil -- a result names the file once, above its hunks
   support.same(one, two)
   support.same({ one.first, one.last }, { 9, 11 })
@@ -41,7 +41,7 @@ spec["a list of a file replaces what was known of it"] = function()
   local hunks = model.new()
   model.apply(hunks, event_of("file_change"))
   model.replace(hunks, { { uri = URI, hunks = {} } })
-  support.same(model.of_file(hunks, URI), {})
+  support.same(model.list_of_file(hunks, URI), {})
 end
 
 for _, state in ipairs({ "kept", "undone", "gone" }) do
@@ -49,12 +49,12 @@ for _, state in ipairs({ "kept", "undone", "gone" }) do
     local hunks = model.new()
     local changed = event_of("file_change")
     model.apply(hunks, changed)
-    support.same(#model.files(hunks), 1)
+    support.same(#model.list_files(hunks), 1)
     for _, hunk in ipairs(changed.data.hunks) do
       hunk.state = state
     end
     model.apply(hunks, changed)
-    support.same(model.files(hunks), {})
+    support.same(model.list_files(hunks), {})
   end
 end
 
@@ -65,7 +65,7 @@ local PLACES = {
 
 ---@param row integer
 local function at(row)
-  local hunk = model.at(PLACES, row)
+  local hunk = model.find_at(PLACES, row)
   return hunk and hunk.id
 end
 
@@ -76,7 +76,7 @@ end
 
 spec["next and previous, and none beyond the last"] = function()
   local function next_id(row, by)
-    local place = model.next(PLACES, row, by)
+    local place = model.find_next(PLACES, row, by)
     return place and place.hunk.id
   end
   support.same(next_id(0, 1), "one")

@@ -25,7 +25,7 @@ for _, case in ipairs(support.golden("folds.json").cases) do
     local s = snapshot.new()
     local outcomes = {}
     for i, step in ipairs(case.steps) do
-      outcomes[i] = step.event and snapshot.apply(s, step.event) or snapshot.subscribed(s, step.subscribed)
+      outcomes[i] = step.event and snapshot.apply(s, step.event) or snapshot.apply_subscription(s, step.subscribed)
     end
     support.same(outcomes, case.outcomes, "outcomes")
     support.same(s.last_seq, case.view.lastSeq, "last seq")
@@ -34,7 +34,7 @@ for _, case in ipairs(support.golden("folds.json").cases) do
     for i, wanted in ipairs(case.view.items) do
       support.same(view_of(s.items[i], wanted), wanted, "item " .. i)
     end
-    local pending = vim.tbl_map(function(item) return item.id end, snapshot.pending(s))
+    local pending = vim.tbl_map(function(item) return item.id end, snapshot.pending_approvals(s))
     support.same(pending, case.view.pending or {}, "pending")
   end
 end
@@ -43,19 +43,19 @@ spec["access: what another editor has is read, and what it is asked waits for it
   local s = snapshot.new()
   local asked = { requestId = "r1", callId = "c1", tool = "shell", summary = "make", effect = {}, rules = {} }
   snapshot.apply(s, { sessionId = "s1", seq = 1, kind = "approval_requested", data = asked })
-  support.same(#snapshot.pending(s), 1)
+  support.same(#snapshot.pending_approvals(s), 1)
 
   local event = support.golden("access.json").event
   support.same(snapshot.apply(s, event), "applied")
-  support.same({ s.last_seq, snapshot.is_read_only(s), #snapshot.pending(s) }, { 1, true, 0 })
+  support.same({ s.last_seq, snapshot.is_read_only(s), #snapshot.pending_approvals(s) }, { 1, true, 0 })
   support.same(s.session.owner, event.data.owner)
   support.same(s.items[2].text, "Neovim (process 4711 on ada) has this session: it is read only here.")
-  support.same(snapshot.activity(s), "idle")
+  support.same(snapshot.describe_activity(s), "idle")
 
   snapshot.apply(s, { sessionId = "s1", seq = 2, kind = "session_end", data = { state = "CLOSED", reason = "completed" } })
   support.same(#s.items, 2, "that it ended here is no closed session")
   snapshot.apply(s, { sessionId = "s1", kind = "access", data = { access = "owner" } })
-  support.same({ #snapshot.pending(s), s.items[3].text }, { 1, "This session is this editor's now." })
+  support.same({ #snapshot.pending_approvals(s), s.items[3].text }, { 1, "This session is this editor's now." })
 end
 
 ---@return agent_ls.Snapshot
@@ -117,7 +117,7 @@ spec["a whole session keeps what views need"] = function()
   support.same(s.terminals.term1.running, false)
   support.same(s.calls.c3.terminal_id, "term1")
   support.same(s.queue, {})
-  support.same(snapshot.activity(s), "closed")
+  support.same(snapshot.describe_activity(s), "closed")
 end
 
 spec["events in pieces or from a subscription fold to the same items"] = function()
@@ -130,7 +130,7 @@ spec["events in pieces or from a subscription fold to the same items"] = functio
     pending = { approvals = {}, questions = {}, hunks = {} },
   }
   local s = snapshot.new()
-  support.same(snapshot.subscribed(s, result), "applied")
+  support.same(snapshot.apply_subscription(s, result), "applied")
   local live = whole_session()
   support.same(#s.items, #live.items)
   for i, item in ipairs(s.items) do
@@ -144,10 +144,10 @@ end
 
 spec["each change is reported once, by index"] = function()
   local s = whole_session()
-  support.same(#snapshot.drain(s), #s.items)
-  support.same(snapshot.drain(s), {})
+  support.same(#snapshot.take_changed(s), #s.items)
+  support.same(snapshot.take_changed(s), {})
   snapshot.add_notice(s, "warn", "careful", "do this")
-  support.same(snapshot.drain(s), { #s.items })
+  support.same(snapshot.take_changed(s), { #s.items })
 end
 
 -- req: T7
@@ -210,14 +210,14 @@ end
 
 spec["the activity is what the user wants to know"] = function()
   local s = snapshot.new()
-  support.same(snapshot.activity(s), "idle")
+  support.same(snapshot.describe_activity(s), "idle")
   snapshot.apply(s, { seq = 1, kind = "state", data = { state = "PROCESSING" } })
-  support.same(snapshot.activity(s), "working")
+  support.same(snapshot.describe_activity(s), "working")
   local request = { requestId = "a", callId = "c", tool = "shell", summary = "ls", rules = {} }
   snapshot.apply(s, { seq = 2, kind = "approval_requested", data = request })
-  support.same(snapshot.activity(s), "waiting")
+  support.same(snapshot.describe_activity(s), "waiting")
   snapshot.apply(s, { seq = 3, kind = "approval_resolved", data = { requestId = "a", decision = "allow" } })
-  support.same(snapshot.activity(s), "working")
+  support.same(snapshot.describe_activity(s), "working")
 end
 
 return spec

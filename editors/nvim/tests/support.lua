@@ -22,7 +22,7 @@ function M.golden(name)
   local file = assert(io.open(path))
   local text = file:read("*a")
   file:close()
-  return protocol.without_null(vim.json.decode(text))
+  return protocol.remove_null(vim.json.decode(text))
 end
 
 ---@param s agent_ls.Snapshot?

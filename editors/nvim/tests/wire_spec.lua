@@ -105,11 +105,11 @@ spec["what is read of a message is what such a message can have"] = function()
       return snapshot.apply(s, watched_event(message))
     end
     vim.iter(message.events):each(watched_event)
-    snapshot.subscribed(s, wire_types.watched(message, type_))
+    snapshot.apply_subscription(s, wire_types.watched(message, type_))
   end)
   for _, s in ipairs(shown) do
     for _, item in ipairs(s.items) do
-      render.item(item, support.render_context(s))
+      render.render_item(item, support.render_context(s))
     end
   end
 end

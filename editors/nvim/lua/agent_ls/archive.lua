@@ -18,7 +18,7 @@ end
 ---Sessions of this workspace, newest first.
 ---@param done fun(problem: agent_ls.Problem?, list: agent_ls.wire.SessionInfo[]?)
 function M.look_up(done)
-  local root = files.root()
+  local root = files.find_root()
   client.request(method.sessions, { workspaceFolder = vim.uri_from_fname(root) }, function(problem, result)
     if problem then
       return done(problem)
@@ -30,17 +30,17 @@ end
 
 ---Lists the sessions of this workspace, newest first; problems are reported.
 ---@param done fun(list: agent_ls.wire.SessionInfo[])
-function M.list(done) M.look_up(session.reporting(done)) end
+function M.list_sessions(done) M.look_up(session.reporting(done)) end
 
 ---Sessions of all folders that an editor or another process has open, newest first.
 ---@param done fun(list: agent_ls.wire.SessionInfo[])
-function M.running(done)
+function M.list_running(done)
   client.request(method.sessions, { running = true }, session.reporting(function(result) done(result.sessions) end))
 end
 
 ---Applies the changes of the session's git worktree to this folder. The chat reports the outcome too.
-function M.bring()
-  session.ask(method.bring_changes, {}, function(result)
+function M.bring_changes()
+  session.change_current(method.bring_changes, {}, function(result)
     if #result.files == 0 then
       log.notify("This folder has all changes of the worktree.")
     end
@@ -50,7 +50,7 @@ end
 ---Opens the newest session of this workspace.
 ---@param none fun() called when there is none
 function M.resume_newest(none)
-  session.open_found(function(found)
+  session.open_result(function(found)
     M.look_up(function(problem, list)
       if problem then
         session.report(problem)
@@ -65,7 +65,7 @@ end
 ---Rolls the session back to before the input of a turn, or reverts a roll back; a preview changes nothing.
 ---@param params {atTurnId: string, files: string?, conversation: boolean?, force: boolean?}
 ---@param done fun(result: agent_ls.wire.RevertResult)
-function M.revert(params, done) session.ask(method.revert, params, done) end
+function M.revert(params, done) session.change_current(method.revert, params, done) end
 
 ---Deletes the current session from the disk.
 ---@param force boolean? also while it has pending changes
@@ -85,11 +85,11 @@ function M.delete(force, refused)
 end
 
 ---@param title string
-function M.rename(title) session.ask(method.rename, { title = title }) end
+function M.rename(title) session.change_current(method.rename, { title = title }) end
 
 ---Starts a new session with the history of this one.
 function M.fork()
-  session.ask(method.fork, {}, function(result) session.open(result.session.id) end)
+  session.change_current(method.fork, {}, function(result) session.open(result.session.id) end)
 end
 
 ---Fetches the transcript of the session as Markdown or a web page.
@@ -97,7 +97,7 @@ end
 ---@param redact boolean without keys, mail addresses and names of this machine
 ---@param done fun(text: string) the transcript
 function M.export(format, redact, done)
-  session.look(method.export, { format = format, redact = redact or nil }, function(result) done(result.text) end)
+  session.request_for_current(method.export, { format = format, redact = redact or nil }, function(result) done(result.text) end)
 end
 
 return M

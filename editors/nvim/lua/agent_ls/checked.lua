@@ -30,7 +30,7 @@ end
 
 ---Records the version of each publication of a server, because Neovim does not keep it.
 ---@param lsp vim.lsp.Client
-function M.listen(lsp)
+function M.record_versions(lsp)
   local handlers = lsp.handlers
   if heard[handlers] then
     return
@@ -90,7 +90,7 @@ end
 ---Requests diagnostics of servers that support it; Neovim itself does so only for the current buffer.
 ---@param bufnr integer
 ---@param servers vim.lsp.Client[]
-function M.ask(bufnr, servers)
+function M.request_diagnostics(bufnr, servers)
   local version = vim.lsp.util.buf_versions[bufnr] or 0
   for _, lsp in ipairs(servers) do
     local of = said_of(lsp.id, bufnr)

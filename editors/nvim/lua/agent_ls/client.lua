@@ -58,7 +58,7 @@ local function send(request)
   in_flight[number] = request
   local sent = client:request(request.method, request.params, function(err, result)
     in_flight[number] = nil
-    request.done(err and protocol.problem(protocol.without_null(err)) or nil, protocol.without_null(result))
+    request.done(err and protocol.convert_error(protocol.remove_null(err)) or nil, protocol.remove_null(result))
   end)
   if not sent then
     in_flight[number] = nil
@@ -114,15 +114,15 @@ local function rpc(dispatchers)
       vim.schedule(function() on_end(code, signal) end)
     end,
   })
-  return vim.lsp.rpc.start(config.options.cmd, own, { cwd = files.root() })
+  return vim.lsp.rpc.start(config.options.cmd, own, { cwd = files.find_root() })
 end
 
 ---@return table<string, lsp.Handler>
 local function handlers()
   return {
-    [protocol.EVENT] = log.guarded(
+    [protocol.EVENT] = log.guard(
       "an event",
-      function(_, params) M.on_event(protocol.without_null(params)) end
+      function(_, params) M.on_event(protocol.remove_null(params)) end
     ),
     [protocol.HUNKS_MOVED] = log.guarded(
       "positions of changes",
@@ -130,7 +130,7 @@ local function handlers()
     ),
     ["workspace/applyEdit"] = function(_, params, ctx)
       local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
-      local result = log.guarded("an edit", edits.apply)(params, client)
+      local result = log.guard("an edit", edits.apply_changes)(params, client)
       return result or { applied = false, failureReason = "the editor failed at it" }
     end,
     ["window/showMessage"] = function(_, params)
@@ -145,7 +145,7 @@ local function client_config()
   return {
     name = "agent-ls",
     cmd = rpc,
-    root_dir = files.root(),
+    root_dir = files.find_root(),
     capabilities = {
       experimental = { agentLs = protocol.abilities() },
       workspace = { workspaceEdit = { documentChanges = true } },
@@ -204,7 +204,7 @@ end
 ---@param params table
 ---@param done fun(problem: agent_ls.Problem?, result: any)?
 function M.request(method, params, done)
-  local request = { method = method, params = params, done = log.guarded(method, done or function() end) }
+  local request = { method = method, params = params, done = log.guard(method, done or function() end) }
   local problem = M.start()
   if problem then
     return request.done(problem)

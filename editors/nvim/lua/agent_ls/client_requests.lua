@@ -19,7 +19,7 @@ local M = {}
 local function save(params)
   local saved, failed = {}, {}
   for _, document in ipairs(params.documents) do
-    local bufnr = files.loaded(document.uri)
+    local bufnr = files.find_loaded(document.uri)
     local reason ---@type string?
     if not bufnr then
       reason = "not open"
@@ -51,7 +51,7 @@ local function check_time(params)
     end,
   })
   for _, uri in ipairs(params.uris) do
-    local bufnr = files.loaded(uri)
+    local bufnr = files.find_loaded(uri)
     if bufnr then
       pcall(vim.cmd, "silent checktime " .. bufnr)
     end
@@ -62,7 +62,7 @@ end
 
 ---@type table<string, agent_ls.Answerer>
 local answerers =
-  { save = save, checkTime = check_time, terminalOpen = relay.open, terminalRuns = relay.runs }
+  { save = save, checkTime = check_time, terminalOpen = relay.open_terminal, terminalRuns = relay.record_run }
 
 ---Performs a request of the server and sends its answer, exactly once.
 ---@param event agent_ls.wire.Event of kind client_request
@@ -79,7 +79,7 @@ function M.answer(event)
   local now, later = answerers[data.what], language.answerers[data.what]
   if later then
     local ok, err = pcall(later, data.params, function(result, why)
-      log.guarded("an answer", done)(result, why)
+      log.guard("an answer", done)(result, why)
     end)
     return not ok and done(nil, tostring(err))
   end

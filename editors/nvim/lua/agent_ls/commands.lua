@@ -117,7 +117,7 @@ local function pick_session(list, prompt, label)
 end
 
 local function choose_session()
-  archive().list(function(list)
+  archive().list_sessions(function(list)
     if #list == 0 then
       return say_no_session()
     end
@@ -138,7 +138,7 @@ end
 
 ---Chooses among the sessions that run in any editor, and follows the chosen one.
 local function choose_running()
-  archive().running(function(list)
+  archive().list_running(function(list)
     if #list == 0 then
       return require("agent_ls.log").notify("No session is open in any editor.")
     end
@@ -179,7 +179,7 @@ local function new_session(options)
   view().open()
   local expect = require("agent_ls.chat.input").expect
   expect()
-  session().new(options or {}, function() expect(true) end)
+  session().create(options or {}, function() expect(true) end)
 end
 
 ---@param name "provider"|"model"|"effort"|"mode"|"review"
@@ -233,7 +233,7 @@ end
 
 local function answer_question()
   local questions = require("agent_ls.chat.questions")
-  local asked = questions.waiting()
+  local asked = questions.is_waiting()
   if asked then
     return questions.answer(asked)
   end
@@ -295,7 +295,7 @@ M.commands = {
     help = "a new session; `new worktree`: in a git worktree of its own",
     complete = vim.tbl_keys(WORKTREES),
   },
-  bring = { run = function() archive().bring() end, help = "bring the changes of the session's worktree to this folder" },
+  bring = { run = function() archive().bring_changes() end, help = "bring the changes of the session's worktree to this folder" },
   running = { run = choose_running, help = "choose a session that runs in any editor, and follow it" },
   demo = {
     run = function() new_session({ provider = "walkthrough" }) end,
@@ -411,7 +411,7 @@ function M.run(args)
   if not command then
     return require("agent_ls.log").warn(("no subcommand %q; see :help agent-ls-commands"):format(name))
   end
-  require("agent_ls.log").guarded(":AgentLs " .. name, command.run)(text, args)
+  require("agent_ls.log").guard(":AgentLs " .. name, command.run)(text, args)
 end
 
 ---@param lead string

@@ -29,7 +29,7 @@ function M.write()
   local draft = vim.trim(table.concat(api.nvim_buf_get_lines(bufnr, 0, own_row(bufnr), false), "\n"))
   local tick = api.nvim_buf_get_changedtick(bufnr)
   log.notify("Writing the commit message…")
-  local params = { folder = vim.uri_from_fname(files.root()), draft = draft }
+  local params = { folder = vim.uri_from_fname(files.find_root()), draft = draft }
   client.request(protocol.method.commit_message, params, function(problem, result)
     if problem then
       return log.warn(problem.hint and ("%s. %s"):format(problem.message, problem.hint) or problem.message)

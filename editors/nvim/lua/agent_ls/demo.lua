@@ -13,7 +13,7 @@ end
 function M.start()
   vim.o.number = true
   require("agent_ls").setup({ cmd = command(), provider = "walkthrough" })
-  require("agent_ls.session").new({ provider = "walkthrough" }, function(problem)
+  require("agent_ls.session").create({ provider = "walkthrough" }, function(problem)
     require("agent_ls").open()
     if not problem then
       require("agent_ls.chat.input").set_text(FIRST_MESSAGE)

@@ -64,7 +64,7 @@ end
 
 ---@param bufnr integer
 ---@return agent_ls.wire.Diagnostics
-function M.report(bufnr)
+function M.report_buffer(bufnr)
   return {
     uri = vim.uri_from_bufnr(bufnr),
     version = watched[bufnr] and vim.lsp.util.buf_versions[bufnr] or nil,
@@ -74,19 +74,19 @@ function M.report(bufnr)
 end
 
 ---@return agent_ls.wire.Diagnostics[] reports of all files with problems
-function M.reports()
+function M.report_all()
   local bufs = {} ---@type table<integer, true>
   for _, diagnostic in ipairs(vim.diagnostic.get()) do
     bufs[diagnostic.bufnr] = api.nvim_buf_get_name(diagnostic.bufnr) ~= "" or nil
   end
-  return vim.iter(vim.tbl_keys(bufs)):take(MAX_FILES):map(M.report):totable()
+  return vim.iter(vim.tbl_keys(bufs)):take(MAX_FILES):map(M.report_buffer):totable()
 end
 
 ---@param bufnr integer
 local function send(bufnr)
   if api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) ~= "" then
-    checked.ask(bufnr, others(bufnr))
-    client.notify(protocol.method.diagnostics, M.report(bufnr))
+    checked.request_diagnostics(bufnr, others(bufnr))
+    client.notify(protocol.method.diagnostics, M.report_buffer(bufnr))
   end
 end
 
@@ -96,12 +96,12 @@ end
 local function later(bufnr, delay_ms)
   local timer = timers[bufnr] or assert(vim.uv.new_timer())
   timers[bufnr] = timer
-  timer:start(delay_ms, 0, vim.schedule_wrap(log.guarded("telling of problems", function() send(bufnr) end)))
+  timer:start(delay_ms, 0, vim.schedule_wrap(log.guard("telling of problems", function() send(bufnr) end)))
 end
 
 ---Schedules a report of a file that was just opened for the tools, so that they have time to check it.
 ---@param bufnr integer
-function M.expect(bufnr) later(bufnr, LATEST_MS) end
+function M.schedule_report(bufnr) later(bufnr, LATEST_MS) end
 
 ---@param bufnr integer whose text has just changed
 ---@return integer delay until the known diagnostics are sent
@@ -146,7 +146,7 @@ function M.watch()
       if lsp and args.data.client_id == lsp.id then
         watch_buffer(args.buf)
       else
-        checked.listen(assert(vim.lsp.get_client_by_id(args.data.client_id)))
+        checked.record_versions(assert(vim.lsp.get_client_by_id(args.data.client_id)))
       end
     end,
   })
@@ -163,7 +163,7 @@ function M.watch()
   local lsp = client.lsp()
   for _, other in ipairs(vim.lsp.get_clients()) do
     if not lsp or other.id ~= lsp.id then
-      checked.listen(other)
+      checked.record_versions(other)
     end
   end
   for bufnr in pairs(lsp and lsp.attached_buffers or {}) do

@@ -61,13 +61,13 @@ local is_muted = false -- the user does not share the editor's view with the mod
 ---@return boolean is_shared new state
 function M.toggle()
   is_muted = not is_muted
-  M.tell()
+  M.send()
   return not is_muted
 end
 
 ---@return {path: string, first: integer?, last: integer?, is_shared: boolean}? file that is attached to messages
-function M.context()
-  local active = files.active()
+function M.describe_context()
+  local active = files.find_active()
   if not active then
     return nil
   end
@@ -82,8 +82,8 @@ function M.context()
 end
 
 ---@return table params of agent/editorState
-function M.current()
-  local active = not is_muted and files.active() or nil
+function M.read_current()
+  local active = not is_muted and files.find_active() or nil
   local visible = {}
   for _, win in ipairs(is_muted and {} or file_windows()) do
     local uri = vim.uri_from_bufnr(api.nvim_win_get_buf(win))
@@ -101,8 +101,8 @@ function M.current()
 end
 
 ---Sends the state if it has changed.
-function M.tell()
-  local state = M.current()
+function M.send()
+  local state = M.read_current()
   if not vim.deep_equal(state, last_sent) then
     last_sent = state
     client.notify(protocol.method.editor_state, state)
@@ -114,7 +114,7 @@ function M.watch()
   last_sent = nil
   timer = timer or assert(vim.uv.new_timer())
   local later = function()
-    timer:start(QUIET_MS, 0, vim.schedule_wrap(log.guarded("telling what is looked at", M.tell)))
+    timer:start(QUIET_MS, 0, vim.schedule_wrap(log.guard("telling what is looked at", M.send)))
   end
   api.nvim_create_autocmd({ "BufEnter", "BufModifiedSet", "BufFilePost", "CursorMoved", "ModeChanged" }, {
     group = api.nvim_create_augroup("agent_ls_editor_state", {}),

@@ -12,7 +12,7 @@ local api = vim.api
 ---@param edits lsp.TextEdit[]
 ---@return integer row
 ---@return integer col
-function M.moved(row, col, edits)
+function M.shift_position(row, col, edits)
   local sorted = vim.list_slice(edits)
   table.sort(sorted, function(a, b) return a.range.start.line > b.range.start.line end)
   for _, edit in ipairs(sorted) do
@@ -50,8 +50,8 @@ end
 local function restore(bufnr, before, edits)
   local count = api.nvim_buf_line_count(bufnr)
   for win, view in pairs(before) do
-    local row, col = M.moved(view.lnum - 1, view.col, edits)
-    local top = M.moved(view.topline - 1, 0, edits)
+    local row, col = M.shift_position(view.lnum - 1, view.col, edits)
+    local top = M.shift_position(view.topline - 1, 0, edits)
     view.lnum, view.col = math.min(row + 1, count), col
     view.topline = math.max(1, math.min(top + 1, view.lnum))
     api.nvim_win_call(win, function() vim.fn.winrestview(view) end)
@@ -76,7 +76,7 @@ local function restore_selection(start, edits)
     return
   end
   local cursor = api.nvim_win_get_cursor(0)
-  local row, col = M.moved(start[1], start[2], edits)
+  local row, col = M.shift_position(start[1], start[2], edits)
   vim.cmd("normal! o")
   api.nvim_win_set_cursor(0, { math.min(row + 1, api.nvim_buf_line_count(0)), col })
   vim.cmd("normal! o")
@@ -178,7 +178,7 @@ local function restore_marks(bufnr, before, edits)
   local now, count = local_marks(bufnr), api.nvim_buf_line_count(bufnr)
   for name, position in pairs(before) do
     if not now[name] then
-      local row = M.moved(position[1] - 1, position[2], edits)
+      local row = M.shift_position(position[1] - 1, position[2], edits)
       pcall(api.nvim_buf_set_mark, bufnr, name, math.min(row + 1, count), 0, {})
     end
   end
@@ -205,7 +205,7 @@ end
 ---@param change lsp.TextDocumentEdit
 ---@return string? reason
 local function refusal(change)
-  local bufnr = files.loaded(change.textDocument.uri)
+  local bufnr = files.find_loaded(change.textDocument.uri)
   if not bufnr then
     return "closed"
   end
@@ -235,7 +235,7 @@ end
 ---@param params lsp.ApplyWorkspaceEditParams
 ---@param client vim.lsp.Client
 ---@return lsp.ApplyWorkspaceEditResult
-function M.apply(params, client)
+function M.apply_changes(params, client)
   local changes = changes_of(params.edit)
   for i, change in ipairs(changes) do
     local reason = change.kind and "resource operations are done by the server" or refusal(change)
@@ -244,7 +244,7 @@ function M.apply(params, client)
     end
   end
   for i, change in ipairs(changes) do
-    local bufnr = assert(files.loaded(change.textDocument.uri))
+    local bufnr = assert(files.find_loaded(change.textDocument.uri))
     local err = apply_to_buffer(bufnr, change.edits, client.offset_encoding)
     if err then
       return { applied = false, failureReason = err, failedChange = i - 1 }

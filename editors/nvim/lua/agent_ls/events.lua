@@ -31,7 +31,7 @@ local HUNK_EVENTS = { hunk_state = true, file_change = true }
 ---@param change agent_ls.Change
 local function tell(change)
   if change.files or change.forgotten or change.event and HUNK_EVENTS[change.event.kind] then
-    local count = require("agent_ls.review.actions").count()
+    local count = require("agent_ls.review.actions").count_open()
     fire("HunksChanged", { session_id = change.session_id, count = count })
   end
   local name, data
@@ -46,6 +46,6 @@ local function tell(change)
   end
 end
 
-function M.setup() session.listen(log.guarded("a User autocommand", tell)) end
+function M.setup() session.listen(log.guard("a User autocommand", tell)) end
 
 return M

@@ -20,7 +20,7 @@ local function real(path) return vim.uv.fs_realpath(path) or path end
 
 ---@param uri string
 ---@return integer? bufnr of a loaded file buffer, even if it was opened by another name of the file, such as a link
-function M.loaded(uri)
+function M.find_loaded(uri)
   local path = vim.uri_to_fname(uri)
   local buffers = vim.tbl_filter(
     function(bufnr) return api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == "" end,
@@ -38,7 +38,7 @@ function M.loaded(uri)
 end
 
 ---@return integer? bufnr of the active file, or of the last one before the panel
-function M.active()
+function M.find_active()
   local here = api.nvim_get_current_buf()
   if M.is_file(here) then
     active = here
@@ -49,19 +49,19 @@ end
 ---The workspace folder of sessions: the repository of the working directory, else of the file, else the working
 ---directory.
 ---@return string
-function M.root()
+function M.find_root()
   local cwd = assert(vim.uv.cwd())
-  local file = M.active()
+  local file = M.find_active()
   return vim.fs.root(cwd, ".git") or (file and vim.fs.root(file, ".git")) or cwd
 end
 
 ---Starts tracking the active file.
 function M.watch()
-  M.active()
+  M.find_active()
   api.nvim_create_autocmd("BufEnter", {
     group = api.nvim_create_augroup("agent_ls_files", {}),
     desc = "agent-ls: remember the file",
-    callback = function() M.active() end,
+    callback = function() M.find_active() end,
   })
 end
 

@@ -6,14 +6,14 @@ local tool_words = require("agent_ls.tool_words")
 
 local M = {}
 
-local add, call, touch = parts.add, parts.call, parts.touch
+local add, call, touch = parts.add_item, parts.ensure_call, parts.mark_changed
 
 ---@param s agent_ls.Snapshot
 ---@param level "info"|"warn"|"error"
 ---@param text string
 ---@param hint string?
 ---@param id string
-function M.notice(s, level, text, hint, id)
+function M.add_notice(s, level, text, hint, id)
   return add(s, { kind = "notice", id = id, level = level, text = text, hint = hint ~= "" and hint or nil })
 end
 
@@ -43,7 +43,7 @@ end
 
 ---@param s agent_ls.Snapshot
 ---@param data agent_ls.wire.ApprovalRequested
-function M.ask(s, data)
+function M.add_approval(s, data)
   if s.requests[data.requestId] then
     return
   end
@@ -64,7 +64,7 @@ end
 
 ---@param s agent_ls.Snapshot
 ---@param data agent_ls.wire.QuestionAsked
-function M.ask_question(s, data)
+function M.add_question(s, data)
   if s.questions[data.questionId] then
     return
   end
@@ -129,7 +129,7 @@ function fold.session_start(s, data, event)
     last.text, last.hint = "Session resumed.", nil
     touch(s, last)
   else
-    M.notice(s, "info", "Session resumed.", nil, "resumed:" .. event.seq)
+    M.add_notice(s, "info", "Session resumed.", nil, "resumed:" .. event.seq)
   end
 end
 
@@ -147,7 +147,7 @@ end
 ---Sets the owner and whether this editor may change the session. Not an event of the log: it differs by editor.
 ---@param s agent_ls.Snapshot
 ---@param data agent_ls.wire.AccessData
-function M.access(s, data)
+function M.set_access(s, data)
   local session = s.session or {}
   local was = session.access
   session.access, session.owner = data.access, data.owner
@@ -161,9 +161,9 @@ function M.access(s, data)
   s.owner_notices = (s.owner_notices or 0) + 1
   local id = ("access:%d"):format(s.owner_notices)
   if data.access == "readOnly" then
-    M.notice(s, "warn", M.owner_words(data.owner), ":AgentLs takeover makes it this editor's.", id)
+    M.add_notice(s, "warn", M.owner_words(data.owner), ":AgentLs takeover makes it this editor's.", id)
   elseif was == "readOnly" then
-    M.notice(s, "info", "This session is this editor's now.", nil, id)
+    M.add_notice(s, "info", "This session is this editor's now.", nil, id)
   end
 end
 
@@ -171,7 +171,7 @@ function fold.session_end(s, data, event)
   s.state = data.state
   if (s.session or {}).access ~= "readOnly" and not ends_with_error(s) then
     local hint = "Send a message or use :AgentLs resume to go on."
-    s.closed_notice = M.notice(s, "info", "Session closed.", hint, "end:" .. event.seq).id
+    s.closed_notice = M.add_notice(s, "info", "Session closed.", hint, "end:" .. event.seq).id
   end
 end
 
@@ -206,11 +206,11 @@ function fold.processing_end(s, data, event)
   end
 end
 
-function fold.assistant_text_start(s, data) parts.text_part(s, data.partId, "text") end
+function fold.assistant_text_start(s, data) parts.ensure_text_part(s, data.partId, "text") end
 
 function fold.assistant_text_end(s, data) parts.end_part(s, data, "text") end
 
-function fold.reasoning_start(s, data) parts.text_part(s, data.partId, "reasoning") end
+function fold.reasoning_start(s, data) parts.ensure_text_part(s, data.partId, "reasoning") end
 
 function fold.reasoning_end(s, data) parts.end_part(s, data, "reasoning") end
 
@@ -227,7 +227,7 @@ end
 ---@param s agent_ls.Snapshot
 ---@param item agent_ls.Item
 local function join_group(s, item)
-  if item.status ~= "done" or not tool_words.only_looks(item.name) then
+  if item.status ~= "done" or not tool_words.is_read_only(item.name) then
     return
   end
   local before = s.items[item.index - 1]
@@ -302,15 +302,15 @@ function fold.plan(s, data, event)
   touch(s, item)
 end
 
-function fold.turn_limit(s, data, event) M.notice(s, "warn", data.message, nil, "limit:" .. event.seq) end
+function fold.turn_limit(s, data, event) M.add_notice(s, "warn", data.message, nil, "limit:" .. event.seq) end
 
-function fold.loop_detection(s, data, event) M.notice(s, "warn", data.message, nil, "loop:" .. event.seq) end
+function fold.loop_detection(s, data, event) M.add_notice(s, "warn", data.message, nil, "loop:" .. event.seq) end
 
-function fold.warning(s, data, event) M.notice(s, "warn", data.message, nil, "warning:" .. event.seq) end
+function fold.warning(s, data, event) M.add_notice(s, "warn", data.message, nil, "warning:" .. event.seq) end
 
 function fold.error(s, data, event)
-  local item = M.notice(s, "error", data.message, remedies.hint(data.action, data.hint), "error:" .. event.seq)
-  M.set_failure(s, item, remedies.of(data.action, data.errorKind))
+  local item = M.add_notice(s, "error", data.message, remedies.choose_hint(data.action, data.hint), "error:" .. event.seq)
+  M.set_failure(s, item, remedies.find(data.action, data.errorKind))
 end
 
 function fold.retry(s, data, event)
@@ -321,7 +321,7 @@ function fold.retry(s, data, event)
   touch(s, item)
 end
 
-function fold.question_asked(s, data) M.ask_question(s, data) end
+function fold.question_asked(s, data) M.add_question(s, data) end
 
 function fold.question_answered(s, data)
   local item = s.questions[data.questionId]
@@ -428,7 +428,7 @@ function fold.hunk_state(s, data)
   end
 end
 
-function fold.approval_requested(s, data) M.ask(s, data) end
+function fold.approval_requested(s, data) M.add_approval(s, data) end
 
 function fold.approval_resolved(s, data)
   local item = s.requests[data.requestId]

@@ -21,7 +21,7 @@ end
 
 ---@param path string
 ---@return {[1]: string, [2]: string?}? icon and its highlight group
-function M.of_file(path)
+function M.find_icon(path)
   if find == nil then
     find = provider()
   end

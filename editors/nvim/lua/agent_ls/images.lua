@@ -38,7 +38,7 @@ function M.paste()
   vim.system(
     command,
     { timeout = TIMEOUT_MS },
-    vim.schedule_wrap(log.guarded("pasting an image", function(result)
+    vim.schedule_wrap(log.guard("pasting an image", function(result)
       local data = result.code == 0 and result.stdout or ""
       if not vim.startswith(data, SIGNATURE) then
         return log.warn("The clipboard has no image.")

@@ -59,7 +59,7 @@ function M.status()
   if not is_set_up then
     return ""
   end
-  return require("agent_ls.chat.bars").status()
+  return require("agent_ls.chat.bars").render_status()
 end
 
 ---@param name string a function of the panel

@@ -47,11 +47,11 @@ local function on_change(change)
     return
   end
   local s = session.snapshot()
-  local activity = snapshot.activity(s)
+  local activity = snapshot.describe_activity(s)
   if activity == "working" then
     asked.has_begun = true
     local view = require("agent_ls.chat.transcript")
-    show(require("agent_ls.chat.progress").activity(s, view.context()))
+    show(require("agent_ls.chat.progress").describe_activity(s, view.context()))
   elseif activity == "waiting" then
     asked.has_begun = true
     show("waits for you: :AgentLs shows what it asks")

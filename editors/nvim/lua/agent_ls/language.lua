@@ -53,7 +53,7 @@ end
 ---@param use fun(bufnr: integer, is_new: boolean, release: fun())
 ---@param done agent_ls.Done
 local function with_buffer(uri, use, done)
-  local bufnr = files.loaded(uri)
+  local bufnr = files.find_loaded(uri)
   if bufnr then
     return use(bufnr, false, function() end)
   end
@@ -94,7 +94,7 @@ local function ask_all(servers, method, params, bufnr, done)
       if err then
         why = why or err.message
       elseif result ~= nil and result ~= vim.NIL then
-        answers[#answers + 1] = { server = server, result = protocol.without_null(result) }
+        answers[#answers + 1] = { server = server, result = protocol.remove_null(result) }
       end
       if left == 0 then
         finish()
@@ -116,7 +116,7 @@ end
 local function line_reader()
   local known = {} ---@type table<string, string[]>
   return function(uri, line)
-    local bufnr = files.loaded(uri)
+    local bufnr = files.find_loaded(uri)
     if bufnr then
       return api.nvim_buf_get_lines(bufnr, line, line + 1, false)[1] or ""
     end
@@ -286,7 +286,7 @@ local function rename_edits(answers, versions)
   local read = line_reader()
   local documents, operations = parts(first.result)
   local converted = vim.tbl_map(function(document)
-    local bufnr = vim.startswith(document.uri, "file:") and files.loaded(document.uri)
+    local bufnr = vim.startswith(document.uri, "file:") and files.find_loaded(document.uri)
     return {
       uri = document.uri,
       version = bufnr and versions[bufnr] or nil,
@@ -356,16 +356,16 @@ end
 
 function answerers.diagnostics(params, done)
   if not params.uri then
-    return done({ files = diagnostics.reports() })
+    return done({ files = diagnostics.report_all() })
   end
   with_buffer(params.uri, function(bufnr, is_new, release)
     local function is_attached() return #others({ bufnr = bufnr }) > 0 end
     wait_until(is_attached, is_new and START_MS or 0, function()
       if is_new and is_attached() then
-        diagnostics.expect(bufnr)
+        diagnostics.schedule_report(bufnr)
       end
       wait_until(function() return diagnostics.is_over(bufnr) end, CHECK_MS, function()
-        local report = diagnostics.report(bufnr)
+        local report = diagnostics.report_buffer(bufnr)
         release()
         done({ files = { report } })
       end)

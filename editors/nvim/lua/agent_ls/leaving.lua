@@ -55,8 +55,8 @@ function M.setup()
     group = api.nvim_create_augroup("agent_ls_leaving", {}),
     desc = "agent-ls: keep what is written, and do not end a turn without a word",
     callback = function()
-      require("agent_ls.chat.input").tell_draft() -- otherwise the draft is only saved after a pause in the typing
-      if snapshot.activity(session.snapshot()) == "working" then
+      require("agent_ls.chat.input").save_draft() -- otherwise the draft is only saved after a pause in the typing
+      if snapshot.describe_activity(session.snapshot()) == "working" then
         raise()
       end
     end,

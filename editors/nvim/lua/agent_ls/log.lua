@@ -76,7 +76,7 @@ end
 ---@param what string description of the function, for that line
 ---@param run fun(...): any
 ---@return fun(...): any returns nothing when it failed
-function M.guarded(what, run)
+function M.guard(what, run)
   return function(...)
     local results = { xpcall(run, debug.traceback, ...) }
     if results[1] then

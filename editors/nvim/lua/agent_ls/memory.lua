@@ -10,7 +10,7 @@ end
 
 ---Opens the notes of this project and those of the user for all projects, as far as they exist.
 function M.open()
-  local params = { workspaceFolder = vim.uri_from_fname(require("agent_ls.files").root()) }
+  local params = { workspaceFolder = vim.uri_from_fname(require("agent_ls.files").find_root()) }
   local method = require("agent_ls.protocol").method.memory
   local shown = function(files)
     -- The project's file is opened last, so that it is displayed.

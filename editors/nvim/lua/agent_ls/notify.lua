@@ -40,7 +40,7 @@ end
 
 ---@return string the result of the turn, and what the user has to decide
 local function done_words()
-  local info, count = session.snapshot().session, require("agent_ls.review.actions").count()
+  local info, count = session.snapshot().session, require("agent_ls.review.actions").count_open()
   local title = info and info.title ~= "" and ("“%s” is done"):format(info.title) or "done"
   return count == 0 and title or ("%s, %d %s to review"):format(title, count, count == 1 and "change" or "changes")
 end

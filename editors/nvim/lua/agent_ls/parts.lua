@@ -30,7 +30,7 @@ end
 ---Marks an item as changed, so that views redraw it.
 ---@param s agent_ls.Snapshot
 ---@param item agent_ls.Item?
-function M.touch(s, item)
+function M.mark_changed(s, item)
   if item then
     s.touched[item.index] = true
   end
@@ -40,17 +40,17 @@ end
 ---@param s agent_ls.Snapshot
 ---@param item table
 ---@return agent_ls.Item
-function M.add(s, item)
+function M.add_item(s, item)
   local last = s.items[#s.items]
   if last and last.kind == "retry" then
     last.status = item.level == "error" and "failed" or "done"
-    M.touch(s, last)
+    M.mark_changed(s, last)
   end
   item.turn_id = item.turn_id or s.now.turn_id
   item.agent_id = item.agent_id or s.now.agent_id
   item.index = #s.items + 1
   s.items[item.index] = item
-  M.touch(s, item)
+  M.mark_changed(s, item)
   return item
 end
 
@@ -58,10 +58,10 @@ end
 ---@param s agent_ls.Snapshot
 ---@param call_id string
 ---@param name string?
-function M.call(s, call_id, name)
+function M.ensure_call(s, call_id, name)
   local item = s.calls[call_id]
   if not item then
-    item = M.add(s, {
+    item = M.add_item(s, {
       kind = "tool",
       id = call_id,
       name = name or "",
@@ -84,7 +84,7 @@ end
 ---@param s agent_ls.Snapshot
 ---@param part_id string
 ---@param kind "text"|"reasoning"
-function M.text_part(s, part_id, kind)
+function M.ensure_text_part(s, part_id, kind)
   local part = s.parts[part_id]
   if not part then
     part = M.new_part()
@@ -92,18 +92,18 @@ function M.text_part(s, part_id, kind)
   end
   -- The item is added with the first text, so that an empty part leaves no empty item.
   if part.length > 0 and not s.part_item[part_id] then
-    s.part_item[part_id] = M.add(s, { kind = kind, id = part_id, part = part })
+    s.part_item[part_id] = M.add_item(s, { kind = kind, id = part_id, part = part })
   end
-  M.touch(s, s.part_item[part_id])
+  M.mark_changed(s, s.part_item[part_id])
   return part
 end
 
 ---By kind of delta or open part: the kind of part, and a function that finds or creates it.
 M.part_of = {
-  assistant_text = function(s, id) return M.text_part(s, id, "text") end,
-  reasoning = function(s, id) return M.text_part(s, id, "reasoning") end,
-  tool_call_args = function(s, id, name) return M.call(s, (id:gsub(":args$", "")), name).arguments end,
-  tool_call_output = function(s, id) return M.call(s, (id:gsub(":out$", ""))).part end,
+  assistant_text = function(s, id) return M.ensure_text_part(s, id, "text") end,
+  reasoning = function(s, id) return M.ensure_text_part(s, id, "reasoning") end,
+  tool_call_args = function(s, id, name) return M.ensure_call(s, (id:gsub(":args$", "")), name).arguments end,
+  tool_call_output = function(s, id) return M.ensure_call(s, (id:gsub(":out$", ""))).part end,
 }
 
 ---Appends text to a part.
@@ -112,11 +112,11 @@ M.part_of = {
 ---@param part_id string
 ---@param text string
 ---@param name string? of a tool
-function M.extend(s, kind, part_id, text, name)
+function M.append_text(s, kind, part_id, text, name)
   local find = M.part_of[kind]
   M.append(find(s, part_id, name), text)
   find(s, part_id, name) -- creates the item, now that there is text
-  M.touch(s, s.part_item[part_id])
+  M.mark_changed(s, s.part_item[part_id])
 end
 
 ---Replaces the text of a part by its whole text so far.
@@ -128,7 +128,7 @@ function M.reopen(s, kind, open)
   local part = find and find(s, open.partId, open.name)
   if part and part.open then
     part.lines, part.length = { "" }, 0
-    M.extend(s, kind, open.partId, open.text, open.name)
+    M.append_text(s, kind, open.partId, open.text, open.name)
   end
 end
 
@@ -144,7 +144,7 @@ function M.end_part(s, data, kind)
     part.lines, part.length = vim.split(data.text, "\n", { plain = true }), M.code_points(data.text)
   end
   part.open, part.interrupted = false, data.interrupted
-  M.text_part(s, data.partId, kind)
+  M.ensure_text_part(s, data.partId, kind)
 end
 
 return M

@@ -252,7 +252,7 @@ end
 
 ---Lets the user choose a pending change, and goes there.
 function M.hunks()
-  local all = require("agent_ls.review.actions").all()
+  local all = require("agent_ls.review.actions").list_all()
   if #all == 0 then
     return log.notify("No change of the agent waits.")
   end

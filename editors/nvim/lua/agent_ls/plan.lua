@@ -15,9 +15,9 @@ local LATER = "Edit it again"
 
 ---The lines of the plan that can be accepted now.
 ---@return string[]? nil in another mode, while the agent works, and before there is an answer
-function M.lines()
+function M.read_lines()
   local s = session.snapshot()
-  if not s.session or s.session.mode ~= "plan" or snapshot.activity(s) ~= "idle" or snapshot.is_read_only(s) then
+  if not s.session or s.session.mode ~= "plan" or snapshot.describe_activity(s) ~= "idle" or snapshot.is_read_only(s) then
     return nil
   end
   for i = #s.items, 1, -1 do
@@ -34,7 +34,7 @@ end
 ---@param text string
 ---@param mode "ask"|"edits"
 local function accept(text, mode)
-  session.ask(protocol.method.accept_plan, { text = text, mode = mode }, function(result)
+  session.change_current(protocol.method.accept_plan, { text = text, mode = mode }, function(result)
     session.update(result.session)
     require("agent_ls.chat.view").show()
   end)
@@ -58,7 +58,7 @@ end
 
 ---Opens the plan to edit and accept it.
 function M.open()
-  local lines = M.lines()
+  local lines = M.read_lines()
   if not lines then
     return log.notify("There is no plan to accept: in mode plan, ask for one and wait for the answer.")
   end

@@ -139,7 +139,7 @@ end
 ---@generic T
 ---@param value T
 ---@return T
-function M.without_null(value)
+function M.remove_null(value)
   if type(value) ~= "table" then
     return value
   end
@@ -147,7 +147,7 @@ function M.without_null(value)
     if inner == vim.NIL then
       value[key] = nil
     else
-      M.without_null(inner)
+      M.remove_null(inner)
     end
   end
   return value
@@ -156,7 +156,7 @@ end
 ---Converts a JSON-RPC error for display.
 ---@param err table|string
 ---@return agent_ls.Problem
-function M.problem(err)
+function M.convert_error(err)
   if type(err) == "string" then
     return { message = err }
   end

@@ -84,7 +84,7 @@ end
 ---Replaces a buffer in all its windows by another one. If the user types in one of them, stays in Terminal mode.
 ---@param before integer
 ---@param bufnr integer
-function M.take_place(before, bufnr)
+function M.replace_buffer(before, bufnr)
   local is_typing = api.nvim_get_mode().mode == "t"
   for _, win in ipairs(vim.fn.win_findbuf(before)) do
     api.nvim_win_set_buf(win, bufnr)
@@ -160,7 +160,7 @@ end
 
 ---Opens a terminal for a command of the server. The focus does not move.
 ---@param params agent_ls.wire.AskedTerminal
-function M.open(params)
+function M.open_terminal(params)
   local bufnr = api.nvim_create_buf(false, true)
   vim.bo[bufnr].bufhidden = "hide"
   local ok, why = pcall(start_hidden, bufnr, params)
@@ -176,7 +176,7 @@ end
 
 ---Records the terminal in which the command of a call runs.
 ---@param params agent_ls.wire.AskedTerminalRuns
-function M.runs(params)
+function M.record_run(params)
   by_call[params.callId] = params.terminalId
   M.on_runs(params.callId)
   return vim.empty_dict()
@@ -193,7 +193,7 @@ end
 ---@param call_id string
 ---@param is_waiting boolean?
 ---@return boolean is_shown
-function M.show(call_id, is_waiting)
+function M.show_terminal(call_id, is_waiting)
   local bufnr = M.buffer_of(call_id)
   if not bufnr then
     return false

@@ -33,12 +33,12 @@ local HINTS = { setKey = "Enter a key with :AgentLs key, then send again. :Agent
 ---@param action string?
 ---@param hint string? the server's
 ---@return string?
-function M.hint(action, hint) return HINTS[action or ""] or hint end
+function M.choose_hint(action, hint) return HINTS[action or ""] or hint end
 
 ---@param action string?
 ---@param kind string?
 ---@return string[]? names of remedies
-function M.of(action, kind) return BY_ACTION[action or ""] or BY_KIND[kind or ""] end
+function M.find(action, kind) return BY_ACTION[action or ""] or BY_KIND[kind or ""] end
 
 ---@param name string
 ---@return string

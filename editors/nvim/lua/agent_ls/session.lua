@@ -34,7 +34,7 @@ local listeners = {} ---@type fun(change: agent_ls.Change)[]
 ---@field forgotten boolean? the server has ended, and its hunks are gone
 
 ---@param listener fun(change: agent_ls.Change)
-function M.listen(listener) listeners[#listeners + 1] = log.guarded("showing a change", listener) end
+function M.listen(listener) listeners[#listeners + 1] = log.guard("showing a change", listener) end
 
 ---@param change agent_ls.Change
 local function tell(change)
@@ -82,7 +82,7 @@ function M.report(problem)
     return M.say("warn", problem.message, TAKE_OVER)
   end
   if problem.kind ~= client.SERVER_ENDED then
-    M.say("error", problem.message, problem.hint, require("agent_ls.remedies").of(nil, problem.kind))
+    M.say("error", problem.message, problem.hint, require("agent_ls.remedies").find(nil, problem.kind))
   end
 end
 
@@ -119,7 +119,7 @@ end
 ---@param live agent_ls.Live
 ---@param result agent_ls.wire.SubscribeResult
 local function on_subscribed(id, live, result)
-  if snapshot.subscribed(live.snapshot, result) == "gap" and live.gaps < MAX_GAPS then
+  if snapshot.apply_subscription(live.snapshot, result) == "gap" and live.gaps < MAX_GAPS then
     live.snapshot, live.gaps = snapshot.new(), live.gaps + 1
     return subscribe(id)
   end
@@ -257,7 +257,7 @@ end
 ---Opens the session that `find` looks up. Messages sent before the lookup ends wait for it; if it finds none, they
 ---begin a new session.
 ---@param find fun(found: fun(problem: agent_ls.Problem?, id: string?))
-function M.open_found(find)
+function M.open_result(find)
   local settle = await_session()
   tell({ session_id = current_id })
   find(function(problem, id)
@@ -273,7 +273,7 @@ local is_making = false
 
 ---@param options table? provider, model, effort, mode, review, title
 ---@param done agent_ls.Done?
-function M.new(options, done)
+function M.create(options, done)
   local settle = await_session()
   table.insert(assert(awaited), done or function() end)
   if is_making and not options then
@@ -284,7 +284,7 @@ function M.new(options, done)
     is_making = false
     settle(problem)
   end
-  local wanted = { clientKey = protocol.client_key(), workspaceFolder = vim.uri_from_fname(files.root()) }
+  local wanted = { clientKey = protocol.client_key(), workspaceFolder = vim.uri_from_fname(files.find_root()) }
   for _, name in ipairs({ "provider", "model", "effort", "mode", "review", "worktree" }) do
     wanted[name] = (options or {})[name] or config.options[name]
   end
@@ -304,7 +304,7 @@ end
 ---@param failed fun(problem: agent_ls.Problem)?
 local function with_session(ready, failed)
   if not current_id then
-    return M.new(nil, function(problem)
+    return M.create(nil, function(problem)
       if problem then
         return failed and failed(problem)
       end
@@ -351,7 +351,7 @@ local SPEAKS_TO_NEXT = {
 ---@param name string
 ---@param params table
 ---@param done fun(result: any)?
-function M.look(name, params, done)
+function M.request_for_current(name, params, done)
   if not current_id and not awaited then
     return M.say(
       "warn",
@@ -370,12 +370,12 @@ end
 ---@param name string
 ---@param params table
 ---@param done fun(result: any)?
-function M.ask(name, params, done)
+function M.change_current(name, params, done)
   if M.is_others() and name ~= method.fork then
     return M.say_others("done")
   end
   params.clientKey = protocol.client_key()
-  M.look(name, params, done)
+  M.request_for_current(name, params, done)
 end
 
 ---Sends a message: starts a turn, or steers the running one.
@@ -400,24 +400,24 @@ function M.submit(input, done)
 end
 
 ---@param text string
-function M.steer(text) M.ask(method.steer, { input = { protocol.text_input(text) } }) end
+function M.steer(text) M.change_current(method.steer, { input = { protocol.text_input(text) } }) end
 
 ---Withdraws the newest pending steering message.
 function M.unsteer()
   local items = M.snapshot().items
   for i = #items, 1, -1 do
     if items[i].kind == "steer" and items[i].status == "waiting" then
-      return M.ask(method.unsteer, { steerId = items[i].steer_id })
+      return M.change_current(method.unsteer, { steerId = items[i].steer_id })
     end
   end
   log.notify("No steering message is waiting.")
 end
 
 ---@param text string
-function M.follow_up(text) M.ask(method.follow_up, { input = { protocol.text_input(text) } }) end
+function M.follow_up(text) M.change_current(method.follow_up, { input = { protocol.text_input(text) } }) end
 
 ---Ends the turn, not the session.
-function M.interrupt() M.ask(method.interrupt, {}) end
+function M.interrupt() M.change_current(method.interrupt, {}) end
 
 ---Takes the current session over for this editor. If the owner does not answer, asks the user before forcing it.
 ---@param force boolean?
@@ -444,7 +444,7 @@ function M.take_over(force)
 end
 
 ---Ends the session.
-function M.abort() M.ask(method.abort, {}) end
+function M.abort() M.change_current(method.abort, {}) end
 
 local FROM = { now = "now", nextCall = "the next model call", nextTurn = "the next message" }
 
@@ -459,7 +459,7 @@ end
 ---@param wanted table the new settings
 ---@param words string description for the user
 local function configure(wanted, words)
-  M.ask(method.configure, wanted, function(result)
+  M.change_current(method.configure, wanted, function(result)
     log.notify(("%s, from %s on"):format(words, FROM[result.appliesFrom] or "now"))
     M.update(result.session)
   end)
@@ -488,7 +488,7 @@ end
 ---@param item agent_ls.Item of kind approval
 ---@param answer agent_ls.Approval
 function M.approve(item, answer)
-  M.ask(method.approve, {
+  M.change_current(method.approve, {
     requestId = item.id,
     decision = answer.decision,
     scope = answer.scope or "once",
@@ -500,31 +500,31 @@ end
 
 ---@param done fun(terminals: agent_ls.wire.TerminalInfo[])
 function M.terminals(done)
-  M.look(method.terminals, {}, function(result) done(result.terminals) end)
+  M.request_for_current(method.terminals, {}, function(result) done(result.terminals) end)
 end
 
 ---@param terminal_id string
-function M.kill(terminal_id) M.ask(method.terminal_kill, { terminalId = terminal_id }) end
+function M.kill(terminal_id) M.change_current(method.terminal_kill, { terminalId = terminal_id }) end
 
 ---@param question_id string
 ---@param answers string[]
 ---@param declined boolean?
 function M.answer(question_id, answers, declined)
-  M.ask(method.answer, { questionId = question_id, answers = answers, declined = declined or nil })
+  M.change_current(method.answer, { questionId = question_id, answers = answers, declined = declined or nil })
 end
 
 ---Compacts the context.
 ---@param instructions string
 function M.compact(instructions)
-  M.ask(method.compact, { instructions = instructions ~= "" and instructions or nil })
+  M.change_current(method.compact, { instructions = instructions ~= "" and instructions or nil })
 end
 
 ---@param change table exactly one of edit, move, remove, startNow
-function M.change_queue(change) M.ask(method.queue, change) end
+function M.change_queue(change) M.change_current(method.queue, change) end
 
 ---@return table params that name the session, or the folder if there is none
 local function of_session_or_folder()
-  return current_id and { sessionId = current_id } or { workspaceFolder = vim.uri_from_fname(files.root()) }
+  return current_id and { sessionId = current_id } or { workspaceFolder = vim.uri_from_fname(files.find_root()) }
 end
 
 ---@param done fun(rules: agent_ls.wire.RuleInfo[])

@@ -66,7 +66,7 @@ local function apply_delta(s, event)
   end
   set_now(s, event)
   local name = kind == "tool_call_args" and event.data.name or nil
-  parts.extend(s, kind, event.partId, event.data.text, name)
+  parts.append_text(s, kind, event.partId, event.data.text, name)
   return "applied"
 end
 
@@ -76,7 +76,7 @@ end
 ---@return agent_ls.Outcome
 function M.apply(s, event)
   if event.kind == "access" then
-    folds.access(s, event.data)
+    folds.set_access(s, event.data)
     return "applied"
   end
   if not event.seq then
@@ -102,7 +102,7 @@ end
 ---@param s agent_ls.Snapshot
 ---@param result agent_ls.wire.SubscribeResult
 ---@return agent_ls.Outcome "gap" if the events do not continue this snapshot: subscribe from 0
-function M.subscribed(s, result)
+function M.apply_subscription(s, result)
   if result.lastSeq < s.last_seq then
     return "gap"
   end
@@ -119,10 +119,10 @@ function M.subscribed(s, result)
   end
   s.now = {}
   for _, request in ipairs(result.pending.approvals) do
-    folds.ask(s, request)
+    folds.add_approval(s, request)
   end
   for _, question in ipairs(result.pending.questions) do
-    folds.ask_question(s, question)
+    folds.add_question(s, question)
   end
   s.draft = result.draft
   return "applied"
@@ -135,7 +135,7 @@ end
 ---@param hint string?
 ---@param actions string[]? names of remedies
 function M.add_notice(s, level, text, hint, actions)
-  local item = folds.notice(s, level, text, hint, ("local:%d"):format(#s.items + 1))
+  local item = folds.add_notice(s, level, text, hint, ("local:%d"):format(#s.items + 1))
   if actions then
     folds.set_failure(s, item, actions)
   end
@@ -149,7 +149,7 @@ function M.is_read_only(s) return s.session ~= nil and s.session.access == "read
 ---Pending approvals, oldest first; none if another editor owns the session, because they are answered there.
 ---@param s agent_ls.Snapshot
 ---@return agent_ls.Item[]
-function M.pending(s)
+function M.pending_approvals(s)
   local out = {}
   if M.is_read_only(s) then
     return out
@@ -180,7 +180,7 @@ end
 function M.touch_running(s)
   for _, item in pairs(s.calls) do
     if item.status == "running" then
-      parts.touch(s, item)
+      parts.mark_changed(s, item)
     end
   end
 end
@@ -188,7 +188,7 @@ end
 ---The indexes of the items that changed since the last call, in order.
 ---@param s agent_ls.Snapshot
 ---@return integer[]
-function M.drain(s)
+function M.take_changed(s)
   local out = vim.tbl_keys(s.touched)
   table.sort(out)
   s.touched = {}
@@ -203,11 +203,11 @@ function M.has_proposals(s) return next(s.proposed) ~= nil and not M.is_read_onl
 ---The session's activity, as the panel and the statusline name it.
 ---@param s agent_ls.Snapshot
 ---@return "working"|"waiting"|"idle"|"closed"
-function M.activity(s)
+function M.describe_activity(s)
   if s.state == "CLOSED" then
     return "closed"
   end
-  if s.state == "AWAITING_INPUT" or #M.pending(s) + #M.open_questions(s) > 0 then
+  if s.state == "AWAITING_INPUT" or #M.pending_approvals(s) + #M.open_questions(s) > 0 then
     return "waiting"
   end
   if s.state == "PROCESSING" and M.has_proposals(s) then

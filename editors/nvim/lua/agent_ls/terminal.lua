@@ -66,7 +66,7 @@ function M.show_call(call_id)
     return log.notify("No command has run yet.")
   end
   local terminal = session.snapshot().terminals[item.terminal_id]
-  if relay.show(item.id, terminal and terminal.waiting) then
+  if relay.show_terminal(item.id, terminal and terminal.waiting) then
     return
   end
   local view = views[item.id]
@@ -122,14 +122,14 @@ local function open_chosen(terminal)
   end
   local is_shown = relay.buffer_of(terminal.call_id or "") ~= nil
   if not terminal.running then
-    return not (is_shown and relay.show(terminal.call_id)) and log.notify(("%s has ended"):format(terminal.title))
+    return not (is_shown and relay.show_terminal(terminal.call_id)) and log.notify(("%s has ended"):format(terminal.title))
   end
   local actions = { "Leave it running", "End it", is_shown and "Show its terminal" or nil }
   require("agent_ls.menu").select(actions, { prompt = terminal.title }, function(action)
     if action == actions[2] then
       session.kill(terminal.id)
     elseif action and action == actions[3] then
-      relay.show(terminal.call_id, terminal.waiting)
+      relay.show_terminal(terminal.call_id, terminal.waiting)
     end
   end)
 end
@@ -174,7 +174,7 @@ local function replace_view(call_id)
   end
   views[call_id] = nil
   if api.nvim_buf_is_valid(view.bufnr) then
-    relay.take_place(view.bufnr, bufnr)
+    relay.replace_buffer(view.bufnr, bufnr)
     api.nvim_buf_delete(view.bufnr, { force = true })
   end
 end

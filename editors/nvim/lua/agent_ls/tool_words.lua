@@ -49,19 +49,19 @@ local EDITS = { edit_file = true, write_file = true, apply_patch = true, edit_no
 ---@param name string of a tool
 ---@param is_over boolean its call has ended
 ---@return string verb; the name for an unknown tool
-function M.verb(name, is_over) return WORDS[name] and WORDS[name][is_over and 2 or 1] or name end
+function M.choose_verb(name, is_over) return WORDS[name] and WORDS[name][is_over and 2 or 1] or name end
 
 ---@param name string of a read-only tool
 ---@param count integer
 ---@return string summary of the calls
-function M.together(name, count) return TOGETHER[name](count) end
+function M.describe_group(name, count) return TOGETHER[name](count) end
 
 ---@param name string of a tool
 ---@return boolean it is read-only, and several of its calls are shown as a group
-function M.only_looks(name) return TOGETHER[name] ~= nil end
+function M.is_read_only(name) return TOGETHER[name] ~= nil end
 
 ---@param name string of a tool
 ---@return boolean it only changes files
-function M.edits(name) return EDITS[name] ~= nil end
+function M.is_edit(name) return EDITS[name] ~= nil end
 
 return M

@@ -31,7 +31,7 @@ local function map()
     local key = config.key(action)
     for _, mode in ipairs(key and MODES or {}) do
       table.insert(mapped, { mode = mode, key = key, before = global_mapping(mode, key) })
-      local run = log.guarded(what.desc, function() what.run() end)
+      local run = log.guard(what.desc, function() what.run() end)
       vim.keymap.set(mode, key, run, { nowait = true, desc = "agent-ls: " .. what.desc })
     end
   end
@@ -50,7 +50,7 @@ end
 
 ---Maps the keys if an approval is pending, else unmaps them.
 function M.refresh()
-  local waits = #snapshot.pending(session.snapshot()) > 0
+  local waits = #snapshot.pending_approvals(session.snapshot()) > 0
   if waits and #mapped == 0 then
     map()
   elseif not waits and #mapped > 0 then

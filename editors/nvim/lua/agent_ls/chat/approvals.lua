@@ -21,7 +21,7 @@ local function waiting(item)
   if is_ours and item and item.kind == "approval" and item.status == "pending" then
     return item
   end
-  local oldest = snapshot.pending(session.snapshot())[1]
+  local oldest = snapshot.pending_approvals(session.snapshot())[1]
   if not is_ours then
     session.say_others("answered")
   elseif not oldest then
@@ -36,9 +36,9 @@ end
 ---@return agent_ls.Item?
 local function question(item)
   local on_approval = item and item.kind == "approval" and item.status == "pending"
-  local nothing_else = #snapshot.pending(session.snapshot()) == 0
+  local nothing_else = #snapshot.pending_approvals(session.snapshot()) == 0
   local on_question = item and item.kind == "question" and item.status == "pending"
-  return not on_approval and (on_question or nothing_else) and questions.waiting(item) or nil
+  return not on_approval and (on_question or nothing_else) and questions.is_waiting(item) or nil
 end
 
 ---Wraps `answer` for a key so that it runs once per press: a held key must not allow requests that nobody has read.

@@ -72,7 +72,7 @@ end
 ---@param s agent_ls.Snapshot
 ---@return "working"|"waiting"|"idle"|"closed"|"failed"
 local function state_of(s)
-  local activity = snapshot.activity(s)
+  local activity = snapshot.describe_activity(s)
   return activity == "closed" and s.failure and "failed" or activity
 end
 
@@ -89,7 +89,7 @@ end
 
 ---The component for a statusline: "" before there is a session.
 ---@return string
-function M.status()
+function M.render_status()
   local s = session.snapshot()
   if not s.session then
     return ""
@@ -117,20 +117,20 @@ local function room(is_status)
 end
 
 ---@return string above the transcript
-function M.title()
+function M.render_title()
   local s = session.snapshot()
   local activity = state_of(s)
   local state = s.session and ("%s %s%s"):format(GLYPHS[activity], WORDS[activity], elapsed(activity)) or ""
   if session.is_awaited() then
     state = "◌ starting"
   end
-  local title = canvas.cut(title_of(s), room(false) - vim.api.nvim_strwidth(state) - 3)
+  local title = canvas.shorten(title_of(s), room(false) - vim.api.nvim_strwidth(state) - 3)
   return (" %s %%=%%#%s#%s%%* "):format(escape(title), GROUPS[activity], escape(state))
 end
 
 ---@return string chip of the file that is attached to messages, "" for none
 local function chip()
-  local context = editor_state.context()
+  local context = editor_state.describe_context()
   if not context then
     return ""
   end
@@ -139,7 +139,7 @@ local function chip()
 end
 
 ---@return string between transcript and prompt
-function M.keys()
+function M.render_keys()
   if flash then
     return "%#AgentLsAsk# " .. escape(flash) .. "%<%*"
   end
@@ -147,7 +147,7 @@ function M.keys()
     return ""
   end
   local s = session.snapshot()
-  local activity = snapshot.activity(s)
+  local activity = snapshot.describe_activity(s)
   local parts = {}
   local add = function(action, words)
     local key = config.key(action)
@@ -158,12 +158,12 @@ function M.keys()
   if snapshot.is_read_only(s) then
     return "%#AgentLsAsk# read only%#AgentLsDim#  :AgentLs takeover makes it this editor's%<%*"
   end
-  if #snapshot.pending(s) > 0 then
+  if #snapshot.pending_approvals(s) > 0 then
     add("prompt_allow", "allow")
     add("prompt_deny", "deny")
-  elseif snapshot.activity(s) == "waiting" and snapshot.has_proposals(s) then
+  elseif snapshot.describe_activity(s) == "waiting" and snapshot.has_proposals(s) then
     parts[#parts + 1] = "%#AgentLsKey#:AgentLs next%#AgentLsDim# to the change"
-  elseif require("agent_ls.plan").lines() then
+  elseif require("agent_ls.plan").read_lines() then
     parts[#parts + 1] = "%#AgentLsKey#:AgentLs plan%#AgentLsDim# edit and accept the plan"
   else
     local is_typing = vim.api.nvim_get_mode().mode:match("^i")
@@ -188,12 +188,12 @@ function M.keys()
 end
 
 ---@return string below the prompt
-function M.facts()
+function M.render_facts()
   local s = session.snapshot()
   if not s.session then
     return " "
   end
-  local to_review = require("agent_ls.review.actions").count()
+  local to_review = require("agent_ls.review.actions").count_open()
   local waiting = to_review > 0 and ("%d to review"):format(to_review) or ""
   local owner = snapshot.is_read_only(s) and "read only: owned by another editor" or ""
   local effort = s.session.effort and "effort " .. s.session.effort or ""
@@ -212,11 +212,11 @@ end
 ---@param prompt integer
 function M.set(transcript, prompt)
   local call = "%%{%%v:lua.require'agent_ls.chat.bars'.%s()%%}"
-  vim.wo[transcript][0].winbar = call:format("title")
-  vim.wo[transcript][0].statusline = call:format("keys")
-  vim.wo[prompt][0].statusline = call:format("facts")
+  vim.wo[transcript][0].winbar = call:format("render_title")
+  vim.wo[transcript][0].statusline = call:format("render_keys")
+  vim.wo[prompt][0].statusline = call:format("render_facts")
   if vim.o.laststatus == 3 then
-    vim.wo[prompt][0].winbar = call:format("keys") -- with laststatus=3 windows have no statusline of their own
+    vim.wo[prompt][0].winbar = call:format("render_keys") -- with laststatus=3 windows have no statusline of their own
   end
 end
 
@@ -244,7 +244,7 @@ end
 ---Draws the status lines again, and updates their clock while the agent works. The clock does not count the time that
 ---the agent waits for the user.
 function M.redraw()
-  local is_busy = snapshot.activity(session.snapshot()) == "working"
+  local is_busy = snapshot.describe_activity(session.snapshot()) == "working"
   if is_busy and not busy_since then
     busy_since = vim.uv.hrtime()
     ticker = ticker or assert(vim.uv.new_timer())

@@ -49,7 +49,7 @@ end
 ---@param line string
 ---@param columns integer
 ---@return string[] parts; joined, they are the line
-function M.wrapped(line, columns)
+function M.wrap(line, columns)
   local out, current = {}, ""
   for word, spaces in line:gmatch("(%S*)(%s*)") do
     if current ~= "" and vim.api.nvim_strwidth(current .. word .. spaces) > columns then
@@ -67,7 +67,7 @@ end
 
 ---@param line string as a program wrote it
 ---@return string without escape sequences, with carriage returns applied as in a terminal
-function M.plain(line)
+function M.plain_line(line)
   line = line:gsub("\27%[[%d;:?<=>]*[ -/]*[@-~]", ""):gsub("\27[%]PX^_][^\7\27]*\7?", "")
   line = line:gsub("\27[ -/]+[0-~]", ""):gsub("\27.", "")
   line = line:gsub("\r+$", ""):gsub("^.*\r", "")
@@ -77,8 +77,8 @@ end
 ---Shortens a text to one line of `columns`.
 ---@param text string
 ---@param columns integer
-function M.cut(text, columns)
-  text = M.plain((text:gsub("\n", " ")))
+function M.shorten(text, columns)
+  text = M.plain_line((text:gsub("\n", " ")))
   if vim.api.nvim_strwidth(text) <= columns then
     return text
   end
@@ -95,7 +95,7 @@ local function at_end(text, group, room)
     return nil
   end
   return {
-    virt_text = { { "  " .. M.cut(text, room - 2), group } },
+    virt_text = { { "  " .. M.shorten(text, room - 2), group } },
     virt_text_pos = "eol",
     hl_mode = "combine",
   }
@@ -125,6 +125,6 @@ end
 
 ---@param count integer
 ---@param word string
-function M.plural(count, word) return ("%d %s%s"):format(count, word, count == 1 and "" or "s") end
+function M.format_count(count, word) return ("%d %s%s"):format(count, word, count == 1 and "" or "s") end
 
 return M

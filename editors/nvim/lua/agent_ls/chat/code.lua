@@ -37,7 +37,7 @@ local ALIASES = {
 
 ---@param name string as a fence or a file type names it
 ---@return string filetype
-function M.filetype(name)
+function M.find_filetype(name)
   name = name:lower()
   return ALIASES[name] or name
 end
@@ -104,7 +104,7 @@ end
 ---@param lines string[]
 ---@param filetype string
 ---@return agent_ls.CodeSpan[] in the order in which they are put on: later ones win
-function M.spans(lines, filetype)
+function M.find_spans(lines, filetype)
   if filetype == "" or not filetype:match("^[%w_+-]+$") then
     return {}
   end
@@ -127,7 +127,7 @@ end
 ---@param filetype string
 ---@param at {row: integer, col: integer}[] where each line of the code begins
 function M.mark(marks, lines, filetype, at)
-  for _, span in ipairs(M.spans(lines, filetype)) do
+  for _, span in ipairs(M.find_spans(lines, filetype)) do
     local place, line = at[span.row + 1], lines[span.row + 1]
     if place and line then
       local last = span.end_col < 0 and #line or math.min(span.end_col, #line)

@@ -39,7 +39,7 @@ function M.buffer()
   api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     buffer = bufnr,
     callback = function()
-      M.placeholder()
+      M.update_placeholder()
       M.keep_draft()
     end,
   })
@@ -47,30 +47,30 @@ function M.buffer()
 end
 
 ---@return string
-function M.text() return vim.trim(table.concat(api.nvim_buf_get_lines(M.buffer(), 0, -1, false), "\n")) end
+function M.read_text() return vim.trim(table.concat(api.nvim_buf_get_lines(M.buffer(), 0, -1, false), "\n")) end
 
 ---@param text string
 function M.set_text(text)
   api.nvim_buf_set_lines(M.buffer(), 0, -1, false, vim.split(text, "\n", { plain = true }))
-  M.placeholder()
+  M.update_placeholder()
 end
 
 ---Saves the draft with the session when the typing pauses.
 function M.keep_draft()
   draft_timer = draft_timer or assert(vim.uv.new_timer())
-  draft_timer:start(DRAFT_MS, 0, vim.schedule_wrap(M.tell_draft))
+  draft_timer:start(DRAFT_MS, 0, vim.schedule_wrap(M.save_draft))
 end
 
 ---Saves the draft with the session at once.
-function M.tell_draft()
+function M.save_draft()
   if bufnr and api.nvim_buf_is_loaded(bufnr) and shown_id == session.current_id() then
-    session.keep_draft(M.text())
+    session.keep_draft(M.read_text())
   end
 end
 
 ---Notes that a session is being created: text typed into an empty prompt from now on is for that session.
 ---@param is_made boolean? true: the creation has ended
-function M.expect(is_made) is_for_next = not is_made and M.text() == "" end
+function M.expect(is_made) is_for_next = not is_made and M.read_text() == "" end
 
 ---Shows the draft of a newly displayed session, and saves the previous draft with its own session.
 ---@param change agent_ls.Change
@@ -78,7 +78,7 @@ function M.on_change(change)
   if not change.switched or session.current_id() == shown_id then
     return
   end
-  local before, text = shown_id, M.text()
+  local before, text = shown_id, M.read_text()
   shown_id = session.current_id()
   local draft = session.snapshot().draft
   local theirs = draft and draft.text or ""
@@ -96,23 +96,23 @@ end
 
 ---@param s agent_ls.Snapshot
 ---@return string key of PLACEHOLDERS
-function M.purpose(s)
+function M.describe_purpose(s)
   if snapshot.is_read_only(s) then
     return "foreign"
   end
-  local activity = snapshot.activity(s)
-  local only_proposals = #snapshot.pending(s) + #snapshot.open_questions(s) == 0 and snapshot.has_proposals(s)
+  local activity = snapshot.describe_activity(s)
+  local only_proposals = #snapshot.pending_approvals(s) + #snapshot.open_questions(s) == 0 and snapshot.has_proposals(s)
   return activity == "waiting" and only_proposals and "proposed" or activity
 end
 
 ---Updates the placeholder of an empty prompt, which says what it is for.
-function M.placeholder()
+function M.update_placeholder()
   api.nvim_buf_clear_namespace(M.buffer(), ns, 0, -1)
-  if #api.nvim_buf_get_lines(M.buffer(), 0, 2, false) > 1 or M.text() ~= "" then
+  if #api.nvim_buf_get_lines(M.buffer(), 0, 2, false) > 1 or M.read_text() ~= "" then
     return
   end
   local s = session.snapshot()
-  local purpose = M.purpose(s)
+  local purpose = M.describe_purpose(s)
   local words = PLACEHOLDERS[purpose]
   if purpose == "idle" then
     local win = vim.fn.bufwinid(M.buffer())
@@ -147,14 +147,14 @@ function M.submit(text, more, done)
   end
   recalled = 0
   table.insert(on_its_way, text)
-  M.placeholder()
+  M.update_placeholder()
   session.submit(input, function(has_arrived)
     local at = vim.iter(ipairs(on_its_way)):find(function(_, each) return each == text end)
     table.remove(on_its_way, at)
-    if not has_arrived and M.text() == "" then
+    if not has_arrived and M.read_text() == "" then
       M.set_text(text)
     end
-    M.placeholder()
+    M.update_placeholder()
     if done then
       done(has_arrived)
     end
@@ -174,7 +174,7 @@ end
 
 ---Sends the message: starts a turn when idle, else steers the running one.
 function M.send()
-  local text = M.text()
+  local text = M.read_text()
   if text == "" then
     return
   end
@@ -199,7 +199,7 @@ end
 ---@return boolean the text was written by the user and must not be replaced by a recalled one
 local function is_being_written()
   local shown = recalled > 0 and sent[#sent - recalled + 1] or ""
-  return M.text() ~= vim.trim(shown)
+  return M.read_text() ~= vim.trim(shown)
 end
 
 ---Maps a key that recalls a message if the cursor is on the first or last line.
@@ -220,7 +220,7 @@ end
 
 ---Maps the prompt's keys.
 ---@param map fun(modes: string[], action: string, run: fun(), desc: string)
-function M.map(map)
+function M.map_keys(map)
   map({ "n" }, "send", M.send, "send, or steer")
   map({ "n", "i" }, "send_insert", M.send, "send, or steer")
   map_recall("<Up>", -1, function() return 1 end)

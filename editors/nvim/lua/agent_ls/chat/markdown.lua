@@ -79,7 +79,7 @@ end
 ---@return agent_ls.LineMark[] marks
 ---@return string? fence for the next line
 ---@return string text to show
-function M.line(line, fence)
+function M.render_line(line, fence)
   local marks = {} ---@type agent_ls.LineMark[]
   local own = fence_of(line)
   if fence or own then
@@ -194,7 +194,7 @@ end
 ---@param width integer columns that there are
 ---@param add fun(line: integer, mark: agent_ls.LineMark) `line` counts from 1
 ---@param add_code fun(first: integer, last: integer, language: string) lines of a block, without its fences
-function M.blocks(lines, width, add, add_code)
+function M.render_blocks(lines, width, add, add_code)
   local fence, language, began ---@type string?, string?, integer?
   local rows, table_first = {}, nil ---@type table[], integer?
   for i = 1, #lines + 1 do

@@ -86,10 +86,10 @@ local function ask(trigger, query)
   if not lsp then
     return {}
   end
-  local params = { trigger = trigger, query = query, workspaceFolder = vim.uri_from_fname(files.root()) }
+  local params = { trigger = trigger, query = query, workspaceFolder = vim.uri_from_fname(files.find_root()) }
   params.sessionId = require("agent_ls.session").current_id() -- its MCP servers have prompts and resources
   local answer = lsp:request_sync(protocol.method.complete, params, WAIT_MS)
-  return answer and answer.result and protocol.without_null(answer.result).items or {}
+  return answer and answer.result and protocol.remove_null(answer.result).items or {}
 end
 
 ---For 'completefunc' and 'omnifunc'.

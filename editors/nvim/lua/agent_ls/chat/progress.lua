@@ -29,7 +29,7 @@ end
 ---shorter than a second.
 ---@param item agent_ls.Item
 ---@return string?
-function M.elapsed(item)
+function M.format_elapsed(item)
   if item.status ~= "running" then
     return nil
   end
@@ -46,7 +46,7 @@ local ACTIVITIES = {
   reasoning = function(item) return item.part.open and "Thinking" or nil end,
   tool = function(item, ctx)
     local is_open = item.status == "running" or item.status == "writing"
-    return is_open and calls.activity(item, ctx) or nil
+    return is_open and calls.describe_activity(item, ctx) or nil
   end,
   retry = function(item) return not item.status and "Waiting to try again" or nil end,
   compaction = function(item) return item.status == "started" and "Compacting the conversation" or nil end,
@@ -58,7 +58,7 @@ local LOOKED_BACK = 30 -- items to look at; calls run in parallel, but only a fe
 ---@param s agent_ls.Snapshot
 ---@param ctx agent_ls.RenderContext
 ---@return string
-function M.activity(s, ctx)
+function M.describe_activity(s, ctx)
   for i = #s.items, math.max(1, #s.items - LOOKED_BACK), -1 do
     local item = s.items[i]
     local words = ACTIVITIES[item.kind] and ACTIVITIES[item.kind](item, ctx)
@@ -73,8 +73,8 @@ end
 ---@param s agent_ls.Snapshot
 ---@param ctx agent_ls.RenderContext
 ---@return table[] chunks of virtual text
-function M.line(s, ctx)
-  local what = M.activity(s, ctx)
+function M.render_line(s, ctx)
+  local what = M.describe_activity(s, ctx)
   if what ~= now_what then
     now_what, now_since = what, vim.uv.hrtime()
   end
@@ -82,14 +82,14 @@ function M.line(s, ctx)
   local tail = (" · %s"):format(seconds(now_since)) .. (stop and (" · %s stops"):format(stop) or "")
   return {
     { FRAMES[ticks % #FRAMES + 1] .. " ", "AgentLsRunning" },
-    { canvas.cut(what, math.max(10, ctx.width - vim.api.nvim_strwidth(tail) - 3)), "AgentLsName" },
+    { canvas.shorten(what, math.max(10, ctx.width - vim.api.nvim_strwidth(tail) - 3)), "AgentLsName" },
     { tail, "AgentLsDim" },
   }
 end
 
 ---@param s agent_ls.Snapshot
 ---@return boolean there is something to show
-function M.is_wanted(s) return #s.items > 0 and snapshot.activity(s) == "working" end
+function M.is_wanted(s) return #s.items > 0 and snapshot.describe_activity(s) == "working" end
 
 ---Starts or stops the animation. While it runs, `draw` is called for each frame; `is_second` is true once a second.
 ---@param is_wanted boolean

@@ -8,7 +8,7 @@ local M = {}
 
 ---@param item agent_ls.Item?
 ---@return agent_ls.Item? the pending question: the given one, else the oldest
-function M.waiting(item)
+function M.is_waiting(item)
   if snapshot.is_read_only(session.snapshot()) then
     return nil
   end
@@ -30,7 +30,7 @@ end
 ---Answers with the marked choices, or asks for an answer if none is marked.
 ---@param item agent_ls.Item
 function M.answer(item)
-  local marked = transcript.marked(item)
+  local marked = transcript.marked_choices(item)
   if #marked > 0 then
     return session.answer(item.id, marked)
   end
@@ -52,7 +52,7 @@ end
 ---@param item agent_ls.Item
 ---@param line integer of the item, from 0
 function M.choose(item, line)
-  if not M.waiting(item) then
+  if not M.is_waiting(item) then
     return
   end
   local choice = require("agent_ls.chat.render_more").choice_at(item, line)
@@ -67,7 +67,7 @@ end
 
 ---@param item agent_ls.Item?
 function M.decline(item)
-  local asked = M.waiting(item)
+  local asked = M.is_waiting(item)
   if asked then
     session.answer(asked.id, {}, true)
   else

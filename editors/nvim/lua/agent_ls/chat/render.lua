@@ -7,7 +7,7 @@ local markdown = require("agent_ls.chat.markdown")
 local more = require("agent_ls.chat.render_more")
 local remedies = require("agent_ls.remedies")
 
-local cut, line_count, plain = canvas.cut, canvas.line_count, canvas.plain
+local cut, line_count, plain = canvas.shorten, canvas.line_count, canvas.plain_line
 
 local M = {}
 
@@ -20,12 +20,12 @@ local function add_blocks(out, width)
   local add = function(line, mark)
     out.marks[#out.marks + 1] = { row = line - 1, col = mark.col, opts = mark.opts }
   end
-  markdown.blocks(out.lines, width, add, function(first, last, language)
+  markdown.render_blocks(out.lines, width, add, function(first, last, language)
     local places = {}
     for line = first, last do
       places[#places + 1] = { row = line - 1, col = 0 }
     end
-    code.mark(out.marks, vim.list_slice(out.lines, first, last), code.filetype(language), places)
+    code.mark(out.marks, vim.list_slice(out.lines, first, last), code.find_filetype(language), places)
   end)
 end
 
@@ -37,7 +37,7 @@ end
 ---@param width integer? columns of the panel
 ---@return agent_ls.Rendered
 ---@return string? fence before the last line, where the next piece of the stream goes on
-function M.stream(part, first, fence, is_dim, width)
+function M.render_stream(part, first, fence, is_dim, width)
   local out = canvas.new()
   local last = part.open and #part.lines or math.max(first, line_count(part))
   local before, is_ours = fence, is_dim or not markdown.is_drawn_elsewhere()
@@ -48,7 +48,7 @@ function M.stream(part, first, fence, is_dim, width)
     if is_dim then
       marks = { { col = 0, opts = { end_col = #line, hl_group = "AgentLsDim" } } }
     else
-      marks, fence, text = markdown.line(line, fence)
+      marks, fence, text = markdown.render_line(line, fence)
     end
     for _, mark in ipairs(is_ours and marks or {}) do
       out.marks[#out.marks + 1] = { row = #out.lines, col = mark.col, opts = mark.opts }
@@ -105,18 +105,18 @@ end
 
 ---@param item agent_ls.Item
 ---@return boolean its first line is the row of a group of calls
-function M.stands_for_group(item) return item.kind == "tool" and calls.is_group_head(item) end
+function M.is_group_row(item) return item.kind == "tool" and calls.is_group_head(item) end
 
 ---@type table<string, fun(item: agent_ls.Item, ctx: agent_ls.RenderContext, out: agent_ls.Canvas)>
 local by_kind = {
-  tool = calls.tool,
-  file = changes.file,
-  approval = changes.approval,
+  tool = calls.render_tool,
+  file = changes.render_file,
+  approval = changes.render_approval,
   ["end"] = changes["end"],
-  question = more.question,
-  subagent = more.subagent,
-  compaction = more.compaction,
-  reverted = more.reverted,
+  question = more.render_question,
+  subagent = more.render_subagent,
+  compaction = more.render_compaction,
+  reverted = more.render_reverted,
 }
 
 local ATTACHED = { "Selected in ", "Git diff", "Git commit ", "Symbol ", "Terminal ", "Page " } -- beginnings of headings
@@ -255,7 +255,7 @@ end
 local function draw(item, ctx)
   local is_text = item.kind == "text" or item.kind == "reasoning" and M.is_expanded(item, ctx)
   if is_text then
-    return (M.stream(item.part, 1, nil, item.kind == "reasoning", ctx.width))
+    return (M.render_stream(item.part, 1, nil, item.kind == "reasoning", ctx.width))
   end
   local out = canvas.new()
   by_kind[item.kind](item, ctx, out)
@@ -265,7 +265,7 @@ end
 ---@param item agent_ls.Item not a stream
 ---@param ctx agent_ls.RenderContext
 ---@return agent_ls.Rendered without lines if the item is hidden
-function M.item(item, ctx)
+function M.render_item(item, ctx)
   if M.is_hidden(item, ctx) then
     return canvas.new()
   end
@@ -274,7 +274,7 @@ function M.item(item, ctx)
     more.indent(rendered)
   end
   if item.is_out then
-    more.dim(rendered)
+    more.dim_lines(rendered)
   end
   return rendered
 end

@@ -3,7 +3,7 @@ local canvas = require("agent_ls.chat.canvas")
 local icons = require("agent_ls.icons")
 local tool_words = require("agent_ls.tool_words")
 
-local cut, line_count, plain, plural = canvas.cut, canvas.line_count, canvas.plain, canvas.plural
+local cut, line_count, plain, plural = canvas.shorten, canvas.line_count, canvas.plain_line, canvas.format_count
 
 local M = {}
 
@@ -52,20 +52,20 @@ end
 
 ---@param item agent_ls.Item
 ---@return string verb
-function M.verb(item)
+function M.choose_verb(item)
   local is_denied = item.decision ~= nil and item.decision.status == "deny"
   -- A command with an error exit has run; any other failed tool has not done its work.
   local has_happened = item.status == "done" or item.status == "failed" and item.name == "shell"
-  return tool_words.verb(item.name, has_happened and not is_denied)
+  return tool_words.choose_verb(item.name, has_happened and not is_denied)
 end
 
 ---A call's activity for the progress line.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 ---@return string
-function M.activity(item, ctx)
+function M.describe_activity(item, ctx)
   local object = object_of(item, ctx)
-  return object == "" and M.verb(item) .. "…" or ("%s %s"):format(M.verb(item), object)
+  return object == "" and M.choose_verb(item) .. "…" or ("%s %s"):format(M.choose_verb(item), object)
 end
 
 local GLYPHS = {
@@ -79,7 +79,7 @@ local SCOPES = { once = "allowed once", turn = "allowed for this turn", session 
 
 ---@param approval agent_ls.Item?
 ---@return string? words of the decision about a call; nil if there was no approval, or it is pending
-function M.decision(approval)
+function M.describe_decision(approval)
   if not approval or approval.decided_by == "interrupt" then
     return nil
   end
@@ -107,7 +107,7 @@ end
 ---@return string
 local function outcome(item)
   local result = item.result
-  local decision = M.decision(item.decision)
+  local decision = M.describe_decision(item.decision)
   if item.status == "writing" then
     return plural(item.arguments.length, "character")
   end
@@ -176,7 +176,7 @@ end
 ---@param out agent_ls.Canvas
 local function row(item, ctx, out)
   local glyph, group = unpack(GLYPHS[item.status])
-  local verb, object, came = M.verb(item), object_of(item, ctx), outcome(item)
+  local verb, object, came = M.choose_verb(item), object_of(item, ctx), outcome(item)
   local chunks = { { glyph .. " ", group }, { verb, "AgentLsName" } }
   local room = ctx.width - vim.api.nvim_strwidth(verb) - 3
   local is_long = vim.api.nvim_strwidth(object) + vim.api.nvim_strwidth(came) + 3 > room
@@ -184,7 +184,7 @@ local function row(item, ctx, out)
     -- The outcome stays visible, so a long command is cut. The reason of a failure is on a line of its own.
     local wanted = item.status == "failed" and room
       or room - math.min(vim.api.nvim_strwidth(came) + 3, math.floor(room / 2))
-    local icon, icon_group = unpack(FILE_TOOLS[item.name] and icons.of_file(item.summary) or {})
+    local icon, icon_group = unpack(FILE_TOOLS[item.name] and icons.find_icon(item.summary) or {})
     chunks[#chunks + 1] = { " " }
     chunks[#chunks + 1] = icon and { icon .. " ", icon_group } or nil
     chunks[#chunks + 1] = { is_long and cut(object, math.max(MIN_OBJECT, wanted)) or plain(object) }
@@ -212,9 +212,9 @@ end
 ---@param item agent_ls.Item of kind tool
 ---@param ctx agent_ls.RenderContext
 ---@param out agent_ls.Canvas
-function M.tool(item, ctx, out)
+function M.render_tool(item, ctx, out)
   if M.is_group_head(item) then
-    M.group(item, ctx, out)
+    M.render_group(item, ctx, out)
     if not M.is_group_open(item, ctx) then
       return
     end
@@ -234,13 +234,13 @@ end
 ---@param item agent_ls.Item of kind tool
 ---@return boolean true for a finished edit call with exactly one change: the block of the change replaces its row
 function M.is_one_change(item)
-  return item.status == "done" and tool_words.edits(item.name) and item.changes ~= nil and #item.changes == 1
+  return item.status == "done" and tool_words.is_edit(item.name) and item.changes ~= nil and #item.changes == 1
 end
 
 ---The file that a call works on.
 ---@param item agent_ls.Item of kind tool
 ---@return {path: string, uri: string, line: integer?}?
-function M.file(item)
+function M.render_file(item)
   local arguments = arguments_of(item)
   local path = FILE_TOOLS[item.name] and arguments.file_path
   if type(path) ~= "string" then
@@ -277,7 +277,7 @@ end
 ---@param head agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 ---@param out agent_ls.Canvas
-function M.group(head, ctx, out)
+function M.render_group(head, ctx, out)
   local counts, order = {}, {}
   for _, item in ipairs(head.group) do
     if not counts[item.name] then
@@ -285,7 +285,7 @@ function M.group(head, ctx, out)
     end
     counts[item.name] = (counts[item.name] or 0) + 1
   end
-  local words = table.concat(vim.tbl_map(function(name) return tool_words.together(name, counts[name]) end, order), ", ")
+  local words = table.concat(vim.tbl_map(function(name) return tool_words.describe_group(name, counts[name]) end, order), ", ")
   out:add({
     { M.is_group_open(head, ctx) and "▾ " or "▸ ", "AgentLsDim" },
     { cut(words:sub(1, 1):upper() .. words:sub(2), ctx.width - 3), "AgentLsName" },

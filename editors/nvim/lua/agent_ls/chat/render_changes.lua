@@ -4,7 +4,7 @@ local canvas = require("agent_ls.chat.canvas")
 local code = require("agent_ls.chat.code")
 local icons = require("agent_ls.icons")
 
-local cut, plural = canvas.cut, canvas.plural
+local cut, plural = canvas.shorten, canvas.format_count
 
 local M = {}
 
@@ -100,9 +100,9 @@ local function review_state(item, hunks)
   return table.concat(words, " · "), is_open and "AgentLsAsk" or "AgentLsDim"
 end
 
-function M.file(item, ctx, out)
+function M.render_file(item, ctx, out)
   local words, group = review_state(item, ctx.hunks)
-  local icon, icon_group = unpack(icons.of_file(item.path) or {})
+  local icon, icon_group = unpack(icons.find_icon(item.path) or {})
   out:add({
     { ACTION_GLYPHS[item.action] .. " ", "AgentLsDim" },
     { icon and icon .. " " or "", icon_group },
@@ -112,7 +112,7 @@ function M.file(item, ctx, out)
     { " " },
     { "−" .. item.removed, "AgentLsRemovedSign" },
   })
-  local decision = item.call and #(item.call.changes or {}) == 1 and calls.decision(item.call.decision) or nil
+  local decision = item.call and #(item.call.changes or {}) == 1 and calls.describe_decision(item.call.decision) or nil
   out:add_end(table.concat(vim.list_extend(words ~= "" and { words } or {}, { decision }), " · "), group, ctx.width)
   local opened = ctx.expanded[item.id]
   if opened == false then
@@ -215,7 +215,7 @@ local INDENTED_BAR = { "┃   ", "AgentLsAsk" }
 local function add_text(out, ctx, bar, text, group)
   local columns = math.max(16, ctx.width - vim.api.nvim_strwidth(bar[1]))
   for _, line in ipairs(vim.split(text, "\n", { plain = true })) do
-    for _, part in ipairs(canvas.wrapped(line, columns)) do
+    for _, part in ipairs(canvas.wrap(line, columns)) do
       out:add({ bar, { part, group } })
     end
   end
@@ -318,7 +318,7 @@ end
 
 local SCOPE_WORDS = { once = "once", turn = "for this turn", session = "for this session" }
 
-function M.approval(item, ctx, out)
+function M.render_approval(item, ctx, out)
   local request = assert(item.request)
   local what = cut(request.summary, ctx.width - 20)
   local trusted = request.effect.folder

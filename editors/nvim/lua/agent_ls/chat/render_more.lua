@@ -1,7 +1,7 @@
 -- Renders questions, subagents, compactions and roll backs as lines and highlights. Pure.
 local canvas = require("agent_ls.chat.canvas")
 
-local cut, plain, plural = canvas.cut, canvas.plain, canvas.plural
+local cut, plain, plural = canvas.shorten, canvas.plain_line, canvas.format_count
 
 local M = {}
 
@@ -52,7 +52,7 @@ local function question_keys(item, ctx)
 end
 
 ---A question and its choices. `M.choice_at` maps its lines to choices.
-function M.question(item, ctx, out)
+function M.render_question(item, ctx, out)
   if item.status == "pending" then
     for _, line in ipairs(vim.split(vim.trim(item.text), "\n", { plain = true })) do
       local chunks = { BAR, { plain(line), "AgentLsAsk" } }
@@ -86,7 +86,7 @@ local AGENTS = {
 }
 local REASONS = { limit = "reached its limit", error = "failed", interrupted = "stopped", closed = "closed" }
 
-function M.subagent(item, ctx, out)
+function M.render_subagent(item, ctx, out)
   local glyph = AGENTS[item.status] or AGENTS.running
   out:add({ glyph, { item.id .. " ", "AgentLsName" }, { cut(item.text or "", math.max(20, ctx.width - #item.id - 16)) } })
   local words = item.status == "running" and "at work" or REASONS[item.reason] or "done"
@@ -111,7 +111,7 @@ local COMPACTIONS = {
   interrupted = { "· ", "AgentLsDim" },
 }
 
-function M.compaction(item, ctx, out)
+function M.render_compaction(item, ctx, out)
   local glyph = COMPACTIONS[item.status] or COMPACTIONS.done
   local words = item.text ~= "" and item.text or "Summing up the conversation to make room…"
   out:add({ glyph, { plain(words), "AgentLsDim" } })
@@ -126,7 +126,7 @@ end
 
 local FILE_WORDS = { restored = "restored", conflict = "left as it is: changed since", unknown = "not known any more" }
 
-function M.reverted(item, ctx, out)
+function M.render_reverted(item, ctx, out)
   local data = item.data --[[@as table]]
   local is_back = #(data.restoredTurns or {}) > 0
   local words = is_back and "Took the roll back back."
@@ -165,7 +165,7 @@ end
 
 ---Dims rolled back items, which stay readable.
 ---@param rendered agent_ls.Rendered
-function M.dim(rendered)
+function M.dim_lines(rendered)
   rendered.marks = vim.tbl_filter(function(mark) return mark.opts.virt_text ~= nil end, rendered.marks)
   for i, line in ipairs(rendered.lines) do
     rendered.marks[#rendered.marks + 1] = { row = i - 1, col = 0, opts = { end_col = #line, hl_group = "AgentLsOut" } }

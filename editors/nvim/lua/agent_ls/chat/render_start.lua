@@ -48,13 +48,13 @@ end
 ---@param start agent_ls.Start
 ---@return agent_ls.Rendered
 ---@return table<integer, agent_ls.StartAction> actions by row, from 0
-function M.welcome(ctx, start)
+function M.render_welcome(ctx, start)
   local out, actions = canvas.new(), {}
   local add = function(action, chunks)
     actions[#out.lines] = action
     out:add(chunks)
   end
-  for _, line in ipairs(canvas.wrapped(INTRO, ctx.width)) do
+  for _, line in ipairs(canvas.wrap(INTRO, ctx.width)) do
     out:add({ { line } })
   end
   local expand = ctx.keys.expand and (" (%s)"):format(ctx.keys.expand) or ""
@@ -62,21 +62,21 @@ function M.welcome(ctx, start)
     out:add({ { "" } })
     out:add({ { "Begin with", "AgentLsStrong" }, { expand, "AgentLsDim" } })
     for _, text in ipairs(start.examples) do
-      add({ prompt = text }, { { "❯ ", "AgentLsUserMark" }, { canvas.cut(text, ctx.width - 3) } })
+      add({ prompt = text }, { { "❯ ", "AgentLsUserMark" }, { canvas.shorten(text, ctx.width - 3) } })
     end
   end
   if #start.sessions > 0 then
     out:add({ { "" } })
     out:add({ { "Go on with", "AgentLsStrong" }, { expand, "AgentLsDim" } })
     for _, info in ipairs(start.sessions) do
-      add({ session = info.id }, { { "↻ ", "AgentLsKey" }, { canvas.cut(session_words(info), ctx.width - 3) } })
+      add({ session = info.id }, { { "↻ ", "AgentLsKey" }, { canvas.shorten(session_words(info), ctx.width - 3) } })
     end
   end
   out:add({ { "" } })
   if start.has_key ~= nil then
     local words, command = key_words(start)
     local glyph = command and { "! ", "AgentLsWarn" } or { "✓ ", "AgentLsDone" }
-    add(command and { command = command } or nil, { glyph, { canvas.cut(words, ctx.width - 3), "AgentLsDim" } })
+    add(command and { command = command } or nil, { glyph, { canvas.shorten(words, ctx.width - 3), "AgentLsDim" } })
     out:add({ { "" } })
   end
   draw_keys(out, ctx)

@@ -65,7 +65,7 @@ end
 ---@param more table
 local function go(turn_id, more)
   archive.revert(vim.tbl_extend("force", { atTurnId = turn_id }, more), function(result)
-    if result.inputText ~= "" and input.text() == "" and more.conversation ~= false then
+    if result.inputText ~= "" and input.read_text() == "" and more.conversation ~= false then
       input.set_text(result.inputText)
     end
     for _, file in ipairs(result.files) do

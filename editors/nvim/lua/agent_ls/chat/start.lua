@@ -29,11 +29,11 @@ local EXAMPLES = {
 local found = { examples = {}, sessions = {} } ---@type agent_ls.Start
 
 ---@return agent_ls.Start
-function M.found() return found end
+function M.results() return found end
 
 ---@return string[] three messages that fit this folder
 local function examples()
-  local out, root = {}, files.root()
+  local out, root = {}, files.find_root()
   for _, example in ipairs(EXAMPLES) do
     local fits = #example[1] == 0
       or vim.iter(example[1]):any(function(name) return vim.uv.fs_stat(vim.fs.joinpath(root, name)) ~= nil end)
@@ -54,7 +54,7 @@ end
 
 ---Starts the lookups, and calls `changed` for each result.
 ---@param changed fun()
-function M.look(changed)
+function M.look_up(changed)
   found = { examples = examples(), sessions = {} }
   if vim.fn.executable(config.options.cmd[1]) == 0 then
     return

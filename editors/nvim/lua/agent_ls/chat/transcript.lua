@@ -91,7 +91,7 @@ local function row_of(index)
 end
 
 ---Guarded, so that an item that fails to render does not prevent the display of the others.
-local render_item = log.guarded("showing an entry", render.item)
+local render_item = log.guard("showing an entry", render.render_item)
 local UNREADABLE = { lines = { "! an entry that cannot be shown" }, marks = {} } ---@type agent_ls.Rendered
 
 ---Renders an item. Of a stream, omits the first lines that cannot change any more.
@@ -110,7 +110,7 @@ local function draw(item, block)
   local goes_on = block.is_stream and part.open
   local kept = goes_on and block.final or 0
   local fence = goes_on and block.fence or nil
-  local rendered, last_fence = render.stream(part, kept + 1, fence, item.kind == "reasoning", ctx.width)
+  local rendered, last_fence = render.render_stream(part, kept + 1, fence, item.kind == "reasoning", ctx.width)
   block.is_stream, block.final, block.fence = true, kept + #rendered.lines - 1, last_fence
   return rendered, kept
 end
@@ -217,7 +217,7 @@ local function draw_all()
     return append(1)
   end
   local welcome
-  welcome, start_actions = render_start.welcome(render_context(), start.found())
+  welcome, start_actions = render_start.render_welcome(render_context(), start.results())
   set_lines(0, -1, welcome.lines)
   set_marks(0, welcome)
 end
@@ -237,7 +237,7 @@ function M.start_action_at(row) return shown and #shown.items == 0 and start_act
 ---@param s agent_ls.Snapshot
 function M.update(s)
   M.lines_written = 0
-  local touched = snapshot.drain(s)
+  local touched = snapshot.take_changed(s)
   if shown ~= s or #blocks > #s.items or vim.tbl_isempty(blocks) then
     shown = s
     return draw_all()
@@ -352,7 +352,7 @@ end
 ---@param item agent_ls.Item
 ---@param line integer of the item, from 0
 function M.toggle(item, line)
-  if render.stands_for_group(item) and (line == 0 or not expanded["group:" .. item.id]) then
+  if render.is_group_row(item) and (line == 0 or not expanded["group:" .. item.id]) then
     return toggle_group(item)
   end
   if NEXT[item.kind] then
@@ -376,7 +376,7 @@ end
 
 ---@param item agent_ls.Item
 ---@return string[] the choices that are marked
-function M.marked(item)
+function M.marked_choices(item)
   local out = {}
   for i, choice in ipairs(item.choices or {}) do
     if (marked[item.id] or {})[i] then
@@ -389,6 +389,6 @@ end
 ---The row of an item's first line.
 ---@param item agent_ls.Item
 ---@return integer
-function M.row(item) return row_of(item.index) + blocks[item.index].gap end
+function M.find_row(item) return row_of(item.index) + blocks[item.index].gap end
 
 return M

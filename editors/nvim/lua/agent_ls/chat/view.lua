@@ -99,7 +99,7 @@ end
 ---@param asked agent_ls.Item
 ---@return boolean
 local function shows(win, asked)
-  local first = transcript.row(asked) + 1
+  local first = transcript.find_row(asked) + 1
   local last = first + (asked.head_lines or 1) - 1
   local top, bottom = vim.fn.line("w0", win), vim.fn.line("w$", win)
   return top <= first and (bottom >= last or top == first)
@@ -109,7 +109,7 @@ end
 ---@param win integer
 ---@param asked agent_ls.Item
 local function scroll_to(win, asked)
-  local row = transcript.row(asked) + 1
+  local row = transcript.find_row(asked) + 1
   api.nvim_win_set_cursor(win, { row, 0 })
   api.nvim_win_call(win, function() vim.cmd("normal! zt") end)
   held[win] = row
@@ -120,7 +120,7 @@ end
 local function follow(win)
   held[win] = nil
   go_to_end(win)
-  local asked = snapshot.pending(session.snapshot())[1]
+  local asked = snapshot.pending_approvals(session.snapshot())[1]
   if asked and not shows(win, asked) then
     scroll_to(win, asked)
   end
@@ -132,7 +132,7 @@ local function configure_transcript(win)
     width = api.nvim_win_get_width(win) - 1,
     keys = config.options.keymaps,
     relative = relative,
-    elapsed = progress.elapsed,
+    elapsed = progress.format_elapsed,
   })
 end
 
@@ -148,13 +148,13 @@ local function animate(is_second)
     snapshot.touch_running(s)
     M.ask_frame()
   end
-  transcript.refresh_progress(progress.line(s, transcript.context()))
+  transcript.refresh_progress(progress.render_line(s, transcript.context()))
 end
 
 ---Draws the changes since the last frame. Draws nothing while no window shows the transcript.
-M.draw = log.guarded("drawing the panel", function()
+M.draw = log.guard("drawing the panel", function()
   frame_asked, last_frame = false, vim.uv.hrtime()
-  input.placeholder()
+  input.update_placeholder()
   bars.redraw()
   if vim.tbl_isempty(vim.fn.win_findbuf(transcript.buffer())) then
     return
@@ -169,7 +169,7 @@ M.draw = log.guarded("drawing the panel", function()
   end
   transcript.update(s)
   local is_wanted = progress.is_wanted(s)
-  transcript.show_progress(is_wanted and progress.line(s, transcript.context()) or nil)
+  transcript.show_progress(is_wanted and progress.render_line(s, transcript.context()) or nil)
   progress.animate(is_wanted, animate)
   vim.iter(following):each(follow)
 end)
@@ -284,11 +284,11 @@ local function file_under_cursor()
     return { path = item.path, uri = item.uri, line = hunk and hunk.first + 1 }
   end
   if item and item.kind == "end" and #item.files > 0 then
-    local line = api.nvim_win_get_cursor(assert(M.window()))[1] - 1 - transcript.row(item)
+    local line = api.nvim_win_get_cursor(assert(M.window()))[1] - 1 - transcript.find_row(item)
     return require("agent_ls.chat.render_changes").file_at(item, line)
   end
   if item and item.kind == "tool" then
-    return calls.file(item)
+    return calls.render_file(item)
   end
   log.notify("Put the cursor on a file.")
 end
@@ -353,7 +353,7 @@ local function toggle_item()
     return begin(offered)
   end
   local item = item_under_cursor()
-  local line = item and api.nvim_win_get_cursor(assert(M.window()))[1] - 1 - transcript.row(item)
+  local line = item and api.nvim_win_get_cursor(assert(M.window()))[1] - 1 - transcript.find_row(item)
   if item and item.kind == "question" and item.status == "pending" then
     return require("agent_ls.chat.questions").choose(item, line)
   end
@@ -362,7 +362,7 @@ local function toggle_item()
   end
   if item then
     transcript.toggle(item, line)
-    local row = transcript.row(item) + 1
+    local row = transcript.find_row(item) + 1
     local win = assert(M.window())
     if api.nvim_win_get_cursor(win)[1] > row then
       api.nvim_win_set_cursor(win, { row, 0 })
@@ -385,7 +385,7 @@ local function open_details()
     vim.list_extend(lines, vim.split(("%s: %s"):format(name, shown), "\n", { plain = true }))
   end
   lines[#lines + 1] = ""
-  vim.list_extend(lines, vim.tbl_map(require("agent_ls.chat.canvas").plain, call.part.lines))
+  vim.list_extend(lines, vim.tbl_map(require("agent_ls.chat.canvas").plain_line, call.part.lines))
   require("agent_ls.float").read(lines, { title = "the call as it is", width = 100 })
 end
 
@@ -401,7 +401,7 @@ local function mapper(bufnr)
   return function(modes, action, run, desc)
     local key = config.key(action)
     if key then
-      local safe = log.guarded(desc, run)
+      local safe = log.guard(desc, run)
       vim.keymap.set(modes, key, safe, { buffer = bufnr, nowait = true, desc = "agent-ls: " .. desc })
     end
   end
@@ -445,7 +445,7 @@ local function map_keys()
   map({ "n" }, "open_terminal", open_item_terminal, "open the command's terminal")
   vim.keymap.set("n", "i", M.focus_prompt, { buffer = transcript.buffer(), desc = "agent-ls: to the prompt" })
   local map_prompt = mapper(input.buffer())
-  input.map(map_prompt)
+  input.map_keys(map_prompt)
   map_prompt({ "n", "i" }, "prompt_context", toggle_context, "send messages with or without the file in front")
   map_prompt({ "n", "i" }, "prompt_image", function() require("agent_ls.images").paste() end, "add the image of the clipboard")
   map_prompt({ "n", "i" }, "prompt_allow", allow, "allow once")
@@ -514,7 +514,7 @@ function M.show()
   M.draw()
   follow(windows.transcript)
   if not session.current_id() and not session.is_awaited() then
-    require("agent_ls.chat.start").look(log.guarded("showing what to begin with", transcript.refresh_start))
+    require("agent_ls.chat.start").look_up(log.guard("showing what to begin with", transcript.refresh_start))
     transcript.refresh_start()
   end
 end

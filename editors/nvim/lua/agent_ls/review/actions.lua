@@ -53,7 +53,7 @@ local LINE_KEYS = {
 local function map_key(bufnr, mode, entry)
   local key = config.key(entry[1])
   if key then
-    vim.keymap.set(mode, key, log.guarded(entry[3], entry[2]), { buffer = bufnr, desc = "agent-ls: " .. entry[3] })
+    vim.keymap.set(mode, key, log.guard(entry[3], entry[2]), { buffer = bufnr, desc = "agent-ls: " .. entry[3] })
     table.insert(mapped[bufnr], key)
   end
 end
@@ -70,24 +70,24 @@ end
 
 ---@return {uri: string, hunks: agent_ls.Hunk[]}[] all pending ones, by file
 local function group_by_file()
-  return vim.tbl_map(function(uri) return { uri = uri, hunks = model.of_file(hunks, uri) } end, model.files(hunks))
+  return vim.tbl_map(function(uri) return { uri = uri, hunks = model.list_of_file(hunks, uri) } end, model.list_files(hunks))
 end
 
 ---@return agent_ls.Hunk[] pending ones, in all files
-function M.all()
+function M.list_all()
   return vim.iter(group_by_file()):map(function(file) return file.hunks end):flatten():totable()
 end
 
 ---Redraws the hunks of a file, and maps or unmaps the review keys in its buffer.
 ---@param uri string
 local function refresh(uri)
-  local bufnr = files.loaded(uri)
-  local open = model.of_file(hunks, uri)
+  local bufnr = files.find_loaded(uri)
+  local open = model.list_of_file(hunks, uri)
   compare.refresh(uri, open)
   if not bufnr then
     return
   end
-  local in_order = M.all()
+  local in_order = M.list_all()
   local number = vim.iter(ipairs(in_order)):find(function(_, hunk) return hunk.uri == uri end)
   signs.show(bufnr, open, number or 1, #in_order)
   if #open > 0 then
@@ -101,19 +101,19 @@ end
 ---@return string? uri under which the server knows this buffer
 local function uri_of(bufnr)
   return compare.uri_of(bufnr)
-    or vim.iter(model.files(hunks)):find(function(uri) return files.loaded(uri) == bufnr end)
+    or vim.iter(model.list_files(hunks)):find(function(uri) return files.find_loaded(uri) == bufnr end)
 end
 
 ---Positions of the changes in a buffer: in the file, or in its proposed text.
 ---@param bufnr integer
 ---@return agent_ls.Place[]
-local function places(bufnr) return compare.places(bufnr) or changes.places(bufnr) or signs.places(bufnr) end
+local function places(bufnr) return compare.list_positions(bufnr) or changes.list_positions(bufnr) or signs.list_positions(bufnr) end
 
 ---@return agent_ls.Hunk? the change under the cursor
 local function hunk_at_cursor()
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local bufnr = api.nvim_get_current_buf()
-  local hunk = changes.at(bufnr, row) or model.at(places(bufnr), row)
+  local hunk = changes.find_at(bufnr, row) or model.find_at(places(bufnr), row)
   if not hunk then
     log.notify("The cursor is on no change of the agent.")
   end
@@ -134,7 +134,7 @@ end
 ---@param last integer row after the last
 function M.judge_lines(decision, first, last)
   local bufnr = api.nvim_get_current_buf()
-  local found = model.selected(places(bufnr), first, last)
+  local found = model.split_selection(places(bufnr), first, last)
   if #found.whole + #found.parts == 0 then
     return log.notify("No change of the agent is among these lines.")
   end
@@ -142,7 +142,7 @@ function M.judge_lines(decision, first, last)
     decisions.judge(found.whole, decision)
   end
   for _, part in ipairs(found.parts) do
-    if part.hunk.state == "proposed" and not compare.places(bufnr) and not changes.is(bufnr) then
+    if part.hunk.state == "proposed" and not compare.list_positions(bufnr) and not changes.is_buffer(bufnr) then
       -- The buffer does not contain the proposed lines, so lines of them cannot be selected here.
       log.notify("Compare it to choose lines of what is proposed (:AgentLs compare).")
     else
@@ -171,9 +171,9 @@ end
 ---@param decision agent_ls.Decision
 function M.judge_file(decision)
   local bufnr = api.nvim_get_current_buf()
-  if changes.is(bufnr) then
+  if changes.is_buffer(bufnr) then
     local hunk = hunk_at_cursor()
-    return hunk and decisions.judge(model.of_file(hunks, hunk.uri), decision)
+    return hunk and decisions.judge(model.list_of_file(hunks, hunk.uri), decision)
   end
   local shown = vim.tbl_map(function(place) return place.hunk end, places(bufnr))
   judge_all_of(shown, decision, "No change of the agent waits in this file.")
@@ -186,7 +186,7 @@ function M.judge_turn(decision, turn_id)
   local hunk = not turn_id and hunk_at_cursor() or nil
   turn_id = turn_id or hunk and hunk.turn_id
   if turn_id then
-    local of_turn = vim.tbl_filter(function(each) return each.turn_id == turn_id end, M.all())
+    local of_turn = vim.tbl_filter(function(each) return each.turn_id == turn_id end, M.list_all())
     judge_all_of(of_turn, decision, "No change of this turn waits.")
   end
 end
@@ -194,12 +194,12 @@ end
 ---Decides about all changes of the current session.
 ---@param decision agent_ls.Decision
 function M.judge_session(decision)
-  local own = vim.tbl_filter(function(hunk) return hunk.session_id == session.current_id() end, M.all())
+  local own = vim.tbl_filter(function(hunk) return hunk.session_id == session.current_id() end, M.list_all())
   judge_all_of(own, decision, "No change of this session waits.")
 end
 
 ---@param decision agent_ls.Decision
-function M.judge_all(decision) judge_all_of(M.all(), decision, "No change of the agent waits.") end
+function M.judge_all(decision) judge_all_of(M.list_all(), decision, "No change of the agent waits.") end
 
 local half_undone ---@type string? id of a call that changed several files, one of which the editor's undo reverted
 
@@ -208,7 +208,7 @@ local half_undone ---@type string? id of a call that changed several files, one 
 local function notice_half_undone(data)
   for _, raw in ipairs(data.by == "editor" and data.hunks or {}) do
     local elsewhere = raw.state == "gone"
-        and vim.tbl_filter(function(each) return each.call_id == raw.callId and each.uri ~= data.uri end, M.all())
+        and vim.tbl_filter(function(each) return each.call_id == raw.callId and each.uri ~= data.uri end, M.list_all())
       or {}
     if #elsewhere > 0 then
       half_undone = raw.callId
@@ -223,7 +223,7 @@ end
 
 ---Undoes the rest of a call after the editor's undo reverted one of its files.
 function M.undo_step()
-  local rest = vim.tbl_filter(function(each) return each.call_id == half_undone end, M.all())
+  local rest = vim.tbl_filter(function(each) return each.call_id == half_undone end, M.list_all())
   judge_all_of(rest, "undo", "No step is half undone.")
   half_undone = nil
 end
@@ -232,14 +232,14 @@ end
 function M.comment(text)
   local hunk = hunk_at_cursor()
   if hunk then
-    require("agent_ls.review.say").comment(hunk, text)
+    require("agent_ls.review.say").comment_on(hunk, text)
   end
 end
 
 function M.own_text()
   local hunk = hunk_at_cursor()
   if hunk then
-    require("agent_ls.review.say").own_text(hunk)
+    require("agent_ls.review.say").accept_own_text(hunk)
   end
 end
 
@@ -247,14 +247,14 @@ end
 ---@param uri string? default: the file under the cursor
 function M.compare(uri)
   local bufnr = api.nvim_get_current_buf()
-  local shown = changes.at(bufnr, api.nvim_win_get_cursor(0)[1] - 1)
+  local shown = changes.find_at(bufnr, api.nvim_win_get_cursor(0)[1] - 1)
   uri = uri or shown and shown.uri or uri_of(bufnr)
-  local open = uri and model.of_file(hunks, uri) or {}
+  local open = uri and model.list_of_file(hunks, uri) or {}
   if #open == 0 then
     return log.notify("No change of the agent waits in this file.")
   end
   local row = api.nvim_win_get_cursor(0)[1] - 1
-  local at = vim.iter(open):find(function(hunk) return hunk == model.at(places(bufnr), row) end)
+  local at = vim.iter(open):find(function(hunk) return hunk == model.find_at(places(bufnr), row) end)
   compare.open(open, at or open[1], map)
 end
 
@@ -269,7 +269,7 @@ end
 ---Opens the next or previous file with hunks, cyclically.
 ---@param by 1|-1
 local function go_to_other_file(by)
-  local uris = model.files(hunks)
+  local uris = model.list_files(hunks)
   if #uris == 0 then
     return log.notify("No change of the agent waits.")
   end
@@ -281,7 +281,7 @@ local function go_to_other_file(by)
     end
   end
   local uri = uris[(at - 1 + by) % #uris + 1]
-  local in_order = model.of_file(hunks, uri)
+  local in_order = model.list_of_file(hunks, uri)
   local hunk = by == 1 and in_order[1] or in_order[#in_order]
   require("agent_ls.chat.view").show_file(vim.uri_to_fname(uri), hunk.first + 1)
 end
@@ -290,10 +290,10 @@ end
 ---@param by 1|-1
 function M.go(by)
   local row = api.nvim_win_get_cursor(0)[1] - 1
-  local place = model.next(places(api.nvim_get_current_buf()), row, by)
+  local place = model.find_next(places(api.nvim_get_current_buf()), row, by)
   if place then
     jump(place)
-  elseif changes.is(api.nvim_get_current_buf()) then
+  elseif changes.is_buffer(api.nvim_get_current_buf()) then
     log.notify(by == 1 and "This is the last change." or "This is the first change.")
   else
     go_to_other_file(by)
@@ -301,15 +301,15 @@ function M.go(by)
 end
 
 ---@return integer pending changes in all files
-function M.count() return #M.all() end
+function M.count_open() return #M.list_all() end
 
 ---Shows all pending changes in one buffer.
 ---@param turn_id string? only those of this turn
 function M.show_all(turn_id)
-  if M.count() == 0 then
+  if M.count_open() == 0 then
     return log.notify("No change of the agent waits.")
   end
-  changes.open(group_by_file(), turn_id, map)
+  changes.open_buffer(group_by_file(), turn_id, map)
 end
 
 ---Redraws the hunks of these files, and of all others with hunks, because each hint has the total number.
@@ -318,7 +318,7 @@ local function refresh_after(uris)
   if #uris == 0 then
     return
   end
-  uris = vim.list_extend(vim.list_slice(uris), model.files(hunks)) -- a hint says "2 of 7", over all files
+  uris = vim.list_extend(vim.list_slice(uris), model.list_files(hunks)) -- a hint says "2 of 7", over all files
   local seen = {}
   for _, uri in ipairs(uris) do
     if not seen[uri] then
@@ -332,7 +332,7 @@ end
 ---@param change agent_ls.Change
 local function on_change(change)
   if change.forgotten then
-    local uris = model.files(hunks)
+    local uris = model.list_files(hunks)
     hunks = model.new()
     refresh_after(uris)
   elseif change.files then

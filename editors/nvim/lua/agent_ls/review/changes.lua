@@ -30,7 +30,7 @@ local only_turn ---@type string? only the changes of this turn are shown
 ---@param uri string
 ---@return string[] lines of the file as the user sees it
 local function text_of(uri)
-  local loaded = files.loaded(uri)
+  local loaded = files.find_loaded(uri)
   if loaded then
     return api.nvim_buf_get_lines(loaded, 0, -1, false)
   end
@@ -94,11 +94,11 @@ local STATES = { proposed = "proposed", edited = "with your edits", stale = "sta
 ---@param count integer
 local function draw_head(out, uri, count)
   local path = vim.uri_to_fname(uri)
-  local icon, icon_group = unpack(icons.of_file(path) or {})
+  local icon, icon_group = unpack(icons.find_icon(path) or {})
   out:add({
     { icon and icon .. " " or "", icon_group },
-    { vim.fs.relpath(files.root(), path) or vim.fn.fnamemodify(path, ":~"), "AgentLsPath" },
-    { "  " .. canvas.plural(count, "change"), "AgentLsDim" },
+    { vim.fs.relpath(files.find_root(), path) or vim.fn.fnamemodify(path, ":~"), "AgentLsPath" },
+    { "  " .. canvas.format_count(count, "change"), "AgentLsDim" },
   }, { line_hl_group = "AgentLsUser" })
 end
 
@@ -145,10 +145,10 @@ end
 
 ---@param buffer integer
 ---@return boolean
-function M.is(buffer) return buffer == bufnr end
+function M.is_buffer(buffer) return buffer == bufnr end
 
 ---@return string winbar: number of the change under the cursor, and help for the keys
-function M.winbar()
+function M.render_winbar()
   local at = block_at(vim.fn.line(".") - 1) or #blocks
   local parts = { (" %%#AgentLsStrong#%d of %d%%*"):format(at, #blocks) }
   local keys = { { "prev_hunk", "↑" }, { "next_hunk", "↓" }, { "keep_hunk", "keep" }, { "undo_hunk", "undo" } }
@@ -201,8 +201,8 @@ end
 
 ---@param buffer integer
 ---@return agent_ls.Place[]? where the lines that the changes add are; nil for any other buffer
-function M.places(buffer)
-  return M.is(buffer)
+function M.list_positions(buffer)
+  return M.is_buffer(buffer)
       and vim.tbl_map(function(block) return { hunk = block.hunk, first = block.first, last = block.last } end, blocks)
     or nil
 end
@@ -210,8 +210,8 @@ end
 ---@param buffer integer
 ---@param row integer from 0
 ---@return agent_ls.Hunk? the hunk at this row, context included
-function M.at(buffer, row)
-  local at = M.is(buffer) and block_at(row)
+function M.find_at(buffer, row)
+  local at = M.is_buffer(buffer) and block_at(row)
   return at and row >= blocks[at].top and blocks[at].hunk or nil
 end
 
@@ -226,7 +226,7 @@ local function open_file()
 end
 
 local function close()
-  if not pcall(vim.cmd.buffer, "#") or M.is(api.nvim_get_current_buf()) then
+  if not pcall(vim.cmd.buffer, "#") or M.is_buffer(api.nvim_get_current_buf()) then
     vim.cmd.enew()
   end
 end
@@ -235,12 +235,12 @@ end
 ---@param in_files {uri: string, hunks: agent_ls.Hunk[]}[]
 ---@param turn_id string? only the changes of this turn
 ---@param map fun(bufnr: integer) maps the keys of the review
-function M.open(in_files, turn_id, map)
+function M.open_buffer(in_files, turn_id, map)
   only_turn = turn_id
   if not bufnr or not api.nvim_buf_is_loaded(bufnr) then
     bufnr = scratch.make(NAME, "agent_ls_changes", bufnr)
     for _, key in ipairs({ "<CR>", config.key("open_file") }) do
-      vim.keymap.set("n", key, log.guarded("opening a file", open_file), { buffer = bufnr, desc = "agent-ls: open the file" })
+      vim.keymap.set("n", key, log.guard("opening a file", open_file), { buffer = bufnr, desc = "agent-ls: open the file" })
     end
     vim.keymap.set("n", "q", close, { buffer = bufnr, nowait = true, desc = "agent-ls: close the changes" })
     map(bufnr)
@@ -248,7 +248,7 @@ function M.open(in_files, turn_id, map)
   require("agent_ls.chat.view").show_buffer(bufnr)
   local win = api.nvim_get_current_win()
   vim.wo[win][0].signcolumn, vim.wo[win][0].number, vim.wo[win][0].relativenumber = "yes:1", false, false
-  vim.wo[win][0].winbar = "%{%v:lua.require'agent_ls.review.changes'.winbar()%}"
+  vim.wo[win][0].winbar = "%{%v:lua.require'agent_ls.review.changes'.render_winbar()%}"
   blocks = {}
   M.refresh(in_files)
   if blocks[1] then

@@ -139,7 +139,7 @@ end
 local function make(uri, hunks)
   local is_proposed = vim.iter(hunks):any(function(hunk) return hunk.state == "proposed" end)
   local path = vim.uri_to_fname(uri)
-  local file_buf = files.loaded(uri) or vim.fn.bufadd(path)
+  local file_buf = files.find_loaded(uri) or vim.fn.bufadd(path)
   vim.fn.bufload(file_buf)
   vim.bo[file_buf].buflisted = true
   local side = is_proposed and "proposed" or "base"
@@ -147,7 +147,7 @@ local function make(uri, hunks)
   pcall(api.nvim_buf_set_name, side_buf, ("agent-ls://%s%s"):format(side, path))
   vim.bo[side_buf].bufhidden, vim.bo[side_buf].swapfile, vim.bo[side_buf].modifiable = "wipe", false, false
   vim.bo[side_buf].filetype = vim.bo[file_buf].filetype
-  return { uri = uri, side = side, side_buf = side_buf, file_buf = file_buf, tab = 0, placed = model.in_proposed(hunks) }
+  return { uri = uri, side = side, side_buf = side_buf, file_buf = file_buf, tab = 0, placed = model.proposed_ranges(hunks) }
 end
 
 ---Opens the comparison of a file, at a hunk of it.
@@ -187,11 +187,11 @@ function M.refresh(uri, hunks)
     return
   end
   if #hunks > 0 then
-    c.placed = model.in_proposed(hunks)
+    c.placed = model.proposed_ranges(hunks)
     return fetch(c)
   end
   local was_here = api.nvim_get_current_tabpage() == c.tab
-  vim.schedule(log.guarded("closing a comparison", function() close(c) end))
+  vim.schedule(log.guard("closing a comparison", function() close(c) end))
   if was_here then
     log.notify("Every change of this file is decided.")
   end
@@ -210,7 +210,7 @@ end
 ---Positions of the proposals in a buffer with the proposed text; nil for any other buffer.
 ---@param bufnr integer
 ---@return agent_ls.Place[]?
-function M.places(bufnr)
+function M.list_positions(bufnr)
   local c = find_proposed(bufnr)
   return c and c.placed
 end

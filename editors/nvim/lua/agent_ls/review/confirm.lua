@@ -31,7 +31,7 @@ end
 ---Shows the texts of the hunks, and calls `yes` if the user confirms.
 ---@param hunks agent_ls.Hunk[] with edits of the user
 ---@param yes fun()
-function M.ask(hunks, yes)
+function M.ask_user(hunks, yes)
   local lines = {}
   for _, hunk in ipairs(hunks) do
     describe(hunk, lines)

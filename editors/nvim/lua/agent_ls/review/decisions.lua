@@ -36,7 +36,7 @@ function M.judge(hunks, decision, more)
     return send(params)
   end
   params.confirm = true
-  require("agent_ls.review.confirm").ask(edited, function() send(params) end)
+  require("agent_ls.review.confirm").ask_user(edited, function() send(params) end)
 end
 
 return M

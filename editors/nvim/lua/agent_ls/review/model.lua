@@ -67,7 +67,7 @@ end
 ---@param hunks agent_ls.Hunks
 ---@param uri string
 ---@return agent_ls.Hunk[]
-function M.of_file(hunks, uri)
+function M.list_of_file(hunks, uri)
   local out = vim.tbl_values(hunks[uri] or {})
   table.sort(out, function(a, b)
     if a.first ~= b.first then
@@ -80,7 +80,7 @@ end
 
 ---@param hunks agent_ls.Hunks
 ---@return string[] uris with open hunks, in order
-function M.files(hunks)
+function M.list_files(hunks)
   local out = vim.tbl_filter(function(uri) return next(hunks[uri]) ~= nil end, vim.tbl_keys(hunks))
   table.sort(out)
   return out
@@ -89,7 +89,7 @@ end
 ---@param placed {hunk: agent_ls.Hunk, first: integer, last: integer}[] current positions of the hunks in the buffer
 ---@param row integer from 0
 ---@return agent_ls.Hunk?
-function M.at(placed, row)
+function M.find_at(placed, row)
   for _, place in ipairs(placed) do
     -- A removal has no lines of its own: it counts as being on the line after it, or on the last one.
     if row >= place.first and row < math.max(place.last, place.first + 1) then
@@ -101,7 +101,7 @@ end
 ---The lines of each proposal in the proposed text, from top to bottom.
 ---@param in_order agent_ls.Hunk[]
 ---@return agent_ls.Place[]
-function M.in_proposed(in_order)
+function M.proposed_ranges(in_order)
   local out, shift = {}, 0
   for _, hunk in ipairs(in_order) do
     if hunk.state == "proposed" then
@@ -118,7 +118,7 @@ end
 ---@param first integer row, from 0
 ---@param last integer row after the last
 ---@return {whole: agent_ls.Hunk[], parts: {hunk: agent_ls.Hunk, lines: integer[]}[]}
-function M.selected(placed, first, last)
+function M.split_selection(placed, first, last)
   local whole, parts = {}, {}
   for _, place in ipairs(placed) do
     local from, to = math.max(first, place.first), math.min(last, place.last)
@@ -138,7 +138,7 @@ end
 ---@param row integer
 ---@param by 1|-1
 ---@return {hunk: agent_ls.Hunk, first: integer, last: integer}? nil at the file's end
-function M.next(placed, row, by)
+function M.find_next(placed, row, by)
   local best
   for _, place in ipairs(placed) do
     local is_beyond = by == 1 and place.first > row or by == -1 and place.first < row

@@ -47,7 +47,7 @@ end
 ---Comments on a change, and lets the user decide about it.
 ---@param hunk agent_ls.Hunk
 ---@param text string? asked for when nil or ""
-function M.comment(hunk, text)
+function M.comment_on(hunk, text)
   if text and text ~= "" then
     return choose(hunk, text)
   end
@@ -61,11 +61,11 @@ end
 
 ---Accepts a proposal with a text of the user. A change that is already in the file is simply edited there.
 ---@param hunk agent_ls.Hunk
-function M.own_text(hunk)
+function M.accept_own_text(hunk)
   if hunk.state ~= "proposed" then
     return log.notify("This change stands in the file: edit it there, then keep it.")
   end
-  local bufnr = require("agent_ls.files").loaded(hunk.uri)
+  local bufnr = require("agent_ls.files").find_loaded(hunk.uri)
   local options = {
     title = "accept with this text",
     footer = "<C-s> or :w accepts · q leaves the proposal as it is",

@@ -169,7 +169,7 @@ end
 ---@param is_compared boolean
 function M.set_compared(bufnr, is_compared)
   compared[bufnr] = is_compared or nil
-  local hunks = vim.tbl_map(function(place) return place.hunk end, M.places(bufnr))
+  local hunks = vim.tbl_map(function(place) return place.hunk end, M.list_positions(bufnr))
   if api.nvim_buf_is_loaded(bufnr) and #hunks > 0 then
     M.show(bufnr, hunks, unpack(counted[bufnr] or { 1, #hunks }))
   end
@@ -178,7 +178,7 @@ end
 ---Current positions of the buffer's hunks, from top to bottom.
 ---@param bufnr integer
 ---@return agent_ls.Place[]
-function M.places(bufnr)
+function M.list_positions(bufnr)
   local out = {}
   if not api.nvim_buf_is_loaded(bufnr) then
     return out
