@@ -422,7 +422,8 @@ def _question(effect: dict[str, Any]) -> str:
         case "FetchEffect":
             return f"May it fetch {strip_controls(effect['url'])}?"
         case "CallEffect" if effect.get("server"):
-            return f"May it call {strip_controls(effect['title'])} of the MCP server {strip_controls(effect['server'])}?"
+            title, server = strip_controls(effect["title"]), strip_controls(effect["server"])
+            return f"May it call {title} of the MCP server {server}?"
         case "ServerEffect":
             return f"May it start the MCP server {strip_controls(effect['name'])}?"
         case "CallEffect":

@@ -232,7 +232,9 @@ class NvimRig:
     def marks(self) -> int:
         """Return the number of marked pending changes in the current buffer."""
         return int(
-            self.nvim.lua("return #require('agent_ls.review.signs').list_positions(vim.api.nvim_get_current_buf())")
+            self.nvim.lua(
+                "return #require('agent_ls.review.signs').list_positions(vim.api.nvim_get_current_buf())"
+            )
         )
 
 
