@@ -332,15 +332,13 @@ class EditorEnvironment(FrontingEnvironment):
             return on_disk
         passes = search.file_filter(options)
         root = self.working_directory()
-        hidden = {search.display_path(document.path, root) for document in documents}
+        hidden = {search.shown_path(document.path, root) for document in documents}
         lines = [line for line in on_disk.lines if line.path not in hidden]
         listed = {line.path for line in on_disk.lines}
         wanted = {
             shown: document
             for document in documents
-            if passes(
-                shown := search.display_path(document.path, root), search.display_path(document.path, top)
-            )
+            if passes(shown := search.shown_path(document.path, root), search.shown_path(document.path, top))
         }
         texts = [(shown, _encode(document.text)) for shown, document in wanted.items()]
         for found in await run_timed(pattern, options, grep_texts, texts, regex, options) if texts else ():
@@ -357,7 +355,7 @@ class EditorEnvironment(FrontingEnvironment):
         """Return whether a search includes an unsaved document: False if an ignore file matches its path."""
         if document.path == top or await self._on_disk(document.path) is None:
             return True
-        below = search.display_path(document.path, top)
+        below = search.shown_path(document.path, top)
         return bool(await self.inner.glob(_GLOB_SPECIAL.sub(r"\\\1", below), top))
 
     async def _is_unsaved(self, document: OpenDocument) -> bool:

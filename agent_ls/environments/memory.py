@@ -212,7 +212,7 @@ class MemoryEnvironment:
         texts = [
             (shown, self.files[file].content)
             for file in ([top] if top in self.files else search.walk(self, top, self._root))
-            if passes(shown := search.display_path(file, self._root), search.display_path(file, top))
+            if passes(shown := search.shown_path(file, self._root), search.shown_path(file, top))
         ]
         findings = search.ResultLines(options)
         for lines in await run_timed(pattern, options, grep_texts, texts, regex, options):
@@ -227,10 +227,10 @@ class MemoryEnvironment:
         found = [
             file
             for file in search.walk(self, plan.folder, self._root)
-            if plan.rest.fullmatch(search.display_path(file, plan.folder))
+            if plan.rest.fullmatch(search.shown_path(file, plan.folder))
         ]
         newest_first = sorted(found, key=lambda file: -self.files[file].mtime)
-        return [search.display_path(file, self._root) for file in newest_first]
+        return [search.shown_path(file, self._root) for file in newest_first]
 
     def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
         """Return the names in `folder`, with True for folders. Implements search.Tree."""

@@ -353,7 +353,7 @@ def is_below(path: str, folder: str) -> bool:
 _NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")  # an empty component, `.` or `..`
 
 
-def display_path(path: str, root: str) -> str:
+def shown_path(path: str, root: str) -> str:
     """Return `path` relative to `root` if it is below `root`, else unchanged."""
     if not is_below(path, root):
         return path

@@ -191,7 +191,7 @@ async def generate(
     with _limit_time(options.total_timeout_s, "the whole"):
         while True:
             complete = partial(chosen.complete, loop.request)
-            response = await retry(partial(_limit_time, complete, options.step_timeout_s), options)
+            response = await retry(partial(_call_in_time, complete, options.step_timeout_s), options)
             if not await loop.run_step(response):
                 return GenerateResult(tuple(loop.steps))
 
@@ -434,7 +434,7 @@ async def _wait_for_retry(error: LlmError, attempt: int, options: GenerateOption
     return attempt + 1
 
 
-async def _limit_time(call: Callable[[], Awaitable[T]], limit_s: float | None) -> T:
+async def _call_in_time(call: Callable[[], Awaitable[T]], limit_s: float | None) -> T:
     with _limit_time(limit_s, "the answer"):
         return await call()
 

@@ -21,7 +21,7 @@ from agent_ls.tools.freshness import is_current, require_current, require_read, 
 from agent_ls.tools.not_found import suggest_names
 from agent_ls.tools.notebooks import refuse_notebook
 from agent_ls.tools.patch_errors import as_tool_error
-from agent_ls.tools.paths import absolute, display_path
+from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
 
 _HEADER = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: *(.+?) *$", re.MULTILINE)
@@ -100,7 +100,7 @@ def _refuse_notebooks(patch: Patch, files: Mapping[str, Contents]) -> None:
 
 
 def _is_unseen_outside(path: str, context: ToolContext) -> bool:
-    return display_path(path, context.environment) == path and context.reads.digest_of(path) is None
+    return shown_path(path, context.environment) == path and context.reads.digest_of(path) is None
 
 
 async def _refusal(error: PatchError, context: ToolContext, locate: Callable[[str], str]) -> ToolError:
@@ -130,7 +130,7 @@ def _require_read(change: PlannedChange, context: ToolContext) -> None:
     """
     path = absolute(change.path, context.environment)
     replaced = change.before if change.replaces_whole else change.overwritten
-    refuse_notebook(path, display_path(path, context.environment), replaced)
+    refuse_notebook(path, shown_path(path, context.environment), replaced)
     if change.replaces_whole and change.before:
         require_current(path, change.before, context)
     if change.overwritten:

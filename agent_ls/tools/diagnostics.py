@@ -12,7 +12,7 @@ from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.language_host import CodeProblem, FileProblems, LanguageHost
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.location_list import NAME_MAX_CHARS, FileTexts, get_page, paging_note
-from agent_ls.tools.paths import absolute, display_path
+from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import query_editor
 
@@ -75,7 +75,7 @@ def _select_problems(
 
 def _rank(pair: tuple[FileProblems, CodeProblem], context: ToolContext) -> tuple[int, bool, str, int]:
     file, problem = pair
-    shown = display_path(file.path, context.environment)
+    shown = shown_path(file.path, context.environment)
     return (_ORDER.get(problem.severity, 0), shown == file.path, shown, problem.line)
 
 
@@ -93,7 +93,7 @@ async def _row(file: FileProblems, problem: CodeProblem, texts: FileTexts, conte
 
 
 def _name(path: str, context: ToolContext) -> str:
-    return one_line(display_path(path, context.environment), NAME_MAX_CHARS)
+    return one_line(shown_path(path, context.environment), NAME_MAX_CHARS)
 
 
 def summarize(arguments: DiagnosticsArguments) -> str:

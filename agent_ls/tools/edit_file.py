@@ -25,7 +25,7 @@ from agent_ls.tools.freshness import is_current, require_read, stale_error
 from agent_ls.tools.not_found import file_not_found
 from agent_ls.tools.notebooks import refuse_notebook
 from agent_ls.tools.patch_errors import as_tool_error
-from agent_ls.tools.paths import absolute, display_path, touched_file
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
 EXACT_LEVELS: tuple[MatchedWith, ...] = ("exact", "line endings")
@@ -86,7 +86,7 @@ async def prepare(arguments: EditFileArguments, context: ToolContext) -> Prepare
 
 async def _plan_edit(arguments: EditFileArguments, context: ToolContext) -> _Edit:
     path = absolute(arguments.file_path, context.environment)
-    name = display_path(path, context.environment)
+    name = shown_path(path, context.environment)
     current = await read_existing(path, context)
     refuse_notebook(path, name, current)
     # Edits that change nothing, or create a file that exists, are refused below with a more specific error.

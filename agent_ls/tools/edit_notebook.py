@@ -26,7 +26,7 @@ from agent_ls.tools.file_commits import (
     write_effect,
 )
 from agent_ls.tools.freshness import is_current, require_read
-from agent_ls.tools.paths import absolute, display_path, touched_file
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
 SHOWN_LINES = 30
@@ -68,7 +68,7 @@ class _Edit:
 
 async def prepare(arguments: EditNotebookArguments, context: ToolContext) -> Prepared:
     path = absolute(arguments.file_path, context.environment)
-    name = display_path(path, context.environment)
+    name = shown_path(path, context.environment)
     if not is_notebook(path):
         raise ToolError(f"{name} is not a notebook (.ipynb). Change it with another tool.", kind="validation")
     current = await read_existing(path, context)
@@ -120,7 +120,7 @@ def _require_known_cell(
     except NotebookError:
         then = None
     if now is None or then is None or _cell_identity(notebook.cells[now[0]]) != _cell_identity(then[1]):
-        name = display_path(path, context.environment)
+        name = shown_path(path, context.environment)
         raise ToolError(
             f"{name} has changed since you last read it, and the cell that you name is now a different one, or has "
             "a different source. Read it again. Nothing was written.",

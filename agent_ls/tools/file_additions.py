@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError
 from agent_ls.tools.not_found import file_not_found
-from agent_ls.tools.paths import absolute, display_path, touched_file
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.write_file import WriteFileArguments, prepare
 
@@ -19,7 +19,7 @@ class NewTextArguments(Arguments):
 async def prepare_create(arguments: NewTextArguments, context: ToolContext) -> Prepared:
     path = absolute(arguments.file_path, context.environment)
     if await context.environment.file_exists(path):
-        name = display_path(path, context.environment)
+        name = shown_path(path, context.environment)
         raise ToolError(f"{name} exists already. Edit it, or name another file.", kind="edit_conflict")
     return await prepare(
         WriteFileArguments(file_path=arguments.file_path, content=arguments.content), context

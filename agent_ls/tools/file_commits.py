@@ -15,7 +15,7 @@ from agent_ls.patch.splice import text_hunks
 from agent_ls.patch.unified import change_diff, is_text
 from agent_ls.text import decode
 from agent_ls.tools.base import ToolContext, ToolOutput
-from agent_ls.tools.paths import absolute, display_path, folder_and_name
+from agent_ls.tools.paths import absolute, folder_and_name, shown_path
 
 
 async def read_existing(path: str, context: ToolContext) -> bytes | None:
@@ -131,7 +131,7 @@ def describe_review(states: Sequence[FileState], context: ToolContext) -> ToolOu
         if state.after is not None:
             context.reads.record(state.path, sha256(state.after), state.after)
     whole = [
-        f"{display_path(state.path, context.environment)}: changed as you proposed."
+        f"{shown_path(state.path, context.environment)}: changed as you proposed."
         for state in states
         if not state.note and state.before != state.after
     ]
@@ -146,7 +146,7 @@ def concurrent_edit_notes(
 ) -> list[str]:
     """Return one sentence for each file whose content differs from the content of its write."""
     return [
-        f"[{display_path(write.path, context.environment)} also contains changes that the user made at the same time. "
+        f"[{shown_path(write.path, context.environment)} also contains changes that the user made at the same time. "
         f"Read it again before you rely on its text.]"
         for write, state in zip(writes, states, strict=True)
         if state.after != write.content or state.moved_on
@@ -159,8 +159,8 @@ def _plan_writes(change: PlannedChange, environment: ExecutionEnvironment) -> li
     source = absolute(change.moved_from, environment) if change.moved_from else ""
     named = replace(
         change,
-        path=display_path(path, environment),
-        moved_from=display_path(source, environment) if source else "",
+        path=shown_path(path, environment),
+        moved_from=shown_path(source, environment) if source else "",
     )
     key = _change_key(named)
     target = PlannedWrite(path, change.action, change_diff(named).text, key)

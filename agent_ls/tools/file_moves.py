@@ -17,7 +17,7 @@ from agent_ls.tools.file_commits import (
 )
 from agent_ls.tools.freshness import is_current, stale_error
 from agent_ls.tools.not_found import file_not_found
-from agent_ls.tools.paths import absolute, display_path, touched_file
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
 
@@ -34,7 +34,7 @@ async def prepare_delete(arguments: DeleteFileArguments, context: ToolContext) -
     path = absolute(arguments.file_path, context.environment)
     current = await _read_source(path, context)
     write = FileWrite(path, None, current)
-    return _prepare((write,), f"Deleted {display_path(path, context.environment)}.", context)
+    return _prepare((write,), f"Deleted {shown_path(path, context.environment)}.", context)
 
 
 async def prepare_move(arguments: TwoPathArguments, context: ToolContext) -> Prepared:
@@ -68,11 +68,11 @@ async def _read_both(arguments: TwoPathArguments, context: ToolContext) -> tuple
     """
     source = absolute(arguments.source, context.environment)
     target = absolute(arguments.target, context.environment)
-    name = display_path(target, context.environment)
+    name = shown_path(target, context.environment)
     content = await _read_source(source, context)
     if source == target or await context.environment.file_exists(target):
         raise ToolError(f"{name} exists already. Name another target.", kind="edit_conflict")
-    return source, target, content, f"{display_path(source, context.environment)} to {name}"
+    return source, target, content, f"{shown_path(source, context.environment)} to {name}"
 
 
 async def _read_source(path: str, context: ToolContext) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_ls.environments.base import sha256
 from agent_ls.patch.unified import unified_diff
 from agent_ls.tools.base import ToolContext, ToolError
-from agent_ls.tools.paths import display_path
+from agent_ls.tools.paths import shown_path
 
 DIFF_MAX_LINES = 60
 
@@ -13,7 +13,7 @@ DIFF_MAX_LINES = 60
 def require_read(path: str, context: ToolContext) -> None:
     """Raise ToolError of kind `not_read` if the model has not read the file at `path` in this session."""
     if context.reads.digest_of(path) is None:
-        name = display_path(path, context.environment)
+        name = shown_path(path, context.environment)
         raise ToolError(
             f"{name} exists and you have not read it in this session. Read the file first, then try again. "
             f"Nothing was written.",
@@ -43,7 +43,7 @@ def require_current(path: str, content: bytes, context: ToolContext) -> None:
 
 def stale_error(path: str, content: bytes, context: ToolContext) -> ToolError:
     """Return the error of kind `stale`. It has a diff of the changes if the content that the model read is stored."""
-    name = display_path(path, context.environment)
+    name = shown_path(path, context.environment)
     remembered = context.reads.content_of(path)
     changed = (
         f" What changed:\n\n{_truncate_diff(unified_diff(remembered, content, name))}\n" if remembered else ""

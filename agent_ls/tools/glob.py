@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.paths import absolute, display_path, touched_folder
+from agent_ls.tools.paths import absolute, shown_path, touched_folder
 from agent_ls.tools.summary import one_line
 
 
@@ -26,7 +26,7 @@ async def prepare(arguments: GlobArguments, context: ToolContext) -> Prepared:
         if found:
             files = f"{len(found)} file{'s' if len(found) != 1 else ''}"
             return ToolOutput("\n".join(found), summary=files)
-        where = display_path(path, context.environment)
+        where = shown_path(path, context.environment)
         return ToolOutput(f"No files match {arguments.pattern!r} below {where}. Ignored files are left out.")
 
     return Prepared(ReadEffect((path,)), run)

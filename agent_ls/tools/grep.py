@@ -15,7 +15,7 @@ from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.file_types import glob_of_type
 from agent_ls.tools.notebooks import map_lines_to_cells
-from agent_ls.tools.paths import absolute, display_path, touched_folder
+from agent_ls.tools.paths import absolute, shown_path, touched_folder
 from agent_ls.tools.summary import one_line
 
 OutputMode: TypeAlias = Literal["content", "files_with_matches", "count"]
@@ -86,7 +86,7 @@ async def prepare(arguments: GrepArguments, context: ToolContext) -> Prepared:
                 f"{str(error).rstrip('.')}. Correct the expression, or set literal to search for plain text.",
                 kind=error.kind,
             ) from None
-        where = display_path(path, context.environment)
+        where = shown_path(path, context.environment)
         if not result.lines:
             return ToolOutput(_no_matches(arguments, where))
         if arguments.output_mode == "content":

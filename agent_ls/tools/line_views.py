@@ -14,7 +14,7 @@ from agent_ls.text import TextLines, decode, looks_binary
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.not_found import file_not_found
 from agent_ls.tools.notebooks import render_cells
-from agent_ls.tools.paths import absolute, display_path, touched_file
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.read_file import ReadFileArguments, prepare, render_file
 from agent_ls.tools.summary import one_line
 
@@ -60,7 +60,7 @@ async def prepare_tail(arguments: LineCountArguments, context: ToolContext) -> P
             data = await context.environment.read_bytes(path)
         except PathNotFoundError:
             raise await file_not_found(path, context.environment) from None
-        name = display_path(path, context.environment)
+        name = shown_path(path, context.environment)
         start = max(1, _count_lines(data, name) - arguments.lines + 1)
         wanted = ReadFileArguments(file_path=arguments.file_path, offset=start, limit=arguments.lines)
         output = render_file(data, name, wanted)

@@ -13,7 +13,7 @@ from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.search import IGNORE_FILES, folders_between, hidden_entries
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.paths import absolute, display_path, touched_folder
+from agent_ls.tools.paths import absolute, shown_path, touched_folder
 from agent_ls.tools.summary import one_line
 
 MAX_ENTRIES = 2_000  # equal to the limit for the lines of a file
@@ -42,7 +42,7 @@ async def prepare(arguments: ListDirArguments, context: ToolContext) -> Prepared
         wanted = [entry for entry in found if entry.name not in hidden]
         left_out = _describe_left_out(len(found) - len(wanted))
         if not wanted:
-            return ToolOutput(left_out or _no_entries(entries, display_path(path, context.environment)))
+            return ToolOutput(left_out or _no_entries(entries, shown_path(path, context.environment)))
         start = arguments.offset - 1
         part = wanted[start : start + arguments.limit]
         notes = [_page_note(start, len(part), len(wanted), arguments)] if len(part) < len(wanted) else []

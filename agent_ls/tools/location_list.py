@@ -9,7 +9,7 @@ from agent_ls.environments.errors import EnvError, OutsideBoundsError, SecretFil
 from agent_ls.environments.language_host import FoundLocation
 from agent_ls.text import decode, looks_binary, split_lines
 from agent_ls.tools.base import ToolContext, ToolError
-from agent_ls.tools.paths import display_path
+from agent_ls.tools.paths import shown_path
 from agent_ls.tools.summary import one_line
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ def sort_locations(places: Sequence[FoundLocation], context: ToolContext) -> lis
     """Sort workspace files first, then by path and line."""
 
     def key(place: FoundLocation) -> tuple[bool, str, int]:
-        shown = display_path(place.name, context.environment)
+        shown = shown_path(place.name, context.environment)
         return (shown == place.name, shown, place.line)
 
     return sorted(places, key=key)
@@ -88,7 +88,7 @@ def paging_note(total: int, first: int, shown: int) -> list[str]:
 
 def format_location(place: FoundLocation, context: ToolContext) -> str:
     """Return `name:line`, always on one line, because file names and URIs are untrusted text."""
-    name = display_path(place.name, context.environment) if place.is_file else place.name
+    name = shown_path(place.name, context.environment) if place.is_file else place.name
     return f"{one_line(name, NAME_MAX_CHARS)}:{place.line + 1}"
 
 

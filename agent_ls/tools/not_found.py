@@ -8,7 +8,7 @@ import re
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
 from agent_ls.tools.base import ToolError
-from agent_ls.tools.paths import absolute, display_path, folder_and_name
+from agent_ls.tools.paths import absolute, folder_and_name, shown_path
 
 SUGGESTIONS = 3
 _GLOB_SPECIAL = re.compile(r"([*?\[\]{}!\\])")
@@ -17,7 +17,7 @@ _GLOB_SPECIAL = re.compile(r"([*?\[\]{}!\\])")
 async def file_not_found(path: str, environment: ExecutionEnvironment) -> ToolError:
     """Return the error for a missing absolute path, with up to three similar names."""
     near = await suggest_names(path, environment)
-    return ToolError(f"File not found: {display_path(path, environment)}. {near}", kind="file_not_found")
+    return ToolError(f"File not found: {shown_path(path, environment)}. {near}", kind="file_not_found")
 
 
 async def suggest_names(path: str, environment: ExecutionEnvironment) -> str:
@@ -40,7 +40,7 @@ async def _similar_beside(folder: str, name: str, environment: ExecutionEnvironm
         return []
     files = {entry.name.casefold(): entry.name for entry in entries if not entry.is_dir}
     close = difflib.get_close_matches(name.casefold(), files, n=SUGGESTIONS)
-    return [display_path(absolute(f"{folder}/{files[match]}", environment), environment) for match in close]
+    return [shown_path(absolute(f"{folder}/{files[match]}", environment), environment) for match in close]
 
 
 async def _same_name_elsewhere(name: str, environment: ExecutionEnvironment) -> list[str]:

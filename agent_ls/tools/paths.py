@@ -28,7 +28,7 @@ def absolute(path: str, environment: ExecutionEnvironment, folder: str = "") -> 
     return str(rules.normpath(rules.join(environment.working_directory(), folder, path)))
 
 
-def display_path(path: str, environment: ExecutionEnvironment) -> str:
+def shown_path(path: str, environment: ExecutionEnvironment) -> str:
     """Return the path for display: relative to the working directory for paths below it, otherwise absolute."""
     rules = _rules(environment)
     base = environment.working_directory()

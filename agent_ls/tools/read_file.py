@@ -16,7 +16,7 @@ from agent_ls.text import DecodedText, TextLines, decode, looks_binary, number_l
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.not_found import file_not_found
 from agent_ls.tools.notebooks import render_cells
-from agent_ls.tools.paths import absolute, display_path, touched_file
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
 DEFAULT_LIMIT_LINES = 2000  # enough for most files; longer ones are read in parts
@@ -57,7 +57,7 @@ async def prepare(arguments: ReadFileArguments, context: ToolContext) -> Prepare
             data = await context.environment.read_bytes(path)
         except PathNotFoundError:
             raise await file_not_found(path, context.environment) from None
-        output = render_file(data, display_path(path, context.environment), arguments)
+        output = render_file(data, shown_path(path, context.environment), arguments)
         context.reads.record(path, sha256(data), data)
         return output
 

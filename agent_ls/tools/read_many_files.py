@@ -9,7 +9,7 @@ from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.search import path_filter
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.paths import absolute, display_path
+from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.read_file import ReadFileArguments, render_file
 from agent_ls.tools.summary import one_line
 
@@ -81,7 +81,7 @@ async def _expand_patterns(arguments: ReadManyFilesArguments, context: ToolConte
 
 async def _read(path: str, limit: int, context: ToolContext) -> ToolOutput:
     """Read one file. A failure becomes the output for this file, so that the other files are still read."""
-    name = display_path(path, context.environment)
+    name = shown_path(path, context.environment)
     try:
         data = await context.environment.read_bytes(path)
         output = render_file(data, name, ReadFileArguments(file_path=path, limit=limit))

@@ -27,7 +27,7 @@ from agent_ls.tools.file_commits import (
     write_effect,
 )
 from agent_ls.tools.location_list import format_line
-from agent_ls.tools.paths import display_path
+from agent_ls.tools.paths import shown_path
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import SymbolArguments, find_symbol, grep_hint, last_part
 from agent_ls.tools.text_changes import apply_text_changes
@@ -97,7 +97,7 @@ async def _rename_in_file(file: FileChanges, name: str, context: ToolContext) ->
     """
     before = await context.environment.read_bytes(file.path)
     decoded = decode(before)
-    shown = display_path(file.path, context.environment)
+    shown = shown_path(file.path, context.environment)
     if not decoded.is_valid:
         raise NoAnswerError(f"{shown} is not valid UTF-8, so positions in it are not reliable.")
     if file.document is not None and file.document != decoded.text:

@@ -10,7 +10,7 @@ from pydantic import AliasChoices, Field, model_validator
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.text import decode, looks_binary, split_lines
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.paths import absolute, display_path, touched_file
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
 MAX_MESSAGE_CHARS = 2_000
@@ -82,7 +82,7 @@ def report_finding_tool(sink: FindingSink) -> Tool[ReportFindingArguments]:
 
         async def run() -> ToolOutput:
             data = await context.environment.read_bytes(path)
-            name = display_path(path, context.environment)
+            name = shown_path(path, context.environment)
             if looks_binary(data):
                 raise ToolError(f"{name} is binary and has no lines. Name a text file.", kind="binary_file")
             text = decode(data).text

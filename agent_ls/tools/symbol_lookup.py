@@ -21,7 +21,7 @@ from agent_ls.environments.language_host import (
 from agent_ls.text import decode, split_lines, strip_ending
 from agent_ls.tools.base import Arguments, ToolContext, ToolError
 from agent_ls.tools.not_found import file_not_found
-from agent_ls.tools.paths import absolute, display_path
+from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
 
 MAX_NAMED = 10  # locations that an error lists
@@ -82,7 +82,7 @@ async def find_symbol(arguments: SymbolArguments, host: LanguageHost, context: T
         raise _not_found_error(arguments.symbol, path, lines, context)
     if arguments.line > len(lines):
         raise ToolError(
-            f"{display_path(path, context.environment)} has {len(lines)} lines, and no line {arguments.line}.",
+            f"{shown_path(path, context.environment)} has {len(lines)} lines, and no line {arguments.line}.",
             kind="validation",
         )
     line = lines[arguments.line - 1]
@@ -156,7 +156,7 @@ def _reported_position(place: FoundLocation) -> SourcePosition:
 
 def _describe_candidates(found: Sequence[Symbol], context: ToolContext) -> Iterator[str]:
     for one in found[:MAX_NAMED]:
-        where = display_path(one.place.name, context.environment)
+        where = shown_path(one.place.name, context.environment)
         inside = f" in {one_line(one.container)}" if one.container else ""
         yield f"{one_line(where, 300)}:{one.place.line + 1}: {one.kind}{inside}"
     if len(found) > MAX_NAMED:
@@ -178,7 +178,7 @@ def _to_position(path: str, number: int, line: str, column: int) -> SourcePositi
 def _not_found_error(
     symbol: str, path: str, lines: Sequence[str], context: ToolContext, line: int = 0
 ) -> ToolError:
-    name = display_path(path, context.environment)
+    name = shown_path(path, context.environment)
     at = [str(number) for number, text in enumerate(lines, 1) if find_column(text, symbol) is not None]
     if not at:
         return ToolError(f"{symbol!r} does not occur in {name}. {grep_hint(symbol)}", kind="not_found")

@@ -11,7 +11,7 @@ from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.language_host import FoundSymbols, LanguageHost, Symbol
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.location_list import CUT, FileTexts, format_location, get_page, paging_note
-from agent_ls.tools.paths import absolute, display_path
+from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import query_editor
 
@@ -58,7 +58,7 @@ async def _outline(
 ) -> ToolOutput:
     wanted = arguments.query.casefold()
     symbols = [one for one in found.symbols if wanted in one.name.casefold()]
-    name = display_path(path, context.environment)
+    name = shown_path(path, context.environment)
     if not symbols:
         like = f" like {arguments.query!r}" if arguments.query else ""
         return ToolOutput(f"The editor knows no symbols{like} in {name}.")

@@ -28,7 +28,7 @@ from agent_ls.tools.file_commits import (
 )
 from agent_ls.tools.freshness import require_current
 from agent_ls.tools.notebooks import refuse_notebook
-from agent_ls.tools.paths import absolute, display_path, touched_file
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
 
@@ -40,7 +40,7 @@ class WriteFileArguments(Arguments):
 
 async def prepare(arguments: WriteFileArguments, context: ToolContext) -> Prepared:
     path = absolute(arguments.file_path, context.environment)
-    name = display_path(path, context.environment)
+    name = shown_path(path, context.environment)
     current = await read_existing(path, context)
     refuse_notebook(path, name, current)
     if current is not None and not arguments.append:

@@ -37,7 +37,7 @@ class SilentJournal:
     async def propose(self, writes: Any, attribution: Attribution) -> None:
         return None
 
-    async def changed(self, states: Any, attribution: Attribution) -> None:
+    async def record_written(self, states: Any, attribution: Attribution) -> None:
         return None
 
 

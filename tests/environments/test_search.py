@@ -16,10 +16,10 @@ from agent_ls.environments.search import (
     clip,
     compile_glob,
     compile_pattern,
-    display_path,
     grep_text,
     path_filter,
     plan_glob,
+    shown_path,
     walk,
 )
 
@@ -280,4 +280,4 @@ def test_the_glob_of_names_is_known_if_it_can_be_separated_from_the_folders(patt
 @given(st.text(alphabet="ab/.", max_size=12), st.sampled_from(["/", "/a", "/a/", "/a/b", "/a/../b"]))
 def test_the_path_below_a_folder_is_that_of_the_standard_library(below: str, root: str) -> None:
     path = f"{root.rstrip('/')}/{below}"
-    assert display_path(path, root) == posixpath.relpath(path, root)
+    assert shown_path(path, root) == posixpath.relpath(path, root)

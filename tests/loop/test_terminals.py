@@ -24,7 +24,7 @@ class RecordedEvents:
     """Records the events of a session's commands."""
 
     turn_id = "t-1"
-    asked: Collection[str] = ()
+    waiting_calls: Collection[str] = ()
 
     def __init__(self) -> None:
         self.events: list[RecordedEvent] = []

@@ -119,7 +119,7 @@ class Listing(Layout):
         super().__init__(root)
         self._then = then
 
-    def listed(self, workspace: str | None = None) -> list[ListedSession]:
+    def list_sessions(self, workspace: str | None = None) -> list[ListedSession]:
         found = super().list_sessions(workspace)
         self._then()
         return found

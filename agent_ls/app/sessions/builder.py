@@ -284,7 +284,7 @@ class SessionBuilder:
             offers=Offers(choice.tools.skills, choice.tools.agents),
         )
         parts = self._parts(location, opened)
-        touched = self._watch_touched(location, opened, notices)
+        touched = self._watch(location, opened, notices)
         bounded = self._make_bounded(location, permissions, parts, touched)
         environment = self._reviewed(location, permissions, parts, bounded, stored)
         profiles = with_session_tools(
@@ -484,9 +484,7 @@ class SessionBuilder:
         is_reviewed_first = permissions.approver.is_reviewed_first
         return ReviewedEnvironment(bounded, self.review, stored, is_reviewed_first, commands)
 
-    def _watch_touched(
-        self, location: SessionLocation, opened: OpenSession, notices: Notices
-    ) -> TouchedFiles:
+    def _watch(self, location: SessionLocation, opened: OpenSession, notices: Notices) -> TouchedFiles:
         """Watch the files that the model has read or changed, and report their changes by notices."""
         fold = opened.stored.fold if opened.stored else None
         touched = TouchedFiles(

@@ -26,7 +26,7 @@ from agent_ls.environments.base import (
 )
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.opened import current_check, opening_check
-from agent_ls.environments.search import display_path
+from agent_ls.environments.search import shown_path
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 
@@ -142,7 +142,7 @@ class MappedEnvironment(ForwardingEnvironment):
         """Convert a path in a result to the path for display on this machine."""
         if not posixpath.isabs(path):
             return path
-        return display_path(self._to_near(path), self._folder)
+        return shown_path(self._to_near(path), self._folder)
 
     @contextmanager
     def _acting(self, *asked: str) -> Iterator[None]:

@@ -179,7 +179,7 @@ class JsonParser:
 
     def _lines(self, data: dict[str, Any], *, is_match: bool) -> Iterator[GrepLine]:
         """Yield the lines of one message; a match may span several lines."""
-        shown = search.display_path(os.fsdecode(_bytes(data["path"])), self._root)
+        shown = search.shown_path(os.fsdecode(_bytes(data["path"])), self._root)
         raw = _bytes(data["lines"])
         start_byte = data["submatches"][0]["start"] if data["submatches"] else 0
         encoding = decode(raw).encoding

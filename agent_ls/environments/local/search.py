@@ -70,7 +70,7 @@ class LocalSearch:
             async for chunk in process.stdout:
                 for lines in parser.feed(chunk):
                     shown = lines[0].path
-                    below = search.display_path(os.path.join(self._root, shown), path)
+                    below = search.shown_path(os.path.join(self._root, shown), path)
                     if passes(shown, below) and not all(map(findings.add, lines)):
                         return findings
             await ripgrep.check_pattern_errors(process, pattern)
@@ -128,9 +128,9 @@ class LocalSearch:
         return [file.removeprefix(above) for file in files]
 
     def _filter_matching(self, files: Iterable[str], plan: search.GlobPlan) -> Sequence[str]:
-        found = [file for file in files if plan.rest.fullmatch(search.display_path(file, plan.folder))]
+        found = [file for file in files if plan.rest.fullmatch(search.shown_path(file, plan.folder))]
         newest_first = sorted((-_mtime_ns(file), search.path_order(file), file) for file in found)
-        return [search.display_path(file, self._root) for _, _, file in newest_first]
+        return [search.shown_path(file, self._root) for _, _, file in newest_first]
 
     async def _ripgrep(self) -> str:
         if self._program is None:
@@ -150,8 +150,8 @@ def _grep_without(regex: re.Pattern[str], root: str, path: str, options: GrepOpt
     for file in _files_below(path, root):
         with suppress(RuntimeError):  # when run in a separate process
             from_thread.check_cancelled()
-        shown = search.display_path(file, root)
-        if not passes(shown, search.display_path(file, path)):
+        shown = search.shown_path(file, root)
+        if not passes(shown, search.shown_path(file, path)):
             continue
         if not all(map(findings.add, search.grep_text(shown, disk.bytes(file), regex, options))):
             break
@@ -171,7 +171,7 @@ def _without_drive(pattern: str, folder: str) -> str:
     """
     if not os.path.splitdrive(pattern)[0]:
         return pattern
-    return search.display_path(pattern, folder) if search.is_below(pattern, folder) else f"/{pattern}"
+    return search.shown_path(pattern, folder) if search.is_below(pattern, folder) else f"/{pattern}"
 
 
 @dataclass(frozen=True, slots=True)
