@@ -14,7 +14,7 @@ from tests.support.session_rig import running
 LINES, EDITS = 20_000, 4
 
 WHOLE = {
-    ("environments/base.py", "_hashed"): "data",
+    ("environments/base.py", "_hash"): "data",
     ("text.py", "_decode"): "data",
     ("text.py", "split_lines"): "text",
     ("environments/local/files.py", "read_file"): "",
@@ -43,7 +43,7 @@ async def test_a_large_file_is_hashed_once_and_not_split_for_an_edit_of_one_line
     assert read["read_file"] >= 1, "nothing was counted"
     assert first["split_lines"] <= 1, "the ledger has the lines of the file, made once"
     for counted in later:
-        assert counted["_hashed"] == 1, "the digest of the new content; that of the old one is known"
+        assert counted["_hash"] == 1, "the digest of the new content; that of the old one is known"
         assert counted["_decode"] == 1
         assert counted["split_lines"] == 0
         assert counted["text_splice"] == 1, "for what is shown, for what is told and for the ledger"
