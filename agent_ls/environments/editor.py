@@ -43,7 +43,7 @@ from agent_ls.environments.errors import (
     StaleFileError,
     UnsupportedError,
 )
-from agent_ls.environments.opened import demand_path
+from agent_ls.environments.opened import run_path_check
 from agent_ls.environments.timed_search import grep_texts, run_timed
 from agent_ls.environments.wrappers.fronting import FrontingEnvironment
 from agent_ls.patch.line_diff import line_hunks
@@ -116,7 +116,7 @@ class EditorEnvironment(FrontingEnvironment):
         for write in rest.values():
             await self._check_writable(write, is_checked_later=not edits)
         if edits or closing:  # otherwise `inner` checks the paths before it writes
-            await anyio.to_thread.run_sync(demand_path, abandon_on_cancel=True)
+            await anyio.to_thread.run_sync(run_path_check, abandon_on_cancel=True)
         return _Plan(edits, rest, closing)
 
     async def _edit(self, document: OpenDocument, write: FileWrite) -> FileWrite:

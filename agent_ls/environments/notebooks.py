@@ -27,7 +27,7 @@ from agent_ls.environments.errors import (
     StaleFileError,
     UnsupportedError,
 )
-from agent_ls.environments.opened import demand_path
+from agent_ls.environments.opened import run_path_check
 from agent_ls.environments.wrappers.fronting import FrontingEnvironment
 from agent_ls.notebook.cell_alignment import EditorCell, align_cells, editor_cells
 from agent_ls.notebook.cells import Notebook, NotebookError, is_notebook, parse_notebook
@@ -57,7 +57,7 @@ class NotebookEnvironment(FrontingEnvironment):
             return await self.inner.commit(writes, attribution)
         for at, notebook in opened.items():
             await self._check_editable(notebook, writes[at])
-        await anyio.to_thread.run_sync(demand_path, abandon_on_cancel=True)
+        await anyio.to_thread.run_sync(run_path_check, abandon_on_cancel=True)
         # From here on the commit is completed or reverted, even if the call is cancelled.
         with anyio.CancelScope(shield=True):
             states = await self._carry_out(writes, opened, attribution)

@@ -47,7 +47,7 @@ from agent_ls.environments.local.steps import (
     unlink_own,
     write_new,
 )
-from agent_ls.environments.opened import check_opened, demand_path, real_path
+from agent_ls.environments.opened import check_opened, real_path, run_path_check
 from agent_ls.system import is_alive
 
 _UNLIMITED_BYTES = 1 << 62
@@ -133,7 +133,7 @@ def commit(
 
     `check_right` raises an error if writing is no longer allowed. The error is passed on.
     """
-    demand_path()
+    run_path_check()
     with _ONE_AT_A_TIME:
         targets = [_look(write, resolve, deleted, is_only=len(writes) == 1) for write in writes]
         _refuse_repeats(targets)

@@ -164,7 +164,7 @@ class BoundedEnvironment(ForwardingEnvironment):
                 await run_sync(check, abandon_on_cancel=True)
                 return await self.inner.commit(writes, attribution)
             # Each environment that changes something runs the check before its first change.
-            with checking_path(check):
+            with deferred_path_check(check):
                 return await self.inner.commit(writes, attribution)
 
     async def exec_command(

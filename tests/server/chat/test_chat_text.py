@@ -133,7 +133,9 @@ def test_an_answer_that_the_user_changed_is_not_overwritten() -> None:
 
     assert append_answer(text.replace("one", "mine"), region, "x") is None
     assert append_answer(text.replace(MARKER, ""), region, "x") is None
-    assert append_answer(text.replace("one\n", "one   \n"), region, "x") is not None  # a formatter added the blanks
+    assert (
+        append_answer(text.replace("one\n", "one   \n"), region, "x") is not None
+    )  # a formatter added the blanks
     assert read_below(text, MARKER) == "\none\ntwo"
     assert edited("a", append_line("a", "@b ")) == "a\n@b \n"
 
