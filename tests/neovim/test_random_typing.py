@@ -52,7 +52,7 @@ local client = vim.lsp.get_clients({ name = 'agent-ls' })[1]
 local answer = client:request_sync('agent/hunks', { uri = vim.uri_from_bufnr(buffer) }, 10000, buffer)
 local file = answer.result.files[1]
 local places, signs = {}, {}
-for _, place in ipairs(require('agent_ls.review.signs').places(buffer)) do
+for _, place in ipairs(require('agent_ls.review.signs').list_positions(buffer)) do
   places[#places + 1] = { place.hunk.id, place.first, place.last, place.hunk.state }
 end
 local ns = vim.api.nvim_get_namespaces().agent_ls_review

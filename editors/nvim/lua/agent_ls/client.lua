@@ -124,9 +124,9 @@ local function handlers()
       "an event",
       function(_, params) M.on_event(protocol.remove_null(params)) end
     ),
-    [protocol.HUNKS_MOVED] = log.guarded(
+    [protocol.HUNKS_MOVED] = log.guard(
       "positions of changes",
-      function(_, params) M.on_hunks_moved(protocol.without_null(params)) end
+      function(_, params) M.on_hunks_moved(protocol.remove_null(params)) end
     ),
     ["workspace/applyEdit"] = function(_, params, ctx)
       local client = assert(vim.lsp.get_client_by_id(ctx.client_id))

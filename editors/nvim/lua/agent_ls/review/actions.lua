@@ -349,7 +349,7 @@ end
 ---because the server sends new ones after each change.
 ---@param file agent_ls.wire.FileHunks
 local function on_hunks_moved(file)
-  local bufnr = files.loaded(file.uri)
+  local bufnr = files.find_loaded(file.uri)
   if bufnr and (not file.version or file.version == vim.lsp.util.buf_versions[bufnr]) then
     model.place(hunks, file)
     refresh(file.uri)
