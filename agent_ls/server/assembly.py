@@ -178,11 +178,11 @@ def _follow_notebooks(manager: SessionManager, host: LspEditorHost, moved_hunks:
 
     def changed(path: str) -> None:
         if manager.review.knows(path):
-            moved_hunks.notebook_changed(path)
+            moved_hunks.handle_notebook_change(path)
 
     def texts_changed(path: str) -> None:
         if is_notebook(path):
-            moved_hunks.changed(path)
+            moved_hunks.handle_change(path)
 
     host.notebooks.on_change = changed
     manager.review.watch_texts(texts_changed)

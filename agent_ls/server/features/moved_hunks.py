@@ -50,10 +50,10 @@ class MovedHunks:
             self._waiting.add(path)
             self._start(partial(self._send_later, path))
 
-    def notebook_changed(self, path: str) -> None:
+    def handle_notebook_change(self, path: str) -> None:
         """Handle a change of this notebook in the editor: read it, then send the positions in its cells."""
         self._unread.add(path)
-        self.changed(path)
+        self.handle_change(path)
 
     async def _send_later(self, path: str) -> None:
         await self._sleep(SETTLE_S)
