@@ -237,3 +237,23 @@ async def test_proposed_hunks_are_sent_with_the_cell_lines_that_they_would_repla
         await client.request("agent/review", {"clientKey": "k", "hunkIds": [hunk["id"]], "verdict": "keep"})
         await client.event("processing_end", reason="completed")
         assert notebook.cells[1]["text"] == "y = 2\nz = 3" and path.read_text() == TEXT
+
+
+@pytest.mark.req("H9")
+async def test_a_notebook_that_is_also_open_as_text_keeps_the_hunks_of_its_unsaved_cells(
+    tmp_path: Path,
+) -> None:
+    """An editor opens the file as text to compare it, and the text on disk lacks the agent's change."""
+    async with opened(tmp_path, READ, edit(action="replace", cell="2", source="y = 2")) as (
+        notebook, session_id, path, _,
+    ):  # fmt: skip
+        client = notebook.editor.client
+        await notebook.editor.submit(session_id, "go")
+        await client.event("processing_end", reason="completed")
+        await notebook.editor.open(path)
+        await notebook.type(0, "# Typed")
+        (hunk,) = await sent_hunks(notebook)
+        assert hunk["state"] == "pending" and parts([hunk]) == [(1, [0, 1], ["x = 1"], ["y = 2"])]
+
+        await client.request("agent/review", {"clientKey": "k", "hunkIds": [hunk["id"]], "verdict": "undo"})
+        assert [cell["text"] for cell in notebook.cells] == ["# Typed", "x = 1", "as it is"]

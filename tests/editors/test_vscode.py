@@ -310,6 +310,7 @@ def test_an_open_notebook_is_read_and_changed_by_cell_in_the_window(tmp_path: Pa
         ],
         [ToolCall("edit_notebook", {**named, "action": "replace", "cell": "3", "source": "as it was"})],
         "Marked.",
+        "Because six is next.",
     ]
     with AnthropicServer(calls, key=vscode.KEY) as server:
         vscode.play(
@@ -320,8 +321,10 @@ def test_an_open_notebook_is_read_and_changed_by_cell_in_the_window(tmp_path: Pa
         )
         result = str(server.requests[1].body["messages"][-1])
         read = str(server.requests[8].body["messages"][-1])
+        comment = str(server.requests[-1].body["messages"][-1])
 
     assert "x = 2" in result and "cell_type" not in result, "as it was in the window, and no JSON"
+    assert "Say why." in comment and "y = 6" in comment
     assert "x = 4" in read and "Not saved" not in read, "what a command reads"
     sources = ["".join(cell["source"]) for cell in json.loads((project / "a.ipynb").read_text())["cells"]]
     assert sources == ["# Title", "x = 2", "as it is"], (

@@ -182,6 +182,8 @@ class LspEditorHost:
         self._save_policy: SavePolicy = "agent"
         self._asks_to_save = AskToSave(self._ask_user)
         self.notebooks = OpenNotebooks(protocol)
+        # A file that is open as a notebook and as text counts as the notebook.
+        self.notebooks.on_open, self.notebooks.on_close = self.handle_close, self.handle_open
         self.view = EditorView(self.open_document)
         self.diagnostics = EditorDiagnostics(self.open_document)
         self.language = EditorLanguage(lambda: protocol.client, self.open_document, self.diagnostics)
@@ -212,6 +214,8 @@ class LspEditorHost:
         if document is None or path is None:
             return  # an unnamed buffer or a notebook cell: not a file that a tool could name
         self.handle_close(uri)
+        if self.notebooks.open_notebook(path):
+            return  # the text of the file on disk, which lacks what the user has not saved in the notebook
         if len(document.source) > MAX_DOCUMENT_CHARS:
             self._unread[true_name(path)] = TOO_LARGE
             return

@@ -99,6 +99,10 @@ class OpenNotebooks:
         self._on_saved: Callable[[str, Sequence[EditorCell]], None] = lambda path, cells: None
         self.on_change: Callable[[str], object] = lambda path: None
         """Called with the path of each notebook that was opened, changed or saved."""
+        self.on_open: Callable[[str], object] = lambda uri: None
+        """Called with the URI of each notebook that was opened."""
+        self.on_close: Callable[[str], object] = lambda uri: None
+        """Called with the URI of each notebook that was closed."""
         self._expected: _Expected | None = None
         self._editing = anyio.Lock()
 
@@ -113,6 +117,7 @@ class OpenNotebooks:
             cells = self._cells(uri)
             saving = Savable(path, comparison_key(cells), text_in=_text_in)
             self._tracked[path] = _Tracked(uri, cells, self._runs(uri), saving)
+            self.on_open(uri)
             self.on_change(path)
 
     def handle_change(self, uri: str) -> None:
@@ -152,6 +157,7 @@ class OpenNotebooks:
         self._tracked.pop(maybe_path(uri) or "", None)
         if self._expected and self.open_notebook(self._expected.path) is None:
             self._expected.is_over.set()
+        self.on_close(uri)
 
     def savable(self) -> list[tuple[Savable, OpenDocument]]:
         """Return the notebooks whose cells are all known. The text of each is the text of its cells."""

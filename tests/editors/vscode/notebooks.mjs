@@ -1,6 +1,7 @@
 // A notebook that is open in the window, with unsaved cells: read as it is there, changed cell by cell, undone there.
 // req: H15, H9
 import assert from "node:assert/strict";
+import { actUntil } from "./driver.mjs";
 import { play } from "./stage.mjs";
 
 /** The cells as the extension host has them. */
@@ -67,22 +68,32 @@ async function marked(actor, are) {
   await actor.lens("agent 2/2", "Keep").waitFor();
   await actor.step("changes in cells have marks and buttons");
 
+  await workbench.runCommand("agent-ls: Go to Next Change");
+  await cursorIs(actor, 1, 1);
+  await workbench.runCommand("agent-ls: Compare This Change with What Stood There");
+  await actor.until(() => workbench.eval((vscode) => vscode.window.tabGroups.activeTabGroup.activeTab?.label.includes("agent's changes")), "the comparison");
+  await actor.step("the file on disk compared");
+  // The comparison opens the file as text, which must not count as an edit of the notebook.
   await workbench.openFile("notes.txt");
   await workbench.runCommand("agent-ls: Go to Next Change");
   await cursorIs(actor, 1, 1);
-  await page.keyboard.press("Control+Home");
-  await page.keyboard.press("Enter");
-  await page.keyboard.press("ArrowUp");
-  await page.keyboard.type("# mine");
+  await workbench.eval(async (vscode) => {
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(vscode.workspace.notebookDocuments[0].cellAt(1).document.uri, new vscode.Position(0, 0), "# mine\n");
+    await vscode.workspace.applyEdit(edit);
+  });
   await lensesAre(actor, [[1, 2, "agent 1/2 · +2"], [2, 0, "agent 2/2 · +1 −1"]], "the mark to move with its lines");
   await actor.step("typed above a change in a cell");
 
-  await workbench.runCommand("agent-ls: Go to Next Change");
-  await cursorIs(actor, 1, 2);
-  await workbench.runCommand("agent-ls: Go to Next Change");
-  await cursorIs(actor, 2, 0);
+  // From the cell where the cursor is, which may be above its change or on it.
+  await actUntil(() => workbench.runCommand("agent-ls: Go to Next Change"), () => isCursorAt(actor, 2, 0), "the cursor to be on the change of the last cell");
   await page.keyboard.press("Control+Alt+k");
   await lensesAre(actor, [[1, 2, "agent 1/1 · +2"]], "the change at the cursor to be kept");
+  await actor.lens("agent 1/1", "Comment").click();
+  await workbench.inputBox("Say why.");
+  await (await actor.chat()).getByText("Because six is next.").first().waitFor();
+  await actor.isIdle();
+  await actor.step("commented on in an input box");
   await actor.decide("agent 1/1", "Undo");
   await are([["markdown", "# Title", 0], ["python", "# mine\nx = 2", 1], ["raw", "as it was", 0]], "the change to be undone in its cell");
   await actor.isDecided();
@@ -110,15 +121,17 @@ async function lensesAre(actor, expected, what) {
   }, what).catch((error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
 }
 
-/** The cursor is in this cell at this line, and the keyboard writes there. */
-async function cursorIs({ workbench, page, until }, cell, line) {
-  const at = () => workbench.eval((vscode) => {
+/** Whether the cursor is in this cell at this line, and the keyboard writes there. */
+async function isCursorAt({ workbench, page }, cell, line) {
+  const at = await workbench.eval((vscode) => {
     const editor = vscode.window.activeTextEditor;
     const index = vscode.window.activeNotebookEditor?.notebook.getCells().findIndex(({ document }) => document === editor?.document);
     return [index ?? null, editor?.selection.active.line ?? null];
   });
-  const hasKeyboard = () => page.evaluate(() => document.activeElement?.closest(".notebookOverlay .monaco-editor") != null);
-  let seen;
-  await until(async () => JSON.stringify(seen = await at()) === JSON.stringify([cell, line]) && hasKeyboard(), `the cursor to be at line ${line} of cell ${cell}`)
-    .catch((error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
+  const hasKeyboard = await page.evaluate(() => document.activeElement?.closest(".notebookOverlay .monaco-editor") != null);
+  return JSON.stringify(at) === JSON.stringify([cell, line]) && hasKeyboard;
+}
+
+async function cursorIs(actor, cell, line) {
+  await actor.until(() => isCursorAt(actor, cell, line), `the cursor to be at line ${line} of cell ${cell}`);
 }

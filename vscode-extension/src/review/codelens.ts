@@ -17,13 +17,15 @@ interface Numbered {
 interface LensContext {
   /** Whether the document is the proposed text of a comparison. */
   readonly isCompared: boolean;
+  /** Whether the document is a cell, which cannot be compared: a comparison displays the file on disk. */
+  readonly isCell: boolean;
   /** Whether another editor owns the session. */
   readonly isOthers: boolean;
   /** Whether this is the only hunk, so that next and previous have no target. */
   readonly isAlone: boolean;
 }
 
-function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared, isOthers, isAlone }: LensContext): vscode.CodeLens[] {
+function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared, isCell, isOthers, isAlone }: LensContext): vscode.CodeLens[] {
   const at = Math.min(line, Math.max(lineCount - 1, 0));
   const range = new vscode.Range(at, 0, at, 0);
   const lens = (title: string, command: string, tooltip: string) =>
@@ -40,8 +42,8 @@ function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared
   ];
   return [
     ...verdicts,
-    ...(isProposal && !isCompared ? [lens(sign("diff", "Compare"), "agentLs.compareHunk", "Show the file as it would be")] : []),
-    lens(label, isProposal ? "agentLs.compareHunk" : "agentLs.showHunk", "Show the text that was here before"),
+    ...(isProposal && !isCompared && !isCell ? [lens(sign("diff", "Compare"), "agentLs.compareHunk", "Show the file as it would be")] : []),
+    lens(label, isProposal && !isCell ? "agentLs.compareHunk" : "agentLs.showHunk", "Show the text that was here before"),
     ...(isAlone || isCompared ? [] : [lens("$(arrow-up)", "agentLs.previousHunk", "Previous change"), lens("$(arrow-down)", "agentLs.nextHunk", "Next change")]),
   ];
 }
@@ -64,7 +66,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     if (!isCodeLensEnabled()) return [];
     const isCompared = sideOf(document.uri) !== undefined;
-    return this.numberHunks(document).flatMap((each) => lenses(each, document.lineCount, { isCompared, isAlone: all(this.store.hunks).length < 2, isOthers: this.store.areOthers([each.hunk]) }));
+    return this.numberHunks(document).flatMap((each) => lenses(each, document.lineCount, { isCompared, isCell: document.uri.scheme === CELL_SCHEME, isAlone: all(this.store.hunks).length < 2, isOthers: this.store.areOthers([each.hunk]) }));
   }
 
   dispose(): void {

@@ -57,7 +57,7 @@ function link(title: string, command: string, hunk: Hunk): string {
 }
 
 /** Hover with the other text of a hunk: the earlier or the proposed one. */
-function hover(hunk: Hunk, languageId: string, isOthers: boolean): vscode.MarkdownString {
+function hover(hunk: Hunk, { languageId, uri }: vscode.TextDocument, isOthers: boolean): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   text.isTrusted = { enabledCommands: COMMANDS };
   const isProposal = hunk.state === "proposed";
@@ -67,7 +67,8 @@ function hover(hunk: Hunk, languageId: string, isOthers: boolean): vscode.Markdo
   if (other.length > 0) text.appendCodeblock(other.join("\n"), languageId);
   const { keep, undo } = verdictWords(hunk);
   const verdicts = isOthers ? [] : [link(keep, "agentLs.keepHunk", hunk), link(undo, "agentLs.undoHunk", hunk), link("Comment", "agentLs.commentHunk", hunk)];
-  const links = [...verdicts, link("Compare", "agentLs.compareHunk", hunk)];
+  // A comparison displays the file on disk, but a notebook may have unsaved cells.
+  const links = uri.scheme === CELL_SCHEME ? verdicts : [...verdicts, link("Compare", "agentLs.compareHunk", hunk)];
   return text.appendMarkdown(`\n\n${links.join(" · ")}`);
 }
 
@@ -80,7 +81,7 @@ function option(hunk: Hunk, document: vscode.TextDocument, isOthers: boolean): v
   const lastLine = document.lineCount - 1;
   const first = Math.min(hunk.first, lastLine);
   const last = Math.min(Math.max(hunk.last - 1, first), lastLine);
-  return { range: document.validateRange(new vscode.Range(first, 0, last, Number.MAX_SAFE_INTEGER)), hoverMessage: hover(hunk, document.languageId, isOthers) };
+  return { range: document.validateRange(new vscode.Range(first, 0, last, Number.MAX_SAFE_INTEGER)), hoverMessage: hover(hunk, document, isOthers) };
 }
 
 /** The other text of a hunk, shown after its lines. */
