@@ -165,6 +165,10 @@ def preload(module: str, is_server: bool) -> None:
     finish_classes()
     if is_server:
         make_converters()
+    else:
+        from agent_ls.environments.far.bundle import make_bundle
+
+        make_bundle()
 
 
 def read_tables() -> None:
