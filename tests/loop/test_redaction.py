@@ -99,7 +99,7 @@ PROGRAM = """
 import sys
 from agent_ls.loop.calls.redaction import StreamRedaction, redacted
 for part in sys.stdin.read().split("\\0"):
-    text = part * (1_000_000 // len(part))
+    text = part * (400_000 // len(part))
     redacted(text, ("the-known-key-of-the-test",))
     redacted(text + "-----BEGIN PRIVATE KEY-----", ())
     stream = StreamRedaction(lambda: ("the-known-key-of-the-test",))
