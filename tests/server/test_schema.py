@@ -22,7 +22,7 @@ from agent_ls.server.protocol import ASKED
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.transport.errors import CODES
 from tests.docs.pages import read as read_page, table
-from tests.support.wire_schema import schema, whole
+from tests.support.wire_schema import event_schema, misfit, schema, whole
 from tests.test_protocol_golden import REQUESTS, SESSION, read
 
 SCHEMA = schema()
@@ -40,6 +40,19 @@ def test_a_golden_request_and_its_answer_fit_the_schema(example: dict[str, Any])
     assert find_schema_error(params, METHODS[method]["params"]) == ""
     assert not result or find_schema_error(result, METHODS[method]["result"]) == ""
     assert find_schema_error({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, MESSAGE) == ""
+
+
+def test_the_check_of_received_messages_finds_the_errors_that_a_full_validation_finds() -> None:
+    errors = []
+    for event in SESSION[::4]:
+        first = next(iter(event["data"]), "")
+        poorer = {key: value for key, value in event["data"].items() if key != first}
+        for change in ({}, {"data": poorer}, {"kind": "unknown"}, {"kind": 7}, {"more": 1}):
+            value = {**event, **change}
+            errors.append(misfit(value, event_schema()))
+            assert errors[-1] == find_schema_error(value, event_schema()), value
+
+    assert "" in errors and len(set(errors)) > 1
 
 
 @pytest.mark.req("E1")

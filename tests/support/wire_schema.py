@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
 from referencing.jsonschema import EMPTY_REGISTRY
 
 from agent_ls.llm.schema_check import find_schema_error
@@ -37,7 +40,22 @@ def strict_schema(group: str, name: str, side: str) -> Any:
     return whole(schema()[group][name][side])
 
 
-_validators: dict[int, Draft202012Validator] = {}
+def _kinds(choice: Any) -> frozenset[str]:
+    """Return the kinds of object that a choice of an `anyOf` permits; empty if it permits any."""
+    kind = choice.get("properties", {}).get("kind", {})
+    return frozenset(kind.get("enum", [kind["const"]] if "const" in kind else []))
+
+
+def _any_of(validator: Any, choices: list[Any], instance: Any, part: Any) -> Iterator[ValidationError]:
+    """Validate as `anyOf` does, but skip the choices that are of another kind: there are 43 kinds of events."""
+    if isinstance(instance, dict) and isinstance(instance.get("kind"), str):
+        name = instance["kind"]
+        choices = [one for one in choices if not (kinds := _kinds(one)) or name in kinds]
+    yield from Draft202012Validator.VALIDATORS["anyOf"](validator, choices, instance, part)
+
+
+_Validator = extend(Draft202012Validator, {"anyOf": _any_of})  # type: ignore[no-untyped-call]  # it has no types
+_validators: dict[int, Any] = {}
 """By the id of the schema, which the validator keeps alive."""
 
 
@@ -48,7 +66,7 @@ def misfit(value: Any, part: Any) -> str:
     """
     validator = _validators.get(id(part))
     if not validator:
-        validator = _validators[id(part)] = Draft202012Validator(part, registry=EMPTY_REGISTRY)
+        validator = _validators[id(part)] = _Validator(part, registry=EMPTY_REGISTRY)
     return "" if validator.is_valid(value) else find_schema_error(value, part)
 
 
