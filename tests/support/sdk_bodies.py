@@ -72,8 +72,9 @@ def _status_of(item: dict[str, Any]) -> set[str]:
     return {"status"} if item.get("type") == "custom_tool_call" else set()
 
 
-def _google(body: dict[str, Any], _: set[str]) -> list[str]:
-    """Check the parts of a body, because the SDK has no type for the complete body."""
+@cache
+def _google_members() -> Mapping[str, TypeAdapter[Any]]:
+    """Return a validator for each member of a body, because the SDK has no type for the complete body."""
     from google.genai import types
 
     members = {
@@ -85,10 +86,15 @@ def _google(body: dict[str, Any], _: set[str]) -> list[str]:
         "safetySettings": list[types.SafetySetting],
         "cachedContent": str,
     }
+    return {name: TypeAdapter(kind) for name, kind in members.items()}
+
+
+def _google(body: dict[str, Any], _: set[str]) -> list[str]:
+    members = _google_members()
     found = [f"there is no {name}" for name in set(body) - set(members)]
     for name, value in ((name, body[name]) for name in members if name in body):
         try:
-            TypeAdapter(members[name]).validate_python(value)
+            members[name].validate_python(value)
         except ValidationError as error:
             found.append(str(error))
     return found
