@@ -37,7 +37,7 @@ class ModelNeededError(Exception):
     """The provider has no default model, so a model has to be chosen."""
 
     def __init__(self, provider: str) -> None:
-        super().__init__(f"No model of {provider} was chosen, and it has no default.")
+        super().__init__(f"Choose a model of {provider}, because this provider has no default model.")
         self.provider = provider
 
 

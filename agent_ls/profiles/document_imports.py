@@ -58,7 +58,7 @@ async def _read_import(environment: ExecutionEnvironment, path: str) -> str:
     try:
         data = await environment.read_bytes(path, MAX_BYTES)
     except OutsideBoundsError:
-        return "[This import lies outside of the project, and is not read.]"
+        return "[This import is not read, because the file is outside of the project.]"
     except EnvError:
         return ""
     return "" if b"\0" in data else decode(data).text.strip()

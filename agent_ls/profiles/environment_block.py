@@ -61,7 +61,7 @@ def _branch(git: GitSnapshot) -> str:
 def _history(git: GitSnapshot) -> list[str]:
     if git.changed is None and not git.commits:
         return []
-    lines = ["", "Git at the start of the session (run git for the state now):"]
+    lines = ["", "Git state at the start of the session (run git to get the current state):"]
     if git.changed is not None:
         lines.append(f"Status: {git.changed} changed, {git.untracked or 0} untracked")
     if git.commits:

@@ -23,7 +23,7 @@ from agent_ls.tools.plan import (
 )
 
 _WORDS = ["pending", "in_progress", "completed"]
-_ONE = "in_progress: being worked on, one at most."
+_ONE = "in_progress: you are working on this task; at most one task has this status."
 
 
 class TodoItem(PlanItemArguments):
@@ -31,7 +31,7 @@ class TodoItem(PlanItemArguments):
         min_length=1,
         max_length=MAX_ITEM_CHARS,
         validation_alias=accept_names("content", TEXT_NAMES),
-        description="What is to be done, as an order: `Run the tests`.",
+        description="The task in the imperative: `Run the tests`.",
     )
     status: Annotated[PlanStatus, WithJsonSchema({"type": "string", "enum": _WORDS})] = Field(
         description=_ONE
@@ -39,7 +39,7 @@ class TodoItem(PlanItemArguments):
     active_form: str = Field(
         default="",
         validation_alias=AliasChoices("activeForm", "active_form"),
-        description="The same as it is while it is done: `Running the tests`.",
+        description="The same task in the present continuous: `Running the tests`.",
     )
 
 
@@ -48,7 +48,7 @@ class TodoArguments(PlanArguments):
     items: tuple[TodoItem, ...] = Field(
         max_length=MAX_ITEMS,
         validation_alias=accept_names("todos", ITEMS_NAMES),
-        description="The whole list as it is now, in order; it replaces the one before.",
+        description="The whole current list, in order; it replaces the previous list.",
     )
 
 
@@ -57,7 +57,7 @@ class DescribedItem(PlanItemArguments):
         min_length=1,
         max_length=MAX_ITEM_CHARS,
         validation_alias=accept_names("description", TEXT_NAMES),
-        description="What is to be done.",
+        description="The description of the task.",
     )
     status: Annotated[
         PlanStatus, WithJsonSchema({"type": "string", "enum": [*_WORDS, "cancelled", "blocked"]})
@@ -69,7 +69,7 @@ class DescribedArguments(PlanArguments):
     items: tuple[DescribedItem, ...] = Field(
         max_length=MAX_ITEMS,
         validation_alias=accept_names("todos", ITEMS_NAMES),
-        description="The whole list as it is now, in order; it replaces the one before.",
+        description="The whole current list, in order; it replaces the previous list.",
     )
 
     @model_validator(mode="before")
@@ -109,7 +109,7 @@ class StepsArguments(PlanArguments):
     items: tuple[StepItem, ...] = Field(
         max_length=MAX_ITEMS,
         validation_alias=accept_names("plan", ITEMS_NAMES),
-        description="All steps as they are now, in order; they replace those before.",
+        description="All current steps, in order; they replace the previous steps.",
     )
 
 

@@ -46,5 +46,6 @@ def build_user_layer(instructions: str) -> str:
         return ""
     return (
         "# The user's instructions\n\n"
-        "From the user's settings. They hold over everything above.\n\n" + instructions.strip()
+        "These instructions come from the user's settings and override everything above.\n\n"
+        + instructions.strip()
     )

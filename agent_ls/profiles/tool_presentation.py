@@ -125,7 +125,7 @@ def present_tools(profile: ProviderProfile, family: FamilyPresentation, *, nativ
     for tool in family.added:
         registry.register(tool)
     named = [f"{ours} is {theirs}" for ours, theirs in family.name_mapping().items() if registry.lookup(ours)]
-    note = f"\n\nSome of your tools go by other names in messages: {', '.join(named)}.\n" if named else ""
+    note = f"\n\nMessages use other names for some of your tools: {', '.join(named)}.\n" if named else ""
     prompt = family.translate_names(profile.base_prompt.rstrip(), native=True)
     return replace(profile, base_prompt=f"{prompt}{note}")
 

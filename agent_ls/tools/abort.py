@@ -27,8 +27,8 @@ def summarize(arguments: AbortArguments) -> str:
 ABORT = Tool(
     name="abort",
     description=(
-        "Give the task up and end it, with the reason. Only if it cannot be done: changes made so far stay. The last "
-        "call of all: calls after it in the same response are not run."
+        "Give up the task and end it with a reason. Use it only if the task is impossible; changes made so far "
+        "remain. It must be the last call: later calls of the same response are not run."
     ),
     category="read",
     arguments=AbortArguments,

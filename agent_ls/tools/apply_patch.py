@@ -82,7 +82,8 @@ async def _plan_patch(text: str, context: ToolContext, locate: Callable[[str], s
         if unseen:
             # The error message of the patch would quote the file, but the user has not yet allowed to read the file.
             raise ToolError(
-                f"The patch does not apply to {', '.join(unseen)}, outside the workspace. Read it first.",
+                f"The patch does not apply to {', '.join(unseen)}, which is outside the workspace. Read the "
+                "file first.",
                 kind="edit_conflict",
             ) from None
         raise await _refusal(error, context, locate) from None
@@ -149,12 +150,12 @@ def _remarks(change_set: ChangeSet) -> Sequence[str]:
     several = [
         f"[{place.path}, chunk {place.chunk}: its lines occur {place.candidates} times, "
         f"at lines {', '.join(map(str, place.lines))}{' …' if place.candidates > len(place.lines) else ''}; "
-        f"the one at line {place.line} was changed. Check that it is the right one.]"
+        f"the one at line {place.line} was changed. Check that this is the right place.]"
         for place in change_set.placements
         if place.candidates > 1
     ]
     loose = [
-        f"[{place.path}, chunk {place.chunk}: matched at line {place.line} though blanks or punctuation differ.]"
+        f"[{place.path}, chunk {place.chunk}: matched at line {place.line}, although blanks or punctuation differ.]"
         for place in change_set.placements
         if place.candidates == 1 and place.level > 1
     ]

@@ -13,17 +13,19 @@ from agent_ls.tools.summary import one_line
 
 MAX_CHOICES = 8
 MAX_QUESTIONS = 4
-DECLINED = "The user did not answer. Go on with what you think best, and say what you assumed."
+DECLINED = "The user did not answer. Continue with the choice that you think best, and state your assumption."
 
 
 class AskArguments(Arguments):
-    question: str = Field(min_length=1, description="One question, with what the user must know to decide.")
+    question: str = Field(
+        min_length=1, description="One question, with the facts that the user needs to decide."
+    )
     choices: tuple[str, ...] = Field(
         default=(),
         max_length=MAX_CHOICES,
-        description="Answers to choose from, the one you would take first. The user may answer otherwise.",
+        description="Possible answers, your preferred answer first. The user may also write another answer.",
     )
-    multiple: bool = Field(default=False, description="Several of the choices may be taken.")
+    multiple: bool = Field(default=False, description="The user may select several choices.")
 
 
 async def prepare(arguments: AskArguments, context: ToolContext) -> Prepared:
@@ -47,22 +49,24 @@ def summarize(arguments: AskArguments) -> str:
 
 
 class OptionArguments(Arguments):
-    label: str = Field(min_length=1, description="The answer, in a few words.")
-    description: str = Field(default="", description="What choosing it means.")
+    label: str = Field(min_length=1, description="The answer in a few words.")
+    description: str = Field(default="", description="The consequence of choosing this answer.")
 
 
 class QuestionArguments(Arguments):
-    question: str = Field(min_length=1, description="The question, with what the user must know to decide.")
+    question: str = Field(
+        min_length=1, description="The question, with the facts that the user needs to decide."
+    )
     header: str = Field(default="", description="The subject in one or two words.")
     options: tuple[OptionArguments, ...] = Field(
         default=(),
         max_length=MAX_CHOICES,
-        description="Answers to choose from, the one you would take first. The user may answer otherwise.",
+        description="Possible answers, your preferred answer first. The user may also write another answer.",
     )
     multi_select: bool = Field(
         default=False,
         validation_alias=AliasChoices("multiSelect", "multi_select", "multiple"),
-        description="Several of the options may be taken.",
+        description="The user may select several options.",
     )
 
     @model_validator(mode="before")
@@ -81,7 +85,9 @@ class QuestionArguments(Arguments):
 
 class AskQuestionsArguments(Arguments):
     questions: tuple[QuestionArguments, ...] = Field(
-        min_length=1, max_length=MAX_QUESTIONS, description="The questions, asked one after the other."
+        min_length=1,
+        max_length=MAX_QUESTIONS,
+        description="The questions, which are asked one after the other.",
     )
 
     @model_validator(mode="before")
@@ -121,8 +127,9 @@ def summarize_questions(arguments: AskQuestionsArguments) -> str:
 ASK_USER = Tool(
     name="ask_user",
     description=(
-        "Ask the user a question and wait for the answer. Only where the answer decides what you do next and neither "
-        "the project nor a sensible assumption can give it; never for permission, which is asked for by itself."
+        "Ask the user a question and wait for the answer. Use it only if your next step depends on the answer "
+        "and neither the project nor a sensible assumption provides it. Never ask for permission: permissions "
+        "are requested automatically."
     ),
     category="read",
     arguments=AskArguments,

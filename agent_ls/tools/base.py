@@ -72,7 +72,7 @@ class Arguments(BaseModel):
         held = (*value, *value.values()) if isinstance(value, dict) else value
         texts = held if isinstance(held, (tuple, list)) else (held,)
         if any(isinstance(text, str) and _SURROGATE.search(text) for text in texts):
-            raise ValueError("contains half of a surrogate pair, which no file and no command can contain")
+            raise ValueError("contains a lone surrogate, which is not possible in files and commands")
         return value
 
 
@@ -234,7 +234,9 @@ class NoSubagents:
     """A SubagentSpawner that refuses to start agents."""
 
     async def spawn(self, task: AgentTask, call_id: str) -> AgentState:
-        raise ToolError("No agents can be started here: do the task yourself.", kind="permission_denied")
+        raise ToolError(
+            "Agents cannot be started in this session: do the task yourself.", kind="permission_denied"
+        )
 
     def send(self, agent_id: str, message: str) -> AgentState:
         raise self._unknown(agent_id)
@@ -246,7 +248,7 @@ class NoSubagents:
         raise self._unknown(agent_id)
 
     def _unknown(self, agent_id: str) -> ToolError:
-        return ToolError(f"No agent {agent_id!r} was started here.", kind="unknown_agent")
+        return ToolError(f"No agent {agent_id!r} was started in this session.", kind="unknown_agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +289,10 @@ class NoQuestions:
     """A QuestionAsker for sessions without a user."""
 
     async def ask(self, question: Question, call_id: str) -> QuestionReply:
-        raise ToolError("No user can be asked here: decide, and say what you assumed.", kind="unsupported")
+        raise ToolError(
+            "There is no user to ask in this session: decide yourself, and state your assumption.",
+            kind="unsupported",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ async def _prepare(
     words = build_argv(definition, given)
     if taken := next(_find_option_like(definition, given), ""):
         raise ToolError(
-            f"{taken} begins with a dash: {definition.cmd} would take it for an option. Give another value.",
+            f"{taken} begins with a dash, so {definition.cmd} would treat it as an option. Give another value.",
             kind="validation",
         )
     shown = shlex.join(words)
@@ -192,8 +192,8 @@ def _environment(definition: CliTool, variables: Variables) -> dict[str, str]:
         known = variables(found[1])
         if known is None:
             raise ToolError(
-                f"The variable {found[1]}, which {definition.name} needs, is not set where agent-ls runs (and keys of "
-                "providers are given to no tool). Tell the user.",
+                f"The variable {found[1]}, which {definition.name} needs, is not set where agent-ls runs (keys "
+                "of model providers are never passed to tools). Tell the user.",
                 kind="environment",
             )
         return known
@@ -208,7 +208,7 @@ def _render_output(result: ExecResult, definition: CliTool, timeout_ms: int) -> 
     )
     note = f"\n[{result.note}]" if result.note else ""
     if result.timed_out:
-        words = f"[ERROR: {definition.name} timed out after {timeout_ms}ms. Its output so far is above.]"
+        words = f"[ERROR: {definition.name} timed out after {timeout_ms}ms. The output until then is above.]"
         return ToolOutput(
             f"{text}\n{words}{note}",
             is_error=True,
@@ -284,5 +284,5 @@ def anchor_pattern(pattern: str) -> str:
 
 def _refuse_nul(value: str) -> str:
     if "\0" in value:
-        raise ValueError("holds a NUL character, which no argument can")
+        raise ValueError("contains a NUL character, which arguments cannot contain")
     return value

@@ -50,9 +50,9 @@ def definition(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="definition",
         description=(
-            "Find where a symbol is defined. The editor's language server answers, so that it knows imports, types "
-            "and methods, where grep only knows text. Name the symbol, and a file and line where it occurs; or its "
-            "name alone, to look it up in the workspace."
+            "Find the definition of a symbol. The editor's language server finds it and knows imports, types "
+            "and methods, while grep only knows text. Give the symbol and a file and line where it occurs, or "
+            "the name alone to look it up in the workspace."
         ),
         category="read",
         arguments=SymbolArguments,

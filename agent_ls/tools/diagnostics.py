@@ -22,9 +22,11 @@ _ORDER = {"error": 0, "warning": 1, "information": 2, "hint": 3}
 
 
 class DiagnosticsArguments(Arguments):
-    file_path: str = Field(default="", description="The file; left out, all files that the editor knows of.")
+    file_path: str = Field(
+        default="", description="The file; default: all files that the editor has diagnostics for."
+    )
     severity: Literal["error", "warning", "all"] = Field(
-        default="warning", description="error: errors only; warning: and warnings; all: hints too."
+        default="warning", description="error: errors only; warning: errors and warnings; all: hints too."
     )
     offset: int = Field(default=1, ge=1, description="The number of the first result to return.")
 
@@ -46,7 +48,11 @@ async def _render_problems(
 ) -> ToolOutput:
     found = sorted(_select_problems(files, arguments), key=lambda pair: _rank(pair, context))
     late = [_name(file.path, context) for file in files if not file.is_settled]
-    notes = [f"[The editor's tools are still checking {', '.join(late[:5])}: ask again.]"] if late else []
+    notes = (
+        [f"[The editor's tools are still checking {', '.join(late[:5])}: call this tool again later.]"]
+        if late
+        else []
+    )
     if not found:
         of = f" of {_name(files[0].path, context)}" if arguments.file_path and files else ""
         return ToolOutput(
@@ -104,9 +110,10 @@ def diagnostics(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="diagnostics",
         description=(
-            "The errors and warnings that the editor shows its user: of compilers, type checkers and linters that run "
-            "there. Problems caused by your edits come with their results; ask here for older problems, or for "
-            "other files. Files that nobody has opened may not be checked: run the project's own checker for those."
+            "List the errors and warnings that the editor shows, from its compilers, type checkers and linters. "
+            "New problems after an edit are part of the result of the edit; use this tool for older problems or "
+            "other files. The editor may not check files that are not open: run the project's own checker for "
+            "those files."
         ),
         category="read",
         arguments=DiagnosticsArguments,

@@ -30,21 +30,22 @@ from agent_ls.tools.summary import one_line
 
 EXACT_LEVELS: tuple[MatchedWith, ...] = ("exact", "line endings")
 CHANGED_ELSEWHERE = (
-    "[The file has changed elsewhere since you last read it; the text that you replaced had not.]"
+    "[Other parts of the file have changed since you last read it; the text that you replaced was unchanged.]"
 )
 
 
 class EditFileArguments(Arguments):
     file_path: str = Field(description="Path of the file, absolute or relative to the working directory.")
     old_string: str = Field(description="The text to replace, exactly as in the file.")
-    new_string: str = Field(description="The text to put in its place.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence, not just the only one.")
+    new_string: str = Field(description="The new text that replaces old_string.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence of the text.")
     expected_replacements: int = Field(
         default=0,
         ge=0,
-        description="How often the text occurs; all occurrences are replaced. If left out, it must occur exactly once.",
+        description="The number of occurrences of the text, which are all replaced. Default: the text must "
+        "occur exactly once.",
     )
-    instruction: str = Field(default="", description="What the change is for, in a sentence.")
+    instruction: str = Field(default="", description="The purpose of the change in one sentence.")
 
 
 class EditOccurrenceArguments(EditFileArguments):
@@ -103,7 +104,7 @@ async def _plan_edit(arguments: EditFileArguments, context: ToolContext) -> _Edi
         raise ToolError(
             f"old_string occurs {_times(replaced.count)} in {name}, not {_times(wanted)} as "
             f"{arguments.parameter('expected_replacements')} says. Nothing was written. "
-            "Look at the occurrences, then call again with the right number or with a longer text.",
+            "Check the occurrences, then call again with the right number or with a longer text.",
             kind="edit_conflict",
         )
     if moved_on and not _is_same_replacement(arguments, replaced, context.reads.content_of(path)):

@@ -35,19 +35,20 @@ SHOWN_LINES = 30
 class EditNotebookArguments(Arguments):
     file_path: str = Field(description="Path of the notebook, absolute or relative to the working directory.")
     action: Literal["replace", "insert", "delete", "change_kind"] = Field(
-        description="What to do with the cell."
+        description="The action on the cell."
     )
     cell: str = Field(
         default="",
-        description="The cell's number as read_file shows it, or its id. insert: the cell before the new one; 0 is the "
-        "beginning, left out the end.",
+        description="The number of the cell in the output of read_file, or its id. For insert: the cell before "
+        "the new cell; 0 is the beginning, the default is the end.",
     )
     source: str = Field(
         default="",
-        description="replace and insert: the cell's new source; with old_string what takes its place.",
+        description="For replace and insert: the new source of the cell, or the text that replaces old_string.",
     )
     old_string: str = Field(
-        default="", description="replace: a text that occurs once in the cell, to replace only that."
+        default="",
+        description="For replace: a text that occurs once in the cell, if only this text is replaced.",
     )
     kind: Literal["code", "markdown", "raw"] = Field(default="code", description="insert and change_kind.")
 
@@ -70,10 +71,14 @@ async def prepare(arguments: EditNotebookArguments, context: ToolContext) -> Pre
     path = absolute(arguments.file_path, context.environment)
     name = shown_path(path, context.environment)
     if not is_notebook(path):
-        raise ToolError(f"{name} is not a notebook (.ipynb). Change it with another tool.", kind="validation")
+        raise ToolError(
+            f"{name} is not a notebook (.ipynb). Change the file with another tool.", kind="validation"
+        )
     current = await read_existing(path, context)
     if current is None and arguments.action != "insert":
-        raise ToolError(f"{name} does not exist. insert makes a new notebook.", kind="file_not_found")
+        raise ToolError(
+            f"{name} does not exist. Use the action insert to create a new notebook.", kind="file_not_found"
+        )
     decoded = decode(current or b"")
     notebook = _parse(NEW_NOTEBOOK if current is None else decoded.text, name)
     if current is not None:
@@ -81,7 +86,9 @@ async def prepare(arguments: EditNotebookArguments, context: ToolContext) -> Pre
     edit = _edit_cells(arguments, notebook, name)
     content = encode(replace(decoded, text=build_notebook_text(notebook, edit.wanted)))
     if content == current:
-        raise ToolError(f"{name}: the cell is like that already. Nothing was written.", kind="edit_conflict")
+        raise ToolError(
+            f"{name}: the cell already has this content. Nothing was written.", kind="edit_conflict"
+        )
     write = FileWrite(path, content, current)
 
     async def run() -> ToolOutput:
@@ -122,8 +129,8 @@ def _require_known_cell(
     if now is None or then is None or _cell_identity(notebook.cells[now[0]]) != _cell_identity(then[1]):
         name = shown_path(path, context.environment)
         raise ToolError(
-            f"{name} has changed since you last read it, and the cell that you name is now a different one, or has "
-            "a different source. Read it again. Nothing was written.",
+            f"{name} has changed since you last read it, and the given cell is now a different cell or has a "
+            "different source. Read the notebook again. Nothing was written.",
             kind="stale",
         )
 
@@ -153,10 +160,10 @@ def _edit_cells(arguments: EditNotebookArguments, notebook: Notebook, name: str)
         return _Edit(wanted, None, f"deleted cell {at + 1} ({cell.kind}).")
     if arguments.action == "change_kind":
         wanted[at] = replace(wanted[at], kind=arguments.kind)
-        lost = " Its outputs are gone." if cell.outputs else ""
+        lost = " The outputs of the cell were removed." if cell.outputs else ""
         return _Edit(wanted, at, f"cell {at + 1} is {arguments.kind} now.{lost}")
     wanted[at] = replace(wanted[at], source=_source(arguments, cell, name, at + 1))
-    kept = " Its outputs are those of the last run." if cell.outputs else ""
+    kept = " The outputs of the cell are from the last run." if cell.outputs else ""
     return _Edit(wanted, at, f"replaced the source of cell {at + 1}.{kept}")
 
 
@@ -178,7 +185,7 @@ def _refuse_unknown(named: str, notebook: Notebook, name: str) -> tuple[int, Cel
     count = len(notebook.cells)
     there = f"It has cells 1 to {count}" if count else "It has no cells"
     what = f"{name} has no cell {named!r}" if named else "Name a cell"
-    raise ToolError(f"{what}. {there}; read_file shows them with their ids.", kind="validation")
+    raise ToolError(f"{what}. {there}; read_file lists the cells with their ids.", kind="validation")
 
 
 def _source(arguments: EditNotebookArguments, cell: Cell, name: str, number: int) -> str:
@@ -191,7 +198,8 @@ def _source(arguments: EditNotebookArguments, cell: Cell, name: str, number: int
     where = f"in cell {number} of {name}"
     if not count:
         raise ToolError(
-            f"old_string does not occur {where}. Read it again, and copy it exactly.", kind="edit_conflict"
+            f"old_string does not occur {where}. Read the cell again, and copy the text exactly.",
+            kind="edit_conflict",
         )
     raise ToolError(
         f"old_string occurs {count} times {where}. Add the surrounding text until it occurs once.",

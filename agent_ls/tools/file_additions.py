@@ -20,7 +20,7 @@ async def prepare_create(arguments: NewTextArguments, context: ToolContext) -> P
     path = absolute(arguments.file_path, context.environment)
     if await context.environment.file_exists(path):
         name = shown_path(path, context.environment)
-        raise ToolError(f"{name} exists already. Edit it, or name another file.", kind="edit_conflict")
+        raise ToolError(f"{name} exists already. Edit this file, or give another path.", kind="edit_conflict")
     return await prepare(
         WriteFileArguments(file_path=arguments.file_path, content=arguments.content), context
     )
@@ -50,7 +50,7 @@ CREATE_FILE = Tool(
 
 APPEND_FILE = Tool(
     name="append_file",
-    description="Add text at the end of an existing file, as it is.",
+    description="Add text at the end of an existing file, exactly as given.",
     category="write",
     arguments=NewTextArguments,
     prepare=prepare_append,

@@ -138,7 +138,7 @@ def describe_review(states: Sequence[FileState], context: ToolContext) -> ToolOu
     text = "\n\n".join([*(state.note for state in states if state.note), *whole])
     if all(state.before == state.after for state in states):
         return ToolOutput(text, is_error=True, error_kind="permission_denied", summary="refused by the user")
-    return ToolOutput(text, files=tuple(states), summary="changed by the user's decisions")
+    return ToolOutput(text, files=tuple(states), summary="changed by the decisions of the user")
 
 
 def concurrent_edit_notes(
@@ -147,7 +147,7 @@ def concurrent_edit_notes(
     """Return one sentence for each file whose content differs from the content of its write."""
     return [
         f"[{shown_path(write.path, context.environment)} also contains changes that the user made at the same time. "
-        f"Read it again before you rely on its text.]"
+        f"Read the file again before you rely on its text.]"
         for write, state in zip(writes, states, strict=True)
         if state.after != write.content or state.moved_on
     ]

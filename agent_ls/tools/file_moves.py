@@ -71,7 +71,7 @@ async def _read_both(arguments: TwoPathArguments, context: ToolContext) -> tuple
     name = shown_path(target, context.environment)
     content = await _read_source(source, context)
     if source == target or await context.environment.file_exists(target):
-        raise ToolError(f"{name} exists already. Name another target.", kind="edit_conflict")
+        raise ToolError(f"{name} exists already. Give another target path.", kind="edit_conflict")
     return source, target, content, f"{shown_path(source, context.environment)} to {name}"
 
 

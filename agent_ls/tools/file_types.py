@@ -115,6 +115,6 @@ def glob_of_type(file_type: str) -> str:
         hint = f"Do you mean {', '.join(alike)}? " if alike else ""
         raise ValueError(
             f"{file_type!r} is not a known file type. {hint}"
-            "Types are named as py, js, ts, rust, go or java; for other files give a glob such as `*.ext`"
+            "Known types are for example py, js, ts, rust, go and java; for other files give a glob such as `*.ext`"
         )
     return globs[0] if len(globs) == 1 else f"{{{','.join(globs)}}}"

@@ -46,7 +46,9 @@ def stale_error(path: str, content: bytes, context: ToolContext) -> ToolError:
     name = shown_path(path, context.environment)
     remembered = context.reads.content_of(path)
     changed = (
-        f" What changed:\n\n{_truncate_diff(unified_diff(remembered, content, name))}\n" if remembered else ""
+        f" The changes since then:\n\n{_truncate_diff(unified_diff(remembered, content, name))}\n"
+        if remembered
+        else ""
     )
     return ToolError(
         f"{name} has changed since you last read it, so nothing was written.{changed}\n"

@@ -13,9 +13,9 @@ from agent_ls.tools.summary import one_line
 class GlobArguments(Arguments):
     pattern: str = Field(
         min_length=1,
-        description="What to find, for example `**/*.py` or `src/**/test_*.ts`; `**` crosses folders.",
+        description="The pattern to find, for example `**/*.py` or `src/**/test_*.ts`; `**` crosses folders.",
     )
-    path: str = Field(default=".", description="The folder to search; the working directory when left out.")
+    path: str = Field(default=".", description="The folder to search; default: the working directory.")
 
 
 async def prepare(arguments: GlobArguments, context: ToolContext) -> Prepared:
@@ -39,8 +39,8 @@ def summarize(arguments: GlobArguments) -> str:
 GLOB = Tool(
     name="glob",
     description=(
-        "Find files by a name pattern; the most recently changed come first.\n\n"
-        "Files that the project ignores (as in .gitignore) are left out. To search inside files use grep."
+        "Find files by a name pattern; the most recently changed files come first.\n\n"
+        "Files that the project ignores (for example with .gitignore) are left out. Use grep to search inside files."
     ),
     category="read",
     arguments=GlobArguments,

@@ -30,18 +30,20 @@ PATTERN_CHARS = 10_000
 class GrepArguments(Arguments):
     pattern: str = Field(min_length=1, description="A regular expression, as ripgrep understands it.")
     path: str = Field(
-        default=".", description="The folder or file to search; the working directory when left out."
+        default=".", description="The folder or file to search; default: the working directory."
     )
     glob_filter: str = Field(
         default="",
         description="Only files that match these globs, for example `*.py`. `!` excludes: `*.js !*.min.js`.",
     )
     case_insensitive: bool = Field(default=False, description="Ignore case.")
-    literal: bool = Field(default=False, description="Take the pattern as plain text, not as an expression.")
+    literal: bool = Field(
+        default=False, description="Treat the pattern as plain text, not as a regular expression."
+    )
     context_lines: int = Field(
         default=0, ge=0, le=MAX_CONTEXT_LINES, description="Lines to show before and after each match."
     )
-    max_results: int = Field(default=100, ge=1, description="The most results to return.")
+    max_results: int = Field(default=100, ge=1, description="The maximum number of results.")
     output_mode: OutputMode = Field(
         default="content",
         description="content: matching lines; files_with_matches: only paths; count: matching lines per file.",
@@ -54,10 +56,10 @@ class GrepArguments(Arguments):
         default=0, ge=0, le=MAX_CONTEXT_LINES, description="Lines to show after each match."
     )
     multiline: bool = Field(
-        default=False, description="Let a match cover several lines; `.` matches the end of a line too."
+        default=False, description="Allow matches over several lines; `.` also matches the end of a line."
     )
     line_numbers: bool = Field(default=True, description="Show line numbers.")
-    offset: int = Field(default=0, ge=0, description="Leave out so many of the first results.")
+    offset: int = Field(default=0, ge=0, description="The number of results to skip at the start.")
 
     @field_validator("file_type")
     @classmethod
@@ -83,7 +85,7 @@ async def prepare(arguments: GrepArguments, context: ToolContext) -> Prepared:
             ) from None
         except InvalidPatternError as error:
             raise ToolError(
-                f"{str(error).rstrip('.')}. Correct the expression, or set literal to search for plain text.",
+                f"{str(error).rstrip('.')}. Correct the regular expression, or set literal to search for plain text.",
                 kind=error.kind,
             ) from None
         where = shown_path(path, context.environment)
@@ -180,8 +182,8 @@ GREP = Tool(
     name="grep",
     description=(
         "Search the content of files for a regular expression; results are `path:line:text`.\n\n"
-        "Files that the project ignores (as in .gitignore) and binary files are not searched. "
-        "Use glob to find files by name, and grep, not a shell command, to search in them."
+        "Files that the project ignores (for example with .gitignore) and binary files are not searched. Use "
+        "glob to find files by name. Use grep, not a shell command, to search in files."
     ),
     category="read",
     arguments=GrepArguments,

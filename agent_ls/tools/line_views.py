@@ -23,7 +23,7 @@ MAX_LINES = 2000  # equal to the default of read_file
 
 class ReadLinesArguments(Arguments):
     file_path: str = Field(description="Path of the file, absolute or relative to the working directory.")
-    first_line: int = Field(ge=1, description="The first line to return; the first of the file is 1.")
+    first_line: int = Field(ge=1, description="The first line to return; the file begins with line 1.")
     last_line: int = Field(ge=1, description=f"The last line to return; at most {MAX_LINES} lines.")
 
     @model_validator(mode="after")

@@ -20,16 +20,16 @@ MAX_ENTRIES = 2_000  # equal to the limit for the lines of a file
 
 
 class ListDirArguments(Arguments):
-    path: str = Field(default=".", description="The folder; the working directory when left out.")
+    path: str = Field(default=".", description="The folder; default: the working directory.")
     depth: int = Field(default=1, ge=1, le=10, description="How many levels to list.")
-    hidden: bool = Field(default=False, description="List names that begin with a dot too.")
-    ignored: bool = Field(default=False, description="List what the project ignores too.")
+    hidden: bool = Field(default=False, description="Also list names that begin with a dot.")
+    ignored: bool = Field(default=False, description="Also list files and folders that the project ignores.")
     pattern: str = Field(default="", description="List only files whose name matches, for example `*.py`.")
     exclude: tuple[str, ...] = Field(
         default=(), description="Names to leave out, for example `*.log` or `build`."
     )
-    offset: int = Field(default=1, ge=1, description="Number of the entry to start from; the first is 1.")
-    limit: int = Field(default=MAX_ENTRIES, ge=1, description="The most entries to list.")
+    offset: int = Field(default=1, ge=1, description="Number of the first entry to list, from 1.")
+    limit: int = Field(default=MAX_ENTRIES, ge=1, description="The maximum number of entries to list.")
 
 
 async def prepare(arguments: ListDirArguments, context: ToolContext) -> Prepared:
@@ -126,8 +126,8 @@ LIST_DIR = Tool(
     name="list_dir",
     description=(
         "List the files and folders in a folder, with sizes; folders end with a slash. "
-        "What the project ignores (as in .gitignore) is left out. "
-        "To find files by name anywhere below use glob."
+        "Files and folders that the project ignores (for example with .gitignore) are left out. Use glob to "
+        "find files by name in all subfolders."
     ),
     category="read",
     arguments=ListDirArguments,

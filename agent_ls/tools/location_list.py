@@ -17,7 +17,7 @@ T = TypeVar("T")
 PAGE = 50
 LINE_MAX_CHARS = 200
 NAME_MAX_CHARS = 300
-CUT = "[The editor has more results than it returns at once: narrow the question.]"
+CUT = "[The editor has more results than it returns at once: give a more specific symbol or query.]"
 
 
 class FileTexts:
@@ -40,7 +40,7 @@ class FileTexts:
         try:
             data = await self._context.environment.read_bytes(path)
         except SecretFileError:
-            return "it looks like a file with secrets"
+            return "the file looks like a file with secrets"
         except OutsideBoundsError:
             return "outside the workspace"
         except EnvError as error:

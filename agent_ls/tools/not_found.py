@@ -23,7 +23,7 @@ async def file_not_found(path: str, environment: ExecutionEnvironment) -> ToolEr
 async def suggest_names(path: str, environment: ExecutionEnvironment) -> str:
     """Return a sentence that suggests similar names, or that says how to search if there are none."""
     names = await _names_like(path, environment)
-    return f"Did you mean {' or '.join(names)}?" if names else "Look for it with glob."
+    return f"Did you mean {' or '.join(names)}?" if names else "Search for the file with glob."
 
 
 async def _names_like(path: str, environment: ExecutionEnvironment) -> list[str]:

@@ -16,8 +16,8 @@ from agent_ls.tools.paths import absolute
 CELL_LINE_CHARS = 2_000  # the same limit as for lines of other files
 
 _WAY = (
-    "Change its cells with edit_notebook. Where you have no such tool there was no notebook in the folder when this "
-    "session began: then ask the user to begin a new session."
+    "Change its cells with edit_notebook. If you do not have this tool, the folder had no notebook when this "
+    "session began: ask the user to begin a new session."
 )
 
 
@@ -29,8 +29,8 @@ def refuse_notebook(path: str, name: str, current: bytes | None) -> None:
     """
     if current and is_notebook(path):
         raise ToolError(
-            f"{name} is a notebook, and its JSON is not changed as text: outputs and ids of cells would be at risk, "
-            f"and an editor may have it open. {_WAY} Nothing was written.",
+            f"{name} is a notebook, and its JSON must not be edited as text, because this could damage outputs "
+            f"and ids of cells, and an editor may have the notebook open. {_WAY} Nothing was written.",
             kind="is_notebook",
         )
 
@@ -71,7 +71,7 @@ def render_cells(data: bytes, name: str) -> str:
         return render_notebook(parse_notebook(decode(data).text), name)
     except NotebookError as error:
         raise ToolError(
-            f"{name} {error}. If its text matters, look at it with a command; to restore it, ask the user or its "
-            f"version control.",
+            f"{name} {error}. If you need its text, read the file with a command; to restore the file, ask the "
+            "user or use version control.",
             kind="invalid_notebook",
         ) from None

@@ -28,9 +28,9 @@ _FROM_ARGUMENT = re.compile(rf"\s*{_NAME}\s+(?P<argument>{_SINGLE}|{_DOUBLE})\s*
 _ESCAPED = re.compile(r'\\([$`"\\]|\n)')
 
 ALONE = (
-    "This calls apply_patch, which is not a program here; it is only understood as the whole command. "
-    "Nothing was run. Send the patch alone, as apply_patch <<'EOF', the patch, and EOF as the last line; "
-    "send other commands in a call of their own."
+    "Nothing was run: apply_patch is not a program on this machine and only works as the whole command. "
+    "Send the patch alone, as apply_patch <<'EOF', the patch, and EOF as the last line. Send other commands in "
+    "a separate call."
 )
 
 

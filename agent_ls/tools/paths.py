@@ -23,7 +23,9 @@ def absolute(path: str, environment: ExecutionEnvironment, folder: str = "") -> 
     if not path.strip():
         raise ToolError("The path is empty. Give the path of a file or folder.", kind="validation")
     if "\0" in path:
-        raise ToolError("The path holds a NUL character, which file names cannot contain.", kind="validation")
+        raise ToolError(
+            "The path contains a NUL character, which file names cannot contain.", kind="validation"
+        )
     rules = _rules(environment)
     return str(rules.normpath(rules.join(environment.working_directory(), folder, path)))
 

@@ -51,7 +51,9 @@ class PlanItemArguments(Arguments):
         validation_alias=accept_names("text", TEXT_NAMES),
         description="The step, in a few words.",
     )
-    status: PlanStatus = Field(description="active: being worked on, one item at most.")
+    status: PlanStatus = Field(
+        description="active: you are working on this item; at most one item is active."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -81,8 +83,8 @@ async def prepare(arguments: PlanArguments, context: ToolContext) -> Prepared:
     active = [item.text for item in items if item.status == "active"]
     if len(active) > 1:
         raise ToolError(
-            f"{len(active)} items are active: {'; '.join(active)}. At most one may be. "
-            "Send the plan again with the others as pending or done.",
+            f"{len(active)} items are active: {'; '.join(active)}. At most one item may be active. Send the "
+            "plan again with the other items as pending or done.",
             kind="validation",
         )
 
@@ -110,8 +112,8 @@ def summarize(arguments: PlanArguments) -> str:
 PLAN = Tool(
     name="plan",
     description=(
-        "Shows the user the steps of a task and how far it has come. For tasks of three steps or more; not for "
-        "simple ones. Send the whole plan again whenever a step is done, added or dropped."
+        "Show the user the steps of a task and their progress. Use it for tasks with three or more steps, not "
+        "for simple tasks. Send the whole plan again whenever a step is done, added or dropped."
     ),
     category="read",
     arguments=PlanArguments,

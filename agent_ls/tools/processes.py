@@ -20,21 +20,23 @@ MAX_INPUT_CHARS = 60_000
 class ProcessesArguments(Arguments):
     action: Literal["list", "read", "write", "kill"] = Field(
         description=(
-            "list: all of them; read: the output of one; write: type into one; "
-            "kill: end one and all that it started."
+            "list: list all processes; read: read the output of a process; write: type into a process; kill: "
+            "end a process and all processes that it started."
         )
     )
-    process_id: str = Field(default="", description="Which one, unless listing: the id that shell gave.")
+    process_id: str = Field(
+        default="", description="The id of the process, as returned by shell. Not needed for list."
+    )
     offset: int = Field(
         default=0,
         ge=0,
-        description="For read: the character to read from; what was read last time ends with it.",
+        description="For read: the character to start from; the last result ends with the next offset.",
     )
 
     text: str = Field(
         default="",
         max_length=MAX_INPUT_CHARS,
-        description="For write: the input, exactly as it is; most programs wait for the newline at its end.",
+        description="For write: the input, exactly as given; most programs wait for a newline at its end.",
     )
     close_input: bool = Field(
         default=False, description="For write: close the input of the process after this text."
@@ -45,10 +47,10 @@ class ProcessesArguments(Arguments):
         if self.action != "list" and not self.process_id:
             name = self.parameter("process_id")
             raise ValueError(
-                f"{name} is needed for {self.action}; the call that started a process gave its id"
+                f"{name} is needed for {self.action}; the call that started the process returned its id"
             )
         if self.action == "write" and not self.text and not self.close_input:
-            raise ValueError("text is needed for write, or close_input")
+            raise ValueError("write needs text or close_input")
         if self.action != "write" and (self.text or self.close_input):
             raise ValueError(f"text and close_input are for write, not for {self.action}")
         return self
@@ -104,8 +106,8 @@ async def _write(arguments: ProcessesArguments, environment: ExecutionEnvironmen
     process = await _find_process(arguments.process_id, environment)
     await environment.write_process(process.id, arguments.text, close=arguments.close_input)
     written = f"Written: {len(arguments.text)} characters. " if arguments.text else ""
-    closed = "Its input is closed now. " if arguments.close_input else ""
-    return ToolOutput(f"{written}{closed}Read the answer with action read.")
+    closed = "The input of the process is closed now. " if arguments.close_input else ""
+    return ToolOutput(f"{written}{closed}Read the output with action read.")
 
 
 async def _kill(process_id: str, environment: ExecutionEnvironment) -> ToolOutput:
@@ -188,7 +190,7 @@ PROCESSES = Tool(
     name="processes",
     description=(
         "List the background processes that shell started, read their output, type into them, or end them. "
-        "They keep running after your turn ends; end those that are no longer needed."
+        "Background processes keep running after your turn ends; end processes that are no longer needed."
     ),
     category="admin",
     arguments=ProcessesArguments,

@@ -74,8 +74,8 @@ def render_file(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOut
         return _image(data, media_type, name)
     if looks_binary(data):
         raise ToolError(
-            f"Binary file: {name} ({len(data)} bytes) cannot be shown as text. If its content matters, look at "
-            f"it with a command made for its format.",
+            f"Binary file: {name} ({len(data)} bytes) cannot be shown as text. If you need its content, use a "
+            "command made for its format.",
             kind="binary_file",
         )
     if is_notebook(name) and data:
@@ -93,7 +93,7 @@ def _image(data: bytes, media_type: str, name: str) -> ToolOutput:
     if len(data) > IMAGE_MAX_BYTES:
         raise ToolError(
             f"Image too large: {name} has {len(data)} bytes, the limit is {IMAGE_MAX_BYTES}. "
-            f"Write a smaller copy with a command and read that.",
+            f"Create a smaller copy with a command, and read the copy.",
             kind="too_large",
         )
     return ToolOutput(
@@ -151,8 +151,8 @@ def _text(data: bytes, name: str, arguments: ReadFileArguments) -> str:
 def _encoding_note(decoded: DecodedText) -> str:
     if decoded.is_guessed:
         return (
-            f"[The file is not UTF-8. It is shown as {decoded.encoding}, which is a guess, and is written in it "
-            "too: check that non-ASCII letters are right.]"
+            f"[The file is not UTF-8. It is shown as {decoded.encoding}, which is a guess, and it is also "
+            "written in this encoding: check that non-ASCII letters are correct.]"
         )
     return f"[The file is {decoded.encoding}, as it declares; changes are written in the same encoding.]"
 
@@ -174,10 +174,10 @@ def summarize(arguments: ReadFileArguments) -> str:
 READ_FILE = Tool(
     name="read_file",
     description=(
-        "Read a file. Text comes back with line numbers, as `NUMBER | TEXT`; the number and the bar are not part "
-        "of the file. Images (PNG, JPEG, GIF, WebP) are shown as images.\n\n"
-        "You see the file as the user sees it, unsaved changes in the editor included. Without offset and limit "
-        f"the first {DEFAULT_LIMIT_LINES} lines are returned; read long files in parts. To list a folder use glob."
+        "Read a file. Text is returned with line numbers, as `NUMBER | TEXT`; the number and the bar are not "
+        "part of the file. Images (PNG, JPEG, GIF, WebP) are shown as images.\n\n"
+        "You see the same text as the user, including unsaved changes in the editor. Without offset and limit, "
+        "the first {DEFAULT_LIMIT_LINES} lines are returned; read long files in parts. Use glob to list a folder."
     ),
     category="read",
     arguments=ReadFileArguments,

@@ -27,7 +27,7 @@ class ReadManyFilesArguments(Arguments):
     )
     exclude: list[str] = Field(
         default_factory=list,
-        description="Patterns of files that the patterns are not to find, for example `*_test.go` or `docs/**`.",
+        description="Patterns of files to leave out, for example `*_test.go` or `docs/**`.",
     )
     limit: int = Field(
         default=FILE_LIMIT_LINES,
@@ -43,11 +43,11 @@ async def prepare(arguments: ReadManyFilesArguments, context: ToolContext) -> Pr
     async def run() -> ToolOutput:
         if not paths:
             raise ToolError(
-                f"No files match {', '.join(arguments.paths)}. Look for them with glob.",
+                f"No files match {', '.join(arguments.paths)}. Search for the files with glob.",
                 kind="file_not_found",
             )
         outputs = [await _read(path, arguments.limit, context) for path in paths]
-        rest = [f"[{left_out} more files match and were left out; name fewer.]"] if left_out else []
+        rest = [f"[{left_out} more files match and were left out; give fewer files.]"] if left_out else []
         return ToolOutput(
             "\n\n".join([*(output.text for output in outputs), *rest]),
             is_error=all(output.is_error for output in outputs),
@@ -98,9 +98,9 @@ def summarize(arguments: ReadManyFilesArguments) -> str:
 READ_MANY_FILES = Tool(
     name="read_many_files",
     description=(
-        f"Read several files at once, at most {MAX_FILES}. Each comes under its name, as read_file shows it, up to "
-        f"{FILE_LIMIT_LINES} lines; read the rest of a longer one with read_file. Patterns leave out files that the "
-        "project ignores. A file that cannot be read says so in its place."
+        f"Read several files at once, at most {MAX_FILES}. Each file is returned under its name in the format "
+        f"of read_file, up to {FILE_LIMIT_LINES} lines; read the rest of a longer file with read_file. Patterns "
+        "skip files that the project ignores. For a file that cannot be read, the result has the reason."
     ),
     category="read",
     arguments=ReadManyFilesArguments,

@@ -44,9 +44,9 @@ def references(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="references",
         description=(
-            "Find all places where a symbol is used, its definition among them. The editor's language server answers: "
-            "other things of the same name are left out. Name the symbol, and a file and line where it occurs; or "
-            "its name alone where it is the only one. Long lists come in pages."
+            "Find all places where a symbol is used, including its definition. The editor's language server "
+            "finds them, so other symbols of the same name are left out. Give the symbol and a file and line "
+            "where it occurs, or the name alone if only one symbol has it. Long lists are returned in pages."
         ),
         category="read",
         arguments=ReferencesArguments,

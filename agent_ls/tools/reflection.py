@@ -20,8 +20,8 @@ class ReflectArguments(Arguments):
 
 
 class SummarizeArguments(Arguments):
-    done: str = Field(min_length=1, description="What is done, with the files that it concerns.")
-    open: str = Field(default="", description="What is left, and what is uncertain.")
+    done: str = Field(min_length=1, description="The finished work, with the files concerned.")
+    open: str = Field(default="", description="The unfinished and uncertain parts.")
 
 
 async def prepare_reflect(arguments: ReflectArguments, context: ToolContext) -> Prepared:
@@ -59,7 +59,7 @@ REFLECT = Tool(
 
 SUMMARIZE = Tool(
     name="summarize",
-    description="Record what is done and what is open in a long task, so that it is at hand later.",
+    description="Record the finished and open parts of a long task, so that you have them later.",
     category="read",
     arguments=SummarizeArguments,
     prepare=prepare_summarize,

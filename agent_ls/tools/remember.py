@@ -21,11 +21,13 @@ _HEADING = (
     "# Memory\n\nNotes of the agent for later sessions in {where}. Edit and delete them as you like.\n\n"
 )
 _DESCRIPTION = (
-    f"Add a note to {MEMORY_FILE}, which later sessions of this project begin with. Only for what the user asks "
-    "you to keep, or what they had to correct; not for what the code or its documents say, and never for keys."
+    f"Add a note to {MEMORY_FILE}, which later sessions of this project read at their start. Use it "
+    "only for facts that the user asks you to remember or had to correct, not for facts in the code or its "
+    "documents, and never for keys."
 )
 _FOR_USER = (
-    " With scope `user` the note goes to the user's own memory, which sessions of all projects begin with."
+    " With scope `user` the note is added to the user's own memory, which sessions of all projects read "
+    "at their start."
 )
 
 
@@ -33,7 +35,7 @@ class RememberArguments(Arguments):
     note: str = Field(
         min_length=1,
         max_length=MAX_NOTE_CHARS,
-        description="One fact in one or two sentences that are understood without this conversation.",
+        description="One fact in one or two sentences that are clear without this conversation.",
     )
 
 
@@ -79,7 +81,7 @@ def remember_tool(user_file: str = "") -> Tool[RememberArguments]:
 
 
 async def _report_existing() -> ToolOutput:
-    return ToolOutput("The memory has this note already.")
+    return ToolOutput("The memory already has this note.")
 
 
 NAME = "remember"

@@ -38,7 +38,7 @@ MAX_SHOWN = 50
 
 class RenameSymbolArguments(SymbolArguments):
     new_name: str = Field(
-        min_length=1, max_length=300, pattern=r"^\S[^\r\n]*$", description="The name that it is to have."
+        min_length=1, max_length=300, pattern=r"^\S[^\r\n]*$", description="The new name of the symbol."
     )
 
 
@@ -66,7 +66,7 @@ async def _plan_rename(
 ) -> list[_Renamed]:
     name = last_part(arguments.symbol)
     if arguments.new_name == name:
-        raise ToolError(f"It is called {name!r} already.", kind="validation")
+        raise ToolError(f"The symbol already has the name {name!r}.", kind="validation")
     for _ in range(MAX_ATTEMPTS):
         try:
             position = await find_symbol(arguments, host, context)
@@ -79,9 +79,7 @@ async def _plan_rename(
             raise ToolError(f"{error} Nothing was changed. {grep_hint(name)}", kind=error.kind) from None
         if files := [file for file in found if file.change.hunks]:
             return files
-        raise ToolError(
-            f"The editor's answer has nothing to change for {name!r}. {grep_hint(name)}", kind="no_answer"
-        )
+        raise ToolError(f"The editor returned no changes for {name!r}. {grep_hint(name)}", kind="no_answer")
     raise ToolError(
         "The files kept changing while the editor computed the rename. Nothing was changed: try again.",
         kind="stale",
@@ -145,10 +143,10 @@ def rename_symbol(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="rename_symbol",
         description=(
-            "Give a symbol another name wherever it is used. The editor's language server tells the places, so that "
-            "other things of the same name stay as they are; all files are changed, or none. Name the symbol, and a "
-            "file and line where it occurs. Comments and strings may keep the old name: look for it with grep "
-            "afterwards."
+            "Rename a symbol wherever it is used. The editor's language server finds the places, so other "
+            "symbols of the same name stay unchanged. Either all files are changed or none. Give the symbol and "
+            "a file and line where it occurs. Comments and strings may keep the old name: search for it with "
+            "grep afterwards."
         ),
         category="write",
         arguments=RenameSymbolArguments,

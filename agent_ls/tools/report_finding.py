@@ -56,15 +56,15 @@ class ReportFindingArguments(Arguments):
     start_line: int = Field(ge=1, description="The first line concerned, from 1.")
     end_line: int = Field(ge=1, description="The last line concerned, inclusive. As few lines as possible.")
     severity: Severity = Field(
-        description="error: it is wrong; warning: it goes wrong in some cases; info: worth a look."
+        description="error: the code is wrong; warning: the code fails in some cases; info: worth checking."
     )
     message: str = Field(
         min_length=1,
         max_length=MAX_MESSAGE_CHARS,
-        description="What goes wrong, when, and why. Plain text.",
+        description="The problem, when it occurs, and why. Plain text.",
     )
     suggested_fix: str = Field(
-        default="", max_length=MAX_FIX_CHARS, description="What to change, in words or code."
+        default="", max_length=MAX_FIX_CHARS, description="The suggested change, in words or code."
     )
 
     @model_validator(mode="after")
@@ -104,7 +104,7 @@ def report_finding_tool(sink: FindingSink) -> Tool[ReportFindingArguments]:
             )
             place = f"{name}:{arguments.start_line}"
             if not sink.report(finding):
-                return ToolOutput(f"This finding at {place} is listed already.")
+                return ToolOutput(f"This finding at {place} is already listed.")
             return ToolOutput(
                 f"The user sees the finding at {place}.", summary=one_line(arguments.message, 80)
             )
@@ -114,8 +114,9 @@ def report_finding_tool(sink: FindingSink) -> Tool[ReportFindingArguments]:
     return Tool(
         name="report_finding",
         description=(
-            "Report one problem that a review has found, with the lines where it is. The user sees it at these lines "
-            "in the editor, and can ask for the fix. One call for each problem; do not repeat them in your answer."
+            "Report one problem that a review has found, with its lines. The user sees the problem at these "
+            "lines in the editor, and can request a fix. Make one call for each problem; do not repeat the "
+            "problems in your answer."
         ),
         category="read",
         arguments=ReportFindingArguments,

@@ -37,8 +37,8 @@ TIMEOUT_MESSAGE = (
     "You can retry with a longer timeout by setting the timeout_ms parameter.]"
 )
 FULL_SCREEN = (
-    "[When it was ended it showed a screen that waits for keys, as editors and pagers do: more time does not help. "
-    "Run it so that it opens none.]"
+    "[The command showed a full-screen program that waits for keys, such as an editor or a pager, so "
+    "more time does not help. Run the command in a way that opens no such program.]"
 )
 _SHELL = re.compile(r"(?:/\S*/)?(?:ba|z|da)?sh")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -46,13 +46,15 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 class ShellArguments(Arguments):
     command: str = Field(min_length=1, description="The command line, run by the system shell.")
-    description: str = Field(default="", description="What the command does, in a few words, for the user.")
+    description: str = Field(
+        default="", description="The purpose of the command in a few words, for the user."
+    )
     timeout_ms: int | SkipJsonSchema[None] = Field(
         default=None,
         ge=1,
         description="Milliseconds after which the command is ended; at most 600000 (10 minutes).",
     )
-    working_dir: str = Field(default="", description="Folder to run in; the working directory when left out.")
+    working_dir: str = Field(default="", description="Folder to run in; default: the working directory.")
     env_vars: dict[str, str] = Field(default_factory=dict, description="Environment variables to add.")
 
     @field_validator("command", mode="before")
@@ -73,14 +75,15 @@ class ShellArguments(Arguments):
         if bad is not None:
             raise ValueError(f"env_vars: {bad!r} is not a variable name")
         if "\0" in "".join((self.command, *self.env_vars.values())):
-            raise ValueError("a command and its variables cannot hold a NUL character")
+            raise ValueError("a command and its variables cannot contain a NUL character")
         return self
 
 
 class BackgroundShellArguments(ShellArguments):
     background: bool = Field(
         default=False,
-        description="Start the command and return at once with its process id. For servers and watchers.",
+        description="Start the command in the background and return its process id at once. Use it for servers "
+        "and watchers.",
     )
 
 
@@ -129,8 +132,8 @@ def _timeout(arguments: ShellArguments, limits: ShellLimits) -> _Timeout:
 async def _start(command: str, options: CommandOptions, context: ToolContext) -> ToolOutput:
     process = await context.environment.start_process(command, options)
     return ToolOutput(
-        f"Started in the background: process {process.id} (pid {process.pid}). It runs until it ends or is killed. "
-        f"Read its output, or end it, with the tool processes.",
+        f"Started in the background: process {process.id} (pid {process.pid}). Use the tool processes to read "
+        "its output or to end it.",
         process_id=process.id,
         processes=(ProcessChange("started", process.id),),
     )

@@ -17,40 +17,47 @@ from agent_ls.tools.summary import one_line
 class SpawnArguments(Arguments):
     task: str = Field(
         min_length=1,
-        description="What is to be done, with all that the agent must know: it does not see this conversation.",
+        description="The task, with everything that the agent must know, because it does not see this conversation.",
     )
     working_dir: str = Field(
-        default="", description="A folder below yours for it to work in; it then changes files only there."
+        default="",
+        description="A subfolder of your folder in which the agent works; the agent can then change files only there.",
     )
-    model: str = Field(default="", description="Another model of the same provider; yours when left out.")
+    model: str = Field(default="", description="Another model of the same provider; default: your model.")
     max_turns: int = Field(
-        default=0, ge=0, description="After so many model calls it is stopped; 0: no limit."
+        default=0, ge=0, description="The maximum number of model calls of the agent; 0: no limit."
     )
     with_history: bool = Field(
-        default=False, description="Let it begin with this conversation so far instead of the task alone."
+        default=False,
+        description="Whether the agent sees this conversation so far, instead of the task alone.",
     )
 
 
 class AgentArguments(Arguments):
-    agent_id: str = Field(min_length=1, description="The id that spawn_agent gave.")
+    agent_id: str = Field(min_length=1, description="The id that spawn_agent returned.")
 
 
 class TimedArguments(AgentArguments):
-    block: bool = Field(default=True, description="Wait for the end; false: report its state now.")
+    block: bool = Field(
+        default=True, description="true: wait until the agent has ended; false: return its current state."
+    )
     timeout_ms: int = Field(
-        default=0, ge=0, le=600_000, description="The most milliseconds to wait; 0: until the end."
+        default=0,
+        ge=0,
+        le=600_000,
+        description="The maximum number of milliseconds to wait; 0: wait until the agent has ended.",
     )
 
 
 class SendArguments(AgentArguments):
-    message: str = Field(min_length=1, description="What it is to know or to do next.")
+    message: str = Field(min_length=1, description="The information or the next task for the agent.")
 
 
 async def prepare_spawn(arguments: SpawnArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
         state = await spawn_agent(arguments, context)
         return ToolOutput(
-            f"Agent {state.id} was started: {state.status}. It works on its own; wait gives you its result.",
+            f"Agent {state.id} was started: {state.status}. The agent works on its own; use wait to get its result.",
             summary=f"{state.id} {state.status}",
         )
 
@@ -71,7 +78,7 @@ async def spawn_agent(arguments: SpawnArguments, context: ToolContext) -> AgentS
 async def prepare_send(arguments: SendArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
         state = context.subagents.send(arguments.agent_id, arguments.message)
-        return ToolOutput(f"Agent {state.id} has the message and is {state.status}.")
+        return ToolOutput(f"Agent {state.id} received the message and is {state.status}.")
 
     return Prepared(NoEffect(), run)
 
@@ -108,15 +115,13 @@ async def prepare_close(arguments: AgentArguments, context: ToolContext) -> Prep
 def _render_state(state: AgentState) -> ToolOutput:
     if state.status == "running":
         return ToolOutput(
-            f"Agent {state.id} is still running. The user has sent a message, which you get next; then wait again.",
+            f"Agent {state.id} is still running. The user has sent a message, which you receive next. Then wait again.",
             summary=f"{state.id} running",
         )
     why = f" ({state.reason})" if state.reason else ""
     success = "true" if state.status == "completed" else "false"
     head = f"Agent {state.id}: {state.status}{why}. Success: {success}. Turns used: {state.turns_used}."
-    return ToolOutput(
-        f"{head}\n\n{state.output or '(it said nothing)'}", summary=f"{state.id} {state.status}{why}"
-    )
+    return ToolOutput(f"{head}\n\n{state.output or '(no output)'}", summary=f"{state.id} {state.status}{why}")
 
 
 def summarize_spawn(arguments: SpawnArguments) -> str:
@@ -134,9 +139,9 @@ def summarize(arguments: AgentArguments) -> str:
 SPAWN_AGENT = Tool(
     name="spawn_agent",
     description=(
-        "Start an agent that works on a task in parallel to you, with tools like yours and a conversation of its own. "
-        "For parts that can be done apart: looking through a large code base, a change in one module, a second "
-        "approach. Several can run at once; do not let two change the same files. Returns the agent's id at once."
+        "Start an agent that works on a task in parallel, with tools like yours and its own conversation. Use "
+        "it for independent parts: searching a large code base, a change in one module, a second approach. "
+        "Several agents can run at once; do not let two of them change the same files. Returns the agent's id at once."
     ),
     category="read",
     arguments=SpawnArguments,
@@ -170,7 +175,7 @@ WAIT = Tool(
 
 CLOSE_AGENT = Tool(
     name="close_agent",
-    description="End an agent that is no longer needed, with all that it runs. Returns how it ended.",
+    description="End an agent that is no longer needed, with all its commands. Returns its final state.",
     category="read",
     arguments=AgentArguments,
     prepare=prepare_close,

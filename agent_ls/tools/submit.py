@@ -11,10 +11,11 @@ from agent_ls.tools.summary import one_line
 
 class SubmitArguments(Arguments):
     result: str = Field(
-        min_length=1, description="The result for the user: what was done, how it was checked, what is open."
+        min_length=1,
+        description="The result for the user: the work done, how it was checked, and what is unfinished.",
     )
     confidence: float | None = Field(
-        default=None, ge=0, le=1, description="How sure you are that it is right, from 0 to 1."
+        default=None, ge=0, le=1, description="Your confidence that the result is correct, from 0 to 1."
     )
 
 
@@ -33,7 +34,7 @@ def summarize(arguments: SubmitArguments) -> str:
 SUBMIT = Tool(
     name="submit",
     description=(
-        "Hand in the result and end the task. The last call of all: calls after it in the same response are not run."
+        "Submit the result and end the task. It must be the last call: later calls of the same response are not run."
     ),
     category="read",
     arguments=SubmitArguments,

@@ -36,10 +36,12 @@ class SymbolArguments(Arguments):
     )
     file_path: str = Field(
         default="",
-        description="A file in which it occurs; left out, the name is looked up in the workspace.",
+        description="A file in which the symbol occurs; default: the name is looked up in the workspace.",
     )
     line: int = Field(
-        default=0, ge=0, description="The line on which it occurs, from 1; left out, the first in the file."
+        default=0,
+        ge=0,
+        description="The line on which the symbol occurs, from 1; default: its first occurrence in the file.",
     )
 
 
@@ -82,7 +84,7 @@ async def find_symbol(arguments: SymbolArguments, host: LanguageHost, context: T
         raise _not_found_error(arguments.symbol, path, lines, context)
     if arguments.line > len(lines):
         raise ToolError(
-            f"{shown_path(path, context.environment)} has {len(lines)} lines, and no line {arguments.line}.",
+            f"{shown_path(path, context.environment)} has only {len(lines)} lines, so it has no line {arguments.line}.",
             kind="validation",
         )
     line = lines[arguments.line - 1]
@@ -96,7 +98,8 @@ async def symbols_with_name(symbol: str, host: LanguageHost) -> Sequence[Symbol]
     """Return the workspace symbols with exactly this name. For `a.b`, prefer symbols `b` that are inside `a`."""
     if "symbols" not in host.answers():
         raise ToolError(
-            f"This editor cannot look up names. Give a file_path and line where it occurs. {grep_hint(symbol)}",
+            "This editor cannot look up names. Give the file_path and line of a place where the symbol occurs. "
+            f"{grep_hint(symbol)}",
             kind="no_answer",
         )
     name = last_part(symbol)
@@ -128,14 +131,14 @@ async def _find_position_by_name(symbol: str, host: LanguageHost, context: ToolC
     found = [one for one in await symbols_with_name(symbol, host) if one.place.is_file]
     if not found:
         raise ToolError(
-            f"The editor knows no symbol {symbol!r} in the workspace. Give file_path and line of a place where it "
-            f"occurs; grep finds them.",
+            f"The editor knows no symbol {symbol!r} in the workspace. Give file_path and line of a place where "
+            "the symbol occurs; find such a place with grep.",
             kind="not_found",
         )
     if len({(one.place.name, one.place.line) for one in found}) > 1:
         names = "\n".join(_describe_candidates(found, context))
         raise ToolError(
-            f"There are several symbols {symbol!r}. Give file_path and line of the one you mean:\n{names}",
+            f"There are several symbols {symbol!r}. Give file_path and line of the right symbol:\n{names}",
             kind="ambiguous",
         )
     place = found[0].place

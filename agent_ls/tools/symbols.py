@@ -24,7 +24,9 @@ class SymbolsArguments(Arguments):
         max_length=300,
         description="Part of the name to look for in the workspace, or in the file.",
     )
-    file_path: str = Field(default="", description="The file to outline; left out, the whole workspace.")
+    file_path: str = Field(
+        default="", description="The file to outline; default: search the whole workspace."
+    )
     offset: int = Field(default=1, ge=1, description="The number of the first result to return.")
 
 
@@ -78,7 +80,8 @@ def _render_outline_row(one: Symbol) -> str:
 async def _find_symbols(found: FoundSymbols, arguments: SymbolsArguments, context: ToolContext) -> ToolOutput:
     if not found.symbols:
         return ToolOutput(
-            f"The editor knows no symbol like {arguments.query!r} in the workspace. Use grep for it instead."
+            f"The editor knows no symbol like {arguments.query!r} in the workspace. Search for the name with "
+            "grep instead."
         )
     page = get_page(found.symbols, arguments.offset, "symbols")
     texts = FileTexts(context)
@@ -108,9 +111,9 @@ def symbols(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="symbols",
         description=(
-            "The outline of a file (classes, functions, methods with their lines), to read only what you need; "
-            "or, without a file, all places of the workspace where something of such a name is defined. The editor's "
-            "language server answers."
+            "Return the outline of a file (classes, functions and methods with their lines), so that you can "
+            "read only the parts you need. Without a file, return all definitions in the workspace whose name "
+            "matches. The editor's language server provides the result."
         ),
         category="read",
         arguments=SymbolsArguments,

@@ -39,11 +39,11 @@ def apply_text_changes(text: str, changes: Sequence[TextChange], expected: str =
         if start < done:
             raise NoAnswerError("The editor's answer changes the same text twice.")
         if not is_encodable(change.text):
-            raise NoAnswerError("The editor's answer holds half of a surrogate pair.")
+            raise NoAnswerError("The editor's answer contains a lone surrogate.")
         replaced = text[start:end]
         if replaced and expected.casefold() not in replaced.casefold():
             raise NoAnswerError(
-                f"The editor's answer is about another text: line {change.start_line + 1} has "
+                f"The editor's answer does not match the text of the file: line {change.start_line + 1} has "
                 f"{replaced[:60]!r} where it expects {expected!r}."
             )
         parts += [text[done:start], _LINE_END.sub(ending, change.text)]

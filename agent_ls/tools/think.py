@@ -11,7 +11,7 @@ from agent_ls.tools.summary import one_line
 
 
 class ThinkArguments(Arguments):
-    thought: str = Field(min_length=1, description="What you conclude, doubt or weigh.")
+    thought: str = Field(min_length=1, description="Your conclusions, doubts or considerations.")
 
 
 async def prepare(arguments: ThinkArguments, context: ToolContext) -> Prepared:
@@ -28,8 +28,8 @@ def summarize(arguments: ThinkArguments) -> str:
 THINK = Tool(
     name="think",
     description=(
-        "Write down a thought: what results mean, which of several ways is right, whether all rules were kept. It "
-        "changes nothing and finds nothing out."
+        "Write down a thought: what results mean, which approach is right, whether all rules were followed. "
+        "This tool changes nothing and returns no information."
     ),
     category="read",
     arguments=ThinkArguments,

@@ -35,7 +35,9 @@ from agent_ls.tools.summary import one_line
 class WriteFileArguments(Arguments):
     file_path: str = Field(description="Path of the file, absolute or relative to the working directory.")
     content: str = Field(description="The whole text of the file; with append, the text to add at its end.")
-    append: bool = Field(default=False, description="Add to the end of the file and keep what it holds.")
+    append: bool = Field(
+        default=False, description="Add the text at the end of the file and keep its current content."
+    )
 
 
 async def prepare(arguments: WriteFileArguments, context: ToolContext) -> Prepared:
@@ -89,7 +91,7 @@ def _is_crlf(text: str) -> bool:
 
 def _nothing_to_do(name: str) -> Callable[[], Awaitable[ToolOutput]]:
     async def run() -> ToolOutput:
-        return ToolOutput(f"{name} already holds exactly this text. Nothing was written.")
+        return ToolOutput(f"{name} already has exactly this content. Nothing was written.")
 
     return run
 
@@ -99,7 +101,7 @@ def _render_result(arguments: WriteFileArguments, name: str, current: bytes | No
         return f"Created {name}: wrote {len(content)} bytes."
     if arguments.append:
         return f"Appended {len(content) - len(current)} bytes to {name}, which now has {len(content)}."
-    return f"Wrote {len(content)} bytes to {name}, in place of the {len(current)} it had."
+    return f"Wrote {len(content)} bytes to {name}, which replace the former {len(current)} bytes."
 
 
 def summarize(arguments: WriteFileArguments) -> str:
@@ -110,8 +112,8 @@ WRITE_FILE = Tool(
     name="write_file",
     description=(
         "Write a whole file; missing folders are created.\n\n"
-        "For new files, and for files that change from top to bottom; otherwise make edits. An existing file is "
-        "replaced only if you have read it as it is now. With append the text is added at the end, as it is."
+        "Use it for new files and for complete rewrites; otherwise edit the file. An existing file is replaced "
+        "only if you have read its current content. With append, the text is added at the end, exactly as given."
     ),
     category="write",
     arguments=WriteFileArguments,

@@ -224,7 +224,7 @@ def test_profile_when_anthropic_then_commands_have_120_seconds_and_the_session_k
     assert create_profile("openai").shell_limits is None
     descriptions = {p: create_profile(p).registry.lookup("shell") for p in ("anthropic", "openai")}
     assert descriptions["anthropic"] and "120 seconds" in descriptions["anthropic"].description
-    assert descriptions["openai"] and "which is 10 seconds" in descriptions["openai"].description
+    assert descriptions["openai"] and "by default after 10 seconds" in descriptions["openai"].description
 
 
 INTERLEAVED = "interleaved-thinking-2025-05-14"
@@ -311,7 +311,7 @@ def test_profile_of_a_host_speaks_with_its_own_prompt_builder() -> None:
 @pytest.mark.req("P5")
 def test_profile_when_a_compatible_server_has_no_usual_model_then_one_must_be_named() -> None:
     assert set(COMPATIBLE) == set(SERVERS)
-    with pytest.raises(ModelNeededError, match="No model of lmstudio"):
+    with pytest.raises(ModelNeededError, match="Choose a model of lmstudio"):
         create_profile("lmstudio")
     profile = create_profile("lmstudio", "qwen", facts=ModelFacts(context_window_tokens=32_000))
     assert (profile.id, profile.model, profile.context_window_tokens) == ("lmstudio", "qwen", 32_000)

@@ -199,7 +199,7 @@ TOPICS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "chunks of patches": ("`@@`", "three unchanged lines", "no line numbers", "never absolute"),
         "commands": ("`shell`", "`workdir`", "time limit"),
-        "good practice": ("what causes the problem", "cannot be told from the code around it"),
+        "good practice": ("what causes the problem", "cannot be distinguished from the code around it"),
         "checking": ("Checking your work", "formatter"),
         "errors": ("Read the error", "two attempts", "does not apply"),
         "last message": ("Begin with the result", "`path:line`"),
@@ -290,7 +290,7 @@ def test_tools_that_prompts_and_descriptions_name_are_tools_of_the_profile(
     }
     native_names = {name for family in NATIVE for name in family_presentation(family).native_names()}
     known = every | native_names | set(profile.registry.names())
-    texts = [profile.base_prompt.partition("Some of your tools go by other names")[0]]
+    texts = [profile.base_prompt.partition("Messages use other names for some of your tools")[0]]
     texts += [tool.description for tool in profile.tools()]
     named = known & {name for text in texts for name in re.findall(r"`(\w+)`", text)}
     parameters = {name for tool in profile.tools() for name in tool.parameters["properties"]}  # type: ignore[union-attr]

@@ -245,7 +245,7 @@ async def test_apply_patch_when_only_blanks_differ_then_the_loose_match_is_repor
     calls = session({"f": "x  \ny\n"})
     output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", " x", "-y", "+z"))
     assert calls.text("f") == "x  \nz\n"
-    assert "[f, chunk 1: matched at line 1 though blanks or punctuation differ.]" in output.text
+    assert "[f, chunk 1: matched at line 1, although blanks or punctuation differ.]" in output.text
 
 
 @pytest.mark.req("T4")

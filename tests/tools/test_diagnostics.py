@@ -63,7 +63,7 @@ async def test_a_file_without_problems_is_reported_and_whether_the_tools_are_sti
     assert host.asked == ["/project/a.py"]
     assert told.text.splitlines() == [
         "The editor's tools report no problems of a.py of this severity (1 weaker ones; severity all shows them).",
-        "[The editor's tools are still checking a.py: ask again.]",
+        "[The editor's tools are still checking a.py: call this tool again later.]",
     ]
     assert "no problems." in (await calls().call(diagnostics(KnownCode()))).text
 
@@ -88,7 +88,8 @@ async def test_problems_of_a_file_that_may_not_be_read_are_not_reported() -> Non
     told = (await calls().call(diagnostics(host))).text
 
     assert (
-        told.startswith(".env:1: error [not shown: it looks like a file with secrets") and "K=1" not in told
+        told.startswith(".env:1: error [not shown: the file looks like a file with secrets")
+        and "K=1" not in told
     )
     with pytest.raises(SecretFileError):
         await calls().call(diagnostics(host), file_path=".env")

@@ -128,7 +128,7 @@ async def test_edit_file_when_there_is_no_file_then_an_empty_old_string_creates_
             "a\nb\n",
             {"old_string": "a\nb", "new_string": "# ... rest of code ...\n"},
             "edit_conflict",
-            "Write the code itself",
+            "Write the complete code",
             id="omission",
         ),
         pytest.param(

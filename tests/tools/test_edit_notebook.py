@@ -50,7 +50,7 @@ EDITS: list[tuple[dict[str, Any], list[str], str]] = [
     (
         {"action": "replace", "cell": "calc", "old_string": "x + x", "source": "x * 3"},
         ["# Title", "x = 1\nx * 3"],
-        "Its outputs are those of the last run",
+        "The outputs of the cell are from the last run",
     ),
     ({"action": "insert", "source": "end"}, ["# Title", "x = 1\nx + x", "end"], "inserted cell 3 (code)"),
     ({"action": "insert", "cell": "0", "source": "a"}, ["a", "# Title", "x = 1\nx + x"], "inserted cell 1"),
@@ -63,7 +63,7 @@ EDITS: list[tuple[dict[str, Any], list[str], str]] = [
     (
         {"action": "change_kind", "cell": "2", "kind": "markdown"},
         ["# Title", "x = 1\nx + x"],
-        "outputs are gone",
+        "outputs of the cell were removed",
     ),
 ]
 
@@ -111,7 +111,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"action": "replace", "source": "y"}, "validation", "Name a cell"),
     ({"action": "replace", "cell": "2", "old_string": "z", "source": "y"}, "edit_conflict", "does not occur"),
     ({"action": "replace", "cell": "2", "old_string": "x", "source": "y"}, "edit_conflict", "3 times"),
-    ({"action": "replace", "cell": "1", "source": "# Title"}, "edit_conflict", "like that already"),
+    ({"action": "replace", "cell": "1", "source": "# Title"}, "edit_conflict", "already has this content"),
     ({"action": "insert", "cell": "gone", "source": "y"}, "validation", "no cell 'gone'"),
 ]
 

@@ -44,7 +44,7 @@ async def test_existing_target_is_never_replaced(tool: object, target: str) -> N
     made = calls(a_txt="one", b_txt="two")
     chosen = MOVE_FILE if tool is MOVE_FILE else COPY_FILE
     error = await made.fails(chosen, source="a.txt", target=target)
-    assert error.kind == "edit_conflict" and "Name another target" in str(error)
+    assert error.kind == "edit_conflict" and "Give another target path" in str(error)
 
 
 @pytest.mark.parametrize("tool", [MOVE_FILE, COPY_FILE, DELETE_FILE], ids=lambda tool: str(tool.name))

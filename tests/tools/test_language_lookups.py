@@ -78,7 +78,7 @@ async def test_a_symbol_is_found_on_its_line_in_units_of_utf_16(
         ({"file_path": "a.py", "line": 4, "symbol": "add"}, "not_found", "It occurs at: 5."),
         ({"file_path": "a.py", "line": 4, "symbol": "nothing"}, "not_found", "Use grep for 'nothing'"),
         ({"file_path": "a.py", "symbol": "nothing"}, "not_found", "does not occur in a.py"),
-        ({"file_path": "a.py", "line": 40, "symbol": "add"}, "validation", "has 5 lines"),
+        ({"file_path": "a.py", "line": 40, "symbol": "add"}, "validation", "has only 5 lines"),
         ({"file_path": "c.py", "line": 1, "symbol": "add"}, "file_not_found", "c.py"),
     ],
 )

@@ -98,11 +98,13 @@ async def test_processes_when_written_to_then_the_process_gets_the_text_and_no_m
     prepared = await calls.prepare(PROCESSES, action="write", process_id="p1", text="yes\n")
     assert prepared.effect == CommandEffect("yes\n", "/project", input_of="p1")
     assert environment.inputs == {}
-    assert (await prepared.run()).text == "Written: 4 characters. Read the answer with action read."
+    assert (await prepared.run()).text == "Written: 4 characters. Read the output with action read."
     closing = await calls.call(PROCESSES, action="write", process_id="p1", text="bye\n", close_input=True)
-    assert closing.text.startswith("Written: 4 characters. Its input is closed now.")
+    assert closing.text.startswith("Written: 4 characters. The input of the process is closed now.")
     assert environment.inputs == {"p1": "yes\nbye\n"}
-    with pytest.raises(InputRefusedError, match="Process p1 takes no input: its input was closed"):
+    with pytest.raises(
+        InputRefusedError, match="Process p1 cannot receive input: the input of the process was closed"
+    ):
         await calls.call(PROCESSES, action="write", process_id="p1", text="more\n")
 
 
@@ -118,7 +120,7 @@ async def test_processes_when_only_its_input_is_closed_then_that_is_not_a_comman
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ({"action": "write", "process_id": "p1"}, "text is needed for write"),
+        ({"action": "write", "process_id": "p1"}, "write needs text"),
         ({"action": "read", "process_id": "p1", "text": "x"}, "are for write, not for read"),
     ],
 )

@@ -132,7 +132,7 @@ async def test_read_file_when_prepared_then_the_effect_names_the_file_and_nothin
             {},
             {"file_path": "no/such"},
             "file_not_found",
-            "File not found: no/such. Look for it with glob.",
+            "File not found: no/such. Search for the file with glob.",
             id="nothing-like-it",
         ),
         pytest.param(
@@ -142,7 +142,7 @@ async def test_read_file_when_prepared_then_the_effect_names_the_file_and_nothin
             {"f": PNG + b"x" * IMAGE_MAX_BYTES},
             {"file_path": "f"},
             "too_large",
-            "Write a smaller copy",
+            "Create a smaller copy",
             id="huge-image",
         ),
         pytest.param(

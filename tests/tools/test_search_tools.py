@@ -103,7 +103,7 @@ async def test_grep_when_the_pattern_is_invalid_then_the_error_suggests_literal(
     error = await calls().fails(GREP, pattern="run(")
     assert error.kind == "invalid_pattern"
     assert "'run('" in str(error)
-    assert str(error).endswith("Correct the expression, or set literal to search for plain text.")
+    assert str(error).endswith("Correct the regular expression, or set literal to search for plain text.")
 
 
 @pytest.mark.req("T6")

@@ -141,8 +141,8 @@ async def test_shell_when_the_folder_is_missing_then_the_environments_error_pass
         ({"command": ""}, "at least 1 character"),
         ({"command": "x", "timeout_ms": 0}, "greater than or equal to 1"),
         ({"command": "x", "env_vars": {"A=B": "1"}}, "'A=B' is not a variable name"),
-        ({"command": "a\0b"}, "cannot hold a NUL"),
-        ({"command": "x", "env_vars": {"A": "\0"}}, "cannot hold a NUL"),
+        ({"command": "a\0b"}, "cannot contain a NUL"),
+        ({"command": "x", "env_vars": {"A": "\0"}}, "cannot contain a NUL"),
     ],
 )
 def test_shell_when_arguments_cannot_be_run_then_they_are_refused(

@@ -94,10 +94,10 @@ async def test_fetch_when_it_is_html_then_text_is_reported_and_source_on_request
 async def test_fetch_when_the_page_is_long_then_it_can_be_read_on() -> None:
     page = WebPage(URL, 200, "text/plain", "a" * PAGE_CHARS + "the rest", is_cut=True)
     first = await fetched(page)
-    assert first.text.endswith(f"[8 more characters: go on with offset {PAGE_CHARS}.]")
+    assert first.text.endswith(f"[8 more characters: continue with offset {PAGE_CHARS}.]")
     second = await fetched(page, offset=PAGE_CHARS)
     assert "the rest" in second.text and "its end is missing" in second.text
-    with pytest.raises(ToolError, match="behind its end"):
+    with pytest.raises(ToolError, match="past its end"):
         await fetched(page, offset=PAGE_CHARS + 8)
 
 

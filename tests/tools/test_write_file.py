@@ -39,7 +39,7 @@ async def test_write_file_when_new_then_parent_folders_are_created_and_bytes_rep
             "old\n",
             {"content": "new\n"},
             b"new\n",
-            "Wrote 4 bytes to f, in place of the 4 it had.",
+            "Wrote 4 bytes to f, which replace the former 4 bytes.",
             id="replace",
         ),
         pytest.param(
@@ -110,7 +110,7 @@ async def test_write_file_when_nothing_changes_then_no_approval_is_needed(append
     calls = await session("same\n")
     prepared = await calls.prepare(WRITE_FILE, file_path="f", content=content, append=append)
     assert prepared.effect == NoEffect()
-    assert (await prepared.run()).text == "f already holds exactly this text. Nothing was written."
+    assert (await prepared.run()).text == "f already has exactly this content. Nothing was written."
 
 
 @pytest.mark.req("X9")
@@ -148,7 +148,7 @@ async def test_write_file_when_binary_content_is_replaced_then_the_key_names_bot
 async def test_write_file_when_the_user_typed_at_the_same_time_then_the_model_is_reported() -> None:
     calls = ToolCalls(TypingEnvironment())
     output = await calls.call(WRITE_FILE, file_path="f", content="x\n")
-    assert "[f also contains changes that the user made at the same time. Read it again" in output.text
+    assert "[f also contains changes that the user made at the same time. Read the file again" in output.text
     assert calls.reads.content_of("/project/f") == b"x\n"
 
 

@@ -38,11 +38,13 @@ class TaskArguments(SpawnArguments):
     task: str = Field(
         min_length=1,
         validation_alias=AliasChoices("prompt", "task"),
-        description="What is to be done, with all that the agent must know: it does not see this conversation.",
+        description="The task, with everything that the agent must know, because it does not see this conversation.",
     )
-    subagent_type: str = Field(default="", description="Any word: agents of all types have the same tools.")
+    subagent_type: str = Field(
+        default="", description="Any word, because agents of all types have the same tools."
+    )
     run_in_background: bool = Field(
-        default=False, description="Return the agent's id at once, to be asked for its result later."
+        default=False, description="Return the agent's id at once; the result can be requested later."
     )
 
 
@@ -73,7 +75,7 @@ class OutputArguments(ProcessesArguments):
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ValueError(f"not a regular expression ({error})") from None
+            raise ValueError(f"this is not a valid regular expression ({error})") from None
         return pattern
 
 

@@ -19,7 +19,7 @@ MEMORY_FILE = "GEMINI.md"
 
 class GeminiGrepArguments(GrepArguments):
     exclude_pattern: str = Field(
-        default="", description="Leave out files that match, for example `*.min.js`."
+        default="", description="Leave out files that match this pattern, for example `*.min.js`."
     )
     names_only: bool = Field(default=False, description="Return only the paths of the files.")
     case_sensitive: bool = Field(default=True, description="False ignores case.")
@@ -49,7 +49,7 @@ class MemoryArguments(Arguments):
     fact: str = Field(
         min_length=1,
         max_length=1_000,
-        description="One thing to remember in later sessions, as a sentence that is clear by itself.",
+        description="One fact to remember in later sessions, as a sentence that is clear without context.",
     )
 
 
@@ -66,7 +66,7 @@ def _memory(arguments: MemoryArguments, environment: ExecutionEnvironment) -> tu
 
 save_memory: Tool[Any] = Tool(
     name="save_memory",
-    description=f"Write down a fact for later sessions, at the end of the project's {MEMORY_FILE}.",
+    description=f"Add a fact for later sessions at the end of the project's {MEMORY_FILE}.",
     category="write",
     arguments=MemoryArguments,
     prepare=_remember,

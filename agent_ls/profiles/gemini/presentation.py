@@ -9,7 +9,7 @@ from agent_ls.profiles.plan_variants import DescribedArguments, adapt_plan
 from agent_ls.profiles.tool_presentation import FamilyPresentation, Parameter, ToolPresentation
 from agent_ls.tools.ask_user import ASK_QUESTIONS
 
-FOLDER = "The folder; the working directory when left out."
+FOLDER = "The folder; default: the working directory."
 
 PRESENTATION = FamilyPresentation(
     "gemini",

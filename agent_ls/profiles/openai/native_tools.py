@@ -32,13 +32,15 @@ class ExecArguments(ShellArguments):
         default=0,
         ge=0,
         le=MAX_YIELD_MS,
-        description="Wait so many milliseconds for the command, then let it go on in the background. "
-        "Left out: it is ended at its time limit.",
+        description="Milliseconds to wait for the command; after that it continues in the background. Default: "
+        "the command is ended at its time limit.",
     )
     max_output_tokens: int = Field(
-        default=0, ge=0, description="Show about so much of the end of the output; 0: as much as is usual."
+        default=0,
+        ge=0,
+        description="About how many tokens of the end of the output to show; 0: the usual amount.",
     )
-    background: bool = Field(default=False, description="The same as the shortest yield_time_ms.")
+    background: bool = Field(default=False, description="Minimum for yield_time_ms.")
 
 
 def build_exec_command(tool: Tool[Any]) -> Tool[Any]:
@@ -83,20 +85,22 @@ class StdinArguments(Arguments):
     process_id: str = Field(
         min_length=1,
         validation_alias=AliasChoices("session_id", "process_id"),
-        description="The session id that exec_command gave.",
+        description="The session id that exec_command returned.",
     )
     text: str = Field(
         default="",
         max_length=MAX_INPUT_CHARS,
         validation_alias=AliasChoices("chars", "text"),
-        description="What to type, exactly as it is; nothing only reads. \\u0003 ends the command.",
+        description="The text to type, exactly as given; an empty text only reads output. \\u0003 ends the command.",
     )
     yield_time_ms: int = Field(
         default=1_000, ge=0, le=MAX_YIELD_MS, description="Milliseconds to wait for output."
     )
-    max_output_tokens: int = Field(default=0, ge=0, description="Show about so much of the output.")
+    max_output_tokens: int = Field(
+        default=0, ge=0, description="About how many tokens of the output to show."
+    )
     offset: int = Field(
-        default=0, ge=0, description="The character to read from; each answer names the next."
+        default=0, ge=0, description="The character to start reading from; each result states the next one."
     )
 
     @field_validator("process_id", mode="before")
@@ -138,7 +142,8 @@ def build_write_stdin(tool: Tool[Any]) -> Tool[Any]:
 
 class ListOrGlobArguments(ListDirArguments):
     pattern: str = Field(
-        default="", description="Find files by name instead, anywhere below: for example `**/*.py`."
+        default="",
+        description="Find files by name instead, anywhere below the folder, for example `**/*.py`.",
     )
 
 
@@ -164,10 +169,13 @@ class WaitArguments(Arguments):
     ids: tuple[str, ...] = Field(
         min_length=1,
         validation_alias=AliasChoices("ids", "agent_id", "id"),
-        description="The agents to wait for.",
+        description="The ids of the agents to wait for.",
     )
     timeout_ms: int = Field(
-        default=0, ge=0, le=600_000, description="The most milliseconds to wait; 0: until all have ended."
+        default=0,
+        ge=0,
+        le=600_000,
+        description="The maximum number of milliseconds to wait; 0: wait until all agents have ended.",
     )
 
     @field_validator("ids", mode="before")
