@@ -40,8 +40,8 @@ class SessionOwnedError(AppError):
     def __init__(self, session_id: str, owner: str = "") -> None:
         who = f" ({owner})" if owner else ""
         super().__init__(
-            f"session {session_id} is open in another process{who}: it can be read here, not changed",
-            "continue there, or take the session over in an editor",
+            f"session {session_id} is open in another process{who}, so you can only read it here",
+            "continue in that process, or take the session over in an editor",
         )
 
 
@@ -50,9 +50,10 @@ class OwnerSilentError(AppError):
 
     def __init__(self, session_id: str, owner: str) -> None:
         super().__init__(
-            f"the process that owns session {session_id} ({owner}) was asked to hand it over, and does not answer",
-            "check whether that editor still responds. If you take the session by force, what it does until then "
-            "is lost",
+            f"the process that owns session {session_id} ({owner}) does not answer the request to hand the "
+            "session over",
+            "check whether that editor still responds. If you take the session over by force, you lose what "
+            "that editor does until then",
         )
 
 
@@ -67,7 +68,7 @@ class SessionHasHunksError(AppError):
     def __init__(self, session_id: str, count: int) -> None:
         super().__init__(
             f"{count} changes of session {session_id} wait for your decision",
-            "keep or undo them first, or delete the session with force: the files then stay as they are",
+            "keep or undo these changes first, or delete the session with force, which leaves the files as they are",
         )
 
 
@@ -85,5 +86,6 @@ class UnbroughtChangesError(SessionHasHunksError):
 class NotRunningError(AppError):
     def __init__(self) -> None:
         super().__init__(
-            "agent-ls is shutting down or has not started yet", "start it again, then repeat what you did"
+            "agent-ls is shutting down or has not started yet",
+            "start agent-ls again, then repeat your action",
         )

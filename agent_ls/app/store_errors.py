@@ -31,7 +31,9 @@ def store_errors(session_id: str) -> Iterator[None]:
     except OwnershipLostError:
         raise SessionOwnedError(session_id) from None
     except UnknownTurnError as error:
-        raise BadChoiceError(str(error), "name a turn that has ended, or none for the last") from None
+        raise BadChoiceError(
+            str(error), "give a turn that has ended, or no turn to use the last one"
+        ) from None
     except UnknownOutputError:
         raise
     except StoreError as error:
@@ -42,7 +44,7 @@ def store_errors(session_id: str) -> Iterator[None]:
         where = f": {error.filename}" if error.filename else ""
         raise AppError(
             f"the session cannot be stored on disk: {error.strerror or error}{where}",
-            f"make that place writable, or set {STATE_VARIABLE} to another",
+            f"make that folder writable, or set {STATE_VARIABLE} to another folder",
         ) from error
 
 

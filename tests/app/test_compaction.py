@@ -99,7 +99,7 @@ async def test_pending_hunks_are_listed_with_the_summary(tmp_path: Path) -> None
         await compacted(rig, talk)
         await talk.say("go on")
         background = rig.model.requests[-1].messages[1].text
-        heading = "# Your changes that the user has neither kept nor undone yet"
+        heading = "# Your changes that wait for the user's decision"
         assert f"{heading}\n- new.txt: the file was created" in background
         assert "- message 0\n- message 1" in background
 

@@ -51,11 +51,14 @@ async def test_a_key_in_a_variable_that_nothing_reads_is_reported(
 
     keys = [one for one in await examine(asks_providers=False) if one.subject == "keys"]
 
-    assert keys[-1].text == f"{name} is set, but not read" and "ANTHROPIC_API_KEY" in keys[-1].hint
+    assert (
+        keys[-1].text == f"{name} is set, but agent-ls does not read this variable"
+        and "ANTHROPIC_API_KEY" in keys[-1].hint
+    )
     assert SECRET not in str(keys)
 
     monkeypatch.setenv("ANTHROPIC_API_KEY", "a key")
-    assert (await found())["keys"].text == "there is one for anthropic"
+    assert (await found())["keys"].text == "keys are set for anthropic"
 
 
 async def test_an_unreachable_provider_is_a_problem(
@@ -109,7 +112,7 @@ async def test_a_wrong_key_is_reported_by_the_provider_and_never_printed(
         monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.base_url)
         findings = await found(asks_providers=True)
 
-    assert findings["keys"].text == "there is one for anthropic"
+    assert findings["keys"].text == "keys are set for anthropic"
     assert findings["anthropic"].grade == "bad" and provider.base_url in findings["anthropic"].text
     assert SECRET not in str(findings)
 
@@ -136,7 +139,7 @@ async def test_json_output_has_one_object_per_finding_and_the_exit_code_is_1_wit
     assert all(set(one) == {"subject", "grade", "text", "hint"} for one in findings)
     assert all(one["grade"] in ("good", "note", "bad") for one in findings)
     assert [one["hint"] for one in findings if one["grade"] == "bad"] == [
-        "put a PEM file of valid certificates there, or unset SSL_CERT_FILE"
+        "set SSL_CERT_FILE to a PEM file of valid certificates, or unset it"
     ]
 
 
@@ -164,10 +167,10 @@ def authority(days: int, *, is_authority: bool = True) -> bytes:
     ("held", "grade", "told"),
     [
         ([authority(365)], "good", "valid until"),
-        ([authority(365), authority(5)], "note", "the first expires on"),
-        ([authority(365), authority(-5)], "note", "1 of them have expired"),
-        ([authority(-5)], "bad", "1 of them have expired"),
-        ([authority(365, is_authority=False)], "note", "none of them is"),
+        ([authority(365), authority(5)], "note", "the first certificate expires on"),
+        ([authority(365), authority(-5)], "note", "1 of the certificates have expired"),
+        ([authority(-5)], "bad", "1 of the certificates have expired"),
+        ([authority(365, is_authority=False)], "note", "none of the certificates belongs"),
         ([b"no certificate"], "bad", "PEM"),
         ([], "bad", "PEM"),
     ],
@@ -226,7 +229,9 @@ async def test_the_users_settings_file_is_checked_too(tmp_path: Path) -> None:
     environ = commands.environment(tmp_path / "home", AGENT_LS_SETTINGS=str(file))
     done = await anyio.run_process(commands.command("doctor", "--offline"), env=environ, check=False)
 
-    assert done.returncode == 1 and f"{file}: agentLs.maxTurn: is not a setting" in done.stdout.decode()
+    assert (
+        done.returncode == 1 and f"{file}: agentLs.maxTurn: there is no such setting" in done.stdout.decode()
+    )
 
 
 async def test_keys_readable_by_others_are_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +280,7 @@ async def test_files_of_skills_agents_and_hooks_are_checked(
     for words in (
         "skills/quiet/SKILL.md: ",
         "agents/quiet.md: ",
-        "'run_terminal' fits no tool",
+        "'run_terminal' matches no tool",
         "beforeShellExecution",
     ):
         assert any(words in text for text in found), (words, found)

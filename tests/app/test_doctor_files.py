@@ -35,11 +35,11 @@ FILES_AND_FINDINGS = [
         ["Stop, entry 2: only hooks of type `command`"], id="hook of another type",
     ),
     pytest.param(
-        "state/hooks.json", '{"Stop": []}', "correct", ["`hooks` has to be an object"], id="hooks without their row",
+        "state/hooks.json", '{"Stop": []}', "correct", ["`hooks` must be an object"], id="hooks without their row",
     ),
     pytest.param(
         ".agent-ls/hooks.json", '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}',
-        "agent-ls hooks --confirm", ["have not confirmed 1 of"], id="hook that is not confirmed",
+        "agent-ls hooks --confirm", ["1 of the project's hooks do not run"], id="hook that is not confirmed",
     ),
     pytest.param(
         ".cursor/hooks.json", '{"version": 1, "hooks": {"beforeShellExecution": []}}', "agent-ls docs hooks",
@@ -56,7 +56,7 @@ FILES_AND_FINDINGS = [
     pytest.param(".gemini/commands/x.toml", "prompt = ", "agent-ls skills", ["not valid TOML"], id="command"),
     pytest.param(
         ".github/agents/x.agent.md", "---\ndescription: d\nmcp-servers: {}\n---\n", "agent-ls skills",
-        ["its mcp-servers are not used"], id="kind of subagent",
+        ["its mcp-servers are ignored"], id="kind of subagent",
     ),
 ]  # fmt: skip
 
@@ -102,7 +102,7 @@ def test_links_out_of_a_folder_of_skills_are_named_and_those_within_are_not(own_
     (own_project / ".claude").mkdir()
     (own_project / ".claude/skills").symlink_to(skills)  # many projects have it, for another agent
     (own_project / ".claude/agents").symlink_to(elsewhere)
-    linked = [it.text for it in about_files() if "it is a link to" in it.text]
+    linked = [it.text for it in about_files() if "this symbolic link to" in it.text]
     assert [text.split(": ")[0] for text in linked] == [
         str(own_project / ".claude/agents"), str(skills / "a"), str(skills / "b/SKILL.md"),
     ]  # fmt: skip

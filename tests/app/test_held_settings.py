@@ -77,7 +77,7 @@ def test_settings_that_permit_more_wait_and_are_reported(now: dict[str, Any], th
     held, problems = restrict_settings(standing, wanted)
     assert held == standing.model_copy(update={"effort": "high"})
     assert [problem.split(":")[0] for problem in problems] == [f"agentLs.{next(iter(then))}"]
-    assert "once you trust the folder" in problems[0]
+    assert "after you trust the folder" in problems[0]
 
 
 STRICTER: list[tuple[dict[str, Any], dict[str, Any]]] = [

@@ -58,7 +58,8 @@ async def test_a_command_wrongly_judged_read_only_writes_nothing(
         await talk.say("go")
         (asked,) = talk.of(ApprovalRequested)
         assert (
-            "It failed while it could only read" in asked.reason and asked.effect["command"] == "wc -l a.txt"
+            "The command failed while it was confined to reading" in asked.reason
+            and asked.effect["command"] == "wc -l a.txt"
         )
         (end,) = talk.of(ToolCallEnd)
         assert ("did-it" in end.output) == is_made and "confine" in end.output
@@ -165,10 +166,12 @@ def test_a_read_is_allowed_to_run_confined(mode: Mode, line: str) -> None:
 @pytest.mark.parametrize("line", LOOKS)
 def test_without_confinement_the_setting_decides_whether_a_read_needs_approval(line: str) -> None:
     asked = judged(line, confinement="unavailable")
-    assert isinstance(asked, Ask) and "this machine cannot confine it" in asked.reason and asked.rules
+    assert (
+        isinstance(asked, Ask) and "this machine cannot confine the command" in asked.reason and asked.rules
+    )
     assert judged(line, confinement="unavailable", unconfined="trust") == Allow("It is read-only.")
     assert judged(line, "full", confinement="unavailable") == Allow(
-        "Mode Full: commands run without a question."
+        "Mode Full: commands run without your approval."
     )
 
 

@@ -108,7 +108,7 @@ async def test_in_an_untrusted_folder_nested_instructions_are_data(
         talk = await sessions.talk()
         await talk.say("go")
         [told] = given(sessions)
-    assert HEADING not in told and "shown as data" in told and "Obey.<\\/project_document>" in told
+    assert HEADING not in told and "data, not instructions" in told and "Obey.<\\/project_document>" in told
 
 
 async def test_a_link_out_of_the_project_is_not_read(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ async def test_a_redirect_of_a_local_server_is_not_followed() -> None:
         await stream.send(reply("302 Found", b"", "location: http://localhost:11434/other"))
 
     async with usual_port("ollama", answer) as came:
-        assert "redirects elsewhere" in (await reached("ollama")).problem
+        assert "redirects to another address" in (await reached("ollama")).problem
         assert all(request.startswith(b"GET /v1/models ") for request in came)
 
 
@@ -96,9 +96,9 @@ async def test_a_local_server_that_does_not_answer_is_reported_after_a_timeout()
 @pytest.mark.parametrize(
     ("owner", "title"),
     [
-        ("vllm", "vLLM, at the address of llama.cpp (this machine)"),
+        ("vllm", "vLLM, at the usual address of llama.cpp (this machine)"),
         ("llamacpp", "llama.cpp (this machine)"),
-        ("openai", "an unidentified server at the port of llama.cpp (this machine)"),
+        ("openai", "an unidentified server at the usual port of llama.cpp (this machine)"),
     ],
 )
 async def test_a_server_is_named_by_the_owner_in_its_model_list_and_not_by_its_port(

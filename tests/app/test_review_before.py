@@ -74,8 +74,8 @@ async def test_the_model_gets_kept_and_undone_hunks_and_the_current_text() -> No
     (state,) = call.states
     assert state.before == LINES.encode() and state.after == text(review).encode()
     assert "kept 1 of its 2 parts" in call.note and "The user says: keep it quiet" in call.note
-    assert "-two\n+TWO" in call.note.split("What was changed")[0]
-    assert "+SEVEN" in call.note.split("What was changed")[1]
+    assert "-two\n+TWO" in call.note.split("Changes in ")[0]
+    assert "+SEVEN" in call.note.split("Changes in ")[1]
 
 
 @pytest.mark.req("H6")
@@ -399,7 +399,10 @@ async def test_a_decision_about_a_decided_hunk_is_refused_with_the_reason() -> N
     async with review.proposed(("a.py", EDITED)):
         first, _ = review.hunks()
         await review.decides("keep", hunk_ids=[first.id])
-        assert await review.decides("undo", hunk_ids=[first.id]) == ([], {first.id: "it is kept already"})
+        assert await review.decides("undo", hunk_ids=[first.id]) == (
+            [],
+            {first.id: "this change is already kept"},
+        )
 
 
 @pytest.mark.req("H6")

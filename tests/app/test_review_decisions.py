@@ -131,7 +131,7 @@ async def test_undo_of_a_created_file_deletes_it() -> None:
     await review.agent_writes("new/b.py", "x = 1\n")
     assert await review.decides("undo", session_id="s1") == (["undone"], {})
     assert not review.exists("new/b.py")
-    assert "you had made" in review.s1.notices[0]
+    assert "you had created" in review.s1.notices[0]
 
 
 @pytest.mark.req("H6")
@@ -176,9 +176,9 @@ async def test_decisions_without_hunks_are_refused_with_the_reason() -> None:
     review.memory.put("a.py", review.text("a.py").replace("SEVEN", "seven"))
     changed, refused = await review.decides("undo", hunk_ids=[first, last, "h-none"])
     assert changed == []
-    assert refused[first] == "it is kept already"
-    assert "as they were" in refused[last]
-    assert "the hunk is unknown" in refused["h-none"]
+    assert refused[first] == "this change is already kept"
+    assert "in their earlier state" in refused[last]
+    assert "this change is unknown" in refused["h-none"]
 
 
 @pytest.mark.req("H6")

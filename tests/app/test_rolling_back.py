@@ -195,7 +195,7 @@ async def test_roll_back_of_the_conversation_keeps_files_and_informs_the_model(
         assert (texts(rig.folder), done.files) == (before, ())
         await talk.say("anew")
         notice, said = asked(rig)
-        assert "left as they are" in notice
+        assert "keep their changes" in notice
         assert said == "anew"
 
 

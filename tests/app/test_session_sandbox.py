@@ -79,7 +79,7 @@ async def test_without_an_available_sandbox_every_command_needs_approval_and_a_w
         (said,) = [it.message for it in talk.of(Warning)]
         assert "not available" in said and "Every command needs your approval" in said
         (asked,) = talk.of(ApprovalRequested)
-        assert "The sandbox is on in the settings" in asked.reason
+        assert "The settings enable the sandbox" in asked.reason
         assert talk.of(ToolCallEnd)[0].error_kind == "permission_denied"
 
 

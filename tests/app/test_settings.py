@@ -33,7 +33,12 @@ GOOD = {"model": "m", "maxTurns": 7}
 URL = "http://localhost:1"
 
 WRONG: list[tuple[str, dict[str, Any], list[list[str]], dict[str, Any]]] = [
-    ("unknown", {"maxTurn": 1}, [["agentLs.maxTurn:", "is not a setting", "did you mean maxTurns?"]], {}),
+    (
+        "unknown",
+        {"maxTurn": 1},
+        [["agentLs.maxTurn:", "there is no such setting", "did you mean maxTurns?"]],
+        {},
+    ),
     ("wrong type", {"effort": 3}, [["agentLs.effort", "string"]], {}),
     ("null where there is none", {"userInstructions": None}, [["agentLs.userInstructions"]], {}),
     ("out of range", {"maxToolRoundsPerInput": -1}, [["agentLs.maxToolRoundsPerInput", "greater"]], {}),
@@ -50,7 +55,10 @@ WRONG: list[tuple[str, dict[str, Any], list[list[str]], dict[str, Any]]] = [
     (
         "nested twice",
         {"providers": {"anthropic": {"baseUrl": URL, "caFile": 1, "extra": 2}}},
-        [["agentLs.providers.anthropic.caFile"], ["agentLs.providers.anthropic.extra", "is not a setting"]],
+        [
+            ["agentLs.providers.anthropic.caFile"],
+            ["agentLs.providers.anthropic.extra", "there is no such setting"],
+        ],
         {"base_url": URL},
     ),
     (

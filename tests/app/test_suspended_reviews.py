@@ -218,7 +218,7 @@ async def test_a_proposal_without_a_position_is_stale_stays_pending_and_is_never
         states = {hunk.id: hunk.state for event in talk.of(HunkStateChanged) for hunk in event.hunks}
         assert states == {first.id: "kept", last.id: "stale"}
         _, refused = await rig.manager.review.review("keep", Selection(hunk_ids=[last.id]))
-        assert "were changed since" in refused[0][1]
+        assert "were edited since" in refused[0][1]
         assert (work / "a.txt").read_text() == "ONE\nkeep\nrewritten\n"
         await decide(rig, "undo", hunk_ids=[last.id])
         await talk.until("processing_end")
@@ -281,7 +281,7 @@ async def test_binary_content_changed_between_processes_is_left_unchanged(work: 
     async with running(work.parent, [text("done")], state=waiting.state) as rig:
         talk = await waiting.reopened(rig)
         _, refused = await rig.manager.review.review("keep", Selection(session_id=waiting.session_id))
-        assert "were changed since" in refused[0][1] and "undo" in refused[0][1]
+        assert "were edited since" in refused[0][1] and "undo" in refused[0][1]
         assert (work / "p.bin").read_bytes() == b"\x00\x01new"
         await decide(rig, "undo", session_id=waiting.session_id)
         await talk.until("processing_end")
@@ -345,7 +345,7 @@ async def test_a_path_that_resolves_elsewhere_needs_approval_first(work: Path) -
         (request,) = talk.of(ApprovalRequested)
         assert "outside the workspace" in request.reason
         _, refused = await rig.manager.review.review("keep", Selection(session_id=waiting.session_id))
-        assert refused and all("answer that" in reason for _, reason in refused)
+        assert refused and all("answer the approval request" in reason for _, reason in refused)
         talk.live.approver.answer(request.request_id, deny(request))
         await talk.until("processing_end")
         check(rig, talk)

@@ -194,7 +194,10 @@ async def test_a_file_that_the_model_just_read_is_not_read_again_to_check_it(tmp
     assert (files.reads, told) == (0, [])
     path.write_text("another\n")
     await touched.look()
-    assert (files.reads, told) == (1, [f"{notice('a.txt')}. Read them again before you rely on their text."])
+    assert (files.reads, told) == (
+        1,
+        [f"{notice('a.txt')}. Read these files again before you rely on their text."],
+    )
 
 
 @pytest.mark.req("H4", "X9")

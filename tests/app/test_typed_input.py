@@ -67,6 +67,9 @@ async def test_a_process_is_started_typed_into_read_listed_and_ended(tmp_path: P
     assert ends["read"].output.startswith("got one\n") and "over\n" in ends["read"].output
     assert "no" not in ends["read"].output.partition("[")[0].split()
     assert ends["list"].output == "p1  running  bash listener.sh"
-    assert ends["late"].error_kind == "input_refused" and "its input was closed" in ends["late"].output
+    assert (
+        ends["late"].error_kind == "input_refused"
+        and "the input of the process was closed" in ends["late"].output
+    )
     assert "ended with exit code" in ends["kill"].output
     assert exit_.terminal_id == "start"

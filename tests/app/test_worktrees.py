@@ -139,7 +139,7 @@ async def test_changes_merge_with_unsaved_text_and_conflicts_change_nothing(tmp_
         assert host.text(b) == OLD.replace("five", "my five")
         assert (folder / "a.txt").read_text() == OLD, "the user's unsaved document is not saved"
         assert pending(rig, talk) == {"a.txt": ["pending"]}
-        assert "b.txt was changed in your folder in the same place (line 5)" in reports(talk)[-1]
+        assert "b.txt was changed in your folder in the same lines (line 5)" in reports(talk)[-1]
         # the user reverts their conflicting text and requests the changes again
         host.type(b, OLD)
         brought = await talk.live.bring_changes()
@@ -170,7 +170,7 @@ async def test_in_mode_ask_changes_wait_until_the_user_asks_for_them(tmp_path: P
         talk = await rig.talk("ask", worktree="current")
         await talk.say("change it")
         assert (folder / "a.txt").read_text() == OLD
-        assert "for you to bring to your folder: a.txt" in reports(talk)[-1]
+        assert "wait for you to apply them to your folder: a.txt" in reports(talk)[-1]
         with pytest.raises(UnbroughtChangesError):
             await rig.manager.delete_session(talk.session_id, force=False)
         asked = len(talk.of(ApprovalRequested))
@@ -262,7 +262,7 @@ async def test_a_session_in_a_worktree_cannot_read_keys_in_the_state_folder(tmp_
         talk = await rig.talk("full", worktree="current")
         await talk.say("look")
         refused, allowed = rig.results()[-2:]
-        assert refused.is_error and "keeps keys" in refused.content
+        assert refused.is_error and "with keys" in refused.content
         asked = talk.of(ApprovalRequested)
         assert len(asked) == 1 and "outside the workspace" in asked[0].reason
         assert not allowed.is_error

@@ -109,11 +109,14 @@ class RecordedChanges:
         if told:
             notes.append(f"Changed {how}, for the user to review: {', '.join(told[:NAMED_FILES])}{more}.")
         if self.unknown:
-            notes.append(f"Changed {how}, the earlier text is not known: {self._names(self.unknown)}.")
+            notes.append(
+                f"Changed {how}, but the earlier text is unknown, so these files are not listed for review: "
+                f"{self._names(self.unknown)}."
+            )
         if self.refused:
             notes.append(
-                f"Changed on disk {how}, but the editor shows it with unsaved changes of the user that "
-                f"conflict with it; the unsaved text was kept: {self._names(self.refused)}."
+                f"Changed on disk {how}, but these files have conflicting unsaved changes of the user in the "
+                f"editor, which were kept: {self._names(self.refused)}."
             )
         return " ".join([*notes, self.note]).strip()
 
@@ -253,15 +256,16 @@ class CommandChangeRecorder:
     def _tell_user(self, who: Attribution, merged: Sequence[str], refused: Sequence[str]) -> None:
         for path in merged:
             message = (
-                f"While a command ran, {self._name(path)} was changed on disk, and the editor had unsaved changes of "
-                "it. Both are merged in the editor now; save the file there to have both on disk."
+                f"While a command ran, {self._name(path)} was changed on disk while it had unsaved "
+                "changes in the editor. The editor now has both changes merged; save the file there to write "
+                "both to disk."
             )
             self._review.state.publish(who.session_id, Warning(message, MERGED))
         for path in refused:
             message = (
-                f"While a command ran, {self._name(path)} was changed on disk where the editor has unsaved changes of "
-                "the same lines. Nothing was merged: the editor keeps your text, the disk has the other. Compare them "
-                "before you save."
+                f"While a command ran, {self._name(path)} was changed on disk in lines that also have "
+                "unsaved changes in the editor. Nothing was merged: the editor keeps your text, and the disk "
+                "has the text of the command. Compare both before you save."
             )
             self._review.state.publish(who.session_id, Warning(message, CONFLICT))
 

@@ -87,7 +87,8 @@ class CommandChanges:
         """Return the changes since `before`, and the new state."""
         if before.stamps is None:
             return Changes(
-                note="Changed files were not searched for: the folder has too many files. See `git status`."
+                note="agent-ls did not look for files that the command changed, because the folder has too many "
+                "files. See `git status`."
             ), before
         if before.scope != (scope := self.scope()):
             return Changes(), await self.look()
@@ -95,7 +96,7 @@ class CommandChanges:
         stamps = await self._stamps(end)
         if stamps is None:
             return Changes(
-                note=f"Changed files were not searched for, because {self._describe_unlisted()}."
+                note=f"agent-ls did not look for files that the command changed, because {self._describe_unlisted()}."
             ), before
         found = await anyio.to_thread.run_sync(self._compare_states, before.stamps, stamps)
         await anyio.to_thread.run_sync(self._keep_all, stamps, end, self._keep_as_listed)
@@ -117,7 +118,9 @@ class CommandChanges:
         return None
 
     def _describe_unlisted(self) -> str:
-        return "listing them took too long" if os.path.isdir(self.folder) else "the folder no longer exists"
+        return (
+            "listing the files took too long" if os.path.isdir(self.folder) else "the folder no longer exists"
+        )
 
     # -- in a thread
 

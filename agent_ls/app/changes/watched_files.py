@@ -192,5 +192,5 @@ def stale_notice(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else ""
     return (
         f"Changed since you last read them, by the user or another program: {', '.join(names[:NAMED_FILES])}{more}. "
-        "Read them again before you rely on their text."
+        "Read these files again before you rely on their text."
     )

@@ -53,20 +53,20 @@ EDITORS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
 )
 """Programs with their minimum version. A missing editor is not reported."""
 
-_TRUST_HINT = "`agent-ls trust list` shows what you decided, `add`, `restrict` and `forget` change it"
+_TRUST_HINT = "`agent-ls trust list` lists your decisions; `add`, `restrict` and `forget` change them"
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 _WINDOWS = (
     (
         "commands",
-        "cmd.exe runs them, by pipes: you cannot type into them, and nothing is shown while they run but their output",
+        "cmd.exe runs commands through pipes: you cannot type into a running command, and only its output is displayed",
     ),
     (
         "processes",
-        "a command that is stopped ends at once, with all that it started: there is no signal to ask it before",
+        "stopping a command kills it at once with all processes that it started, because Windows has no SIGTERM",
     ),
     (
         "untested",
-        "our tests run in Wine, not in Windows itself; editors there have not been tried",
+        "agent-ls is tested in Wine, not on Windows itself, and not with editors on Windows",
     ),
 )
 _VERSION = re.compile(r"(\d+(?:\.\d+)+|\b\d{4}\b)")
@@ -85,7 +85,7 @@ async def examine(*, asks_providers: bool, settings: Settings | None = None) -> 
     found += [await _sandbox(), await _looking(settings)]
     found += [
         await _ripgrep(),
-        await _versioned("git", "git", GIT_FROM, "sessions then know nothing of branches"),
+        await _versioned("git", "git", GIT_FROM, "without git, sessions have no information about branches"),
     ]
     found += await anyio.to_thread.run_sync(lambda: [*_tool_packs(settings)])
     found += await anyio.to_thread.run_sync(lambda: [*_certificates(settings)])
@@ -137,9 +137,9 @@ async def _sandbox() -> DoctorFinding:
         stands = sandbox.is_started
         await anyio.to_thread.run_sync(sandbox.take_down)
         if stands:
-            return DoctorFinding("sandbox", "good", f"where agentLs.sandbox is enabled: {text}")
+            return DoctorFinding("sandbox", "good", f"available for the setting agentLs.sandbox: {text}")
     return DoctorFinding(
-        "sandbox", "note", f"commands cannot be confined: {text}", "see `agent-ls docs configuration sandbox`"
+        "sandbox", "note", f"not available for commands: {text}", "see `agent-ls docs configuration sandbox`"
     )
 
 
@@ -147,10 +147,14 @@ async def _looking(settings: Settings) -> DoctorFinding:
     """Report whether read-only commands run confined."""
     looking = LookingSandbox(state_folder())
     if sandbox := await looking.find():
-        text = f"read-only commands run confined ({sandbox.kind}): no file is written, no network"
+        text = f"read-only commands run confined ({sandbox.kind}): they cannot write files or use the network"
         return DoctorFinding("read-only", "good", text)
     asked = settings.unconfined_commands == "ask"
-    then = "most of them need your approval" if asked else "they run unasked, as you have set"
+    then = (
+        "most of these commands need your approval"
+        if asked
+        else "your settings let them run without approval"
+    )
     text = f"read-only commands cannot be confined ({looking.why}): {then}"
     return DoctorFinding("read-only", "note", text, "see `agent-ls docs security-details silent commands`")
 
@@ -167,10 +171,12 @@ def _state() -> DoctorFinding:
     free = shutil.disk_usage(folder).free // (1024 * 1024)
     if os.name == "posix" and mode & 0o077:
         return DoctorFinding(
-            "state", "bad", f"{folder} may be read by others (mode {mode:o})", f"chmod 700 {folder}"
+            "state", "bad", f"other users may read {folder} (mode {mode:o})", f"chmod 700 {folder}"
         )
     if free < 100:
-        return DoctorFinding("state", "note", f"{folder}, only {free} MB are free", "free some space")
+        return DoctorFinding(
+            "state", "note", f"the disk of {folder} has only {free} MB free", "free some space"
+        )
     return DoctorFinding("state", "good", f"sessions are stored in {folder}")
 
 
@@ -183,7 +189,7 @@ def _kept_keys() -> Iterator[DoctorFinding]:
         return
     if os.name == "posix" and mode & 0o077:
         hint = f"chmod 600 {file}, and replace the keys if other people use this machine"
-        yield DoctorFinding("keys", "bad", f"{file} may be read by others (mode {mode:o})", hint)
+        yield DoctorFinding("keys", "bad", f"other users may read {file} (mode {mode:o})", hint)
 
 
 def _trust() -> list[DoctorFinding]:
@@ -196,9 +202,11 @@ def _trust() -> list[DoctorFinding]:
     }
     found = [DoctorFinding("trust", "good" if trust == "trusted" else "note", words[trust], _TRUST_HINT)]
     if everywhere := [place for place in trusted_by_variable() if place == os.path.abspath(os.sep)]:
-        text = f"{TRUST_VARIABLE} trusts all folders ({everywhere[0]})"
+        text = f"the environment variable {TRUST_VARIABLE} trusts all folders ({everywhere[0]})"
         found.append(
-            DoctorFinding("trust", "note", text, "use this only in a container that runs nothing else")
+            DoctorFinding(
+                "trust", "note", text, "use this variable only in a container that runs nothing else"
+            )
         )
     return found
 
@@ -224,7 +232,7 @@ async def _ripgrep() -> DoctorFinding:
     program = await anyio.to_thread.run_sync(lambda: find_newest(candidates()))
     if not program:
         hint = "pip install ripgrep==14.1.0, or put rg on PATH"
-        return DoctorFinding("ripgrep", "note", "not found: searching is slower without it", hint)
+        return DoctorFinding("ripgrep", "note", "ripgrep was not found; searching is slower without it", hint)
     version = await _version_of(program)
     text = f"{_format_version(version)}, {program}"
     if version >= RIPGREP_FROM:
@@ -263,7 +271,7 @@ def _tool_packs(settings: Settings) -> Iterator[DoctorFinding]:
 
 def _certificates(settings: Settings) -> Iterator[DoctorFinding]:
     if (folder := os.environ.get("SSL_CERT_DIR")) and not Path(folder).is_dir():
-        text = f"SSL_CERT_DIR names {folder}, which is not there"
+        text = f"SSL_CERT_DIR names {folder}, which does not exist"
         yield DoctorFinding("certificates", "bad", text, "unset SSL_CERT_DIR")
     files = {"SSL_CERT_FILE": os.environ.get("SSL_CERT_FILE", "")}
     files |= {f"providers.{name}.caFile": entry.ca_file for name, entry in settings.providers.items()}
@@ -288,7 +296,7 @@ def _authorities(name: str, file: Path) -> DoctorFinding:
     found = look_at(file, datetime.fromisoformat(SystemClock().now()).timestamp())
     if not found.problem:
         return DoctorFinding("certificates", "good", f"{name}: {found.text}")
-    hint = f"put a PEM file of valid certificates there, or unset {name}"
+    hint = f"set {name} to a PEM file of valid certificates, or unset it"
     text = f"{name}: {found.text}: {found.problem}"
     return DoctorFinding("certificates", "bad" if found.is_useless else "note", text, hint)
 
@@ -296,7 +304,7 @@ def _authorities(name: str, file: Path) -> DoctorFinding:
 def _keys(credentials: Credentials) -> DoctorFinding:
     names = [name for name in credentials.providers if credentials.secret(name)]
     if names:
-        return DoctorFinding("keys", "good", f"there is one for {', '.join(names)}")
+        return DoctorFinding("keys", "good", f"keys are set for {', '.join(names)}")
     hint = f"`agent-ls keys set anthropic`, or set {key_variable('anthropic')}; local models need none"
     return DoctorFinding("keys", "note", "there is none", hint)
 
@@ -309,7 +317,12 @@ def _misnamed(credentials: Credentials) -> Iterator[DoctorFinding]:
     missing = {key_variable(name) for name in VARIABLES if not credentials.secret(name)}
     for name, variable in find_misnamed_keys(sorted(os.environ)):
         if variable in missing and os.environ[name].strip():
-            yield DoctorFinding("keys", "note", f"{name} is set, but not read", f"the variable is {variable}")
+            yield DoctorFinding(
+                "keys",
+                "note",
+                f"{name} is set, but agent-ls does not read this variable",
+                f"set {variable} instead",
+            )
 
 
 async def _providers(credentials: Credentials, settings: Settings) -> list[DoctorFinding]:
@@ -326,7 +339,7 @@ async def _providers(credentials: Credentials, settings: Settings) -> list[Docto
     if not any(item.grade == "good" for item in found):
         hint = "set a key, or start a local server such as Ollama; `agent-ls demo` needs neither"
         if found:
-            hint = f"correct the problem of {found[0].subject} above; `agent-ls demo` needs no model"
+            hint = f"solve the problem listed above under {found[0].subject}; `agent-ls demo` needs no model"
         found.append(DoctorFinding("models", "bad", "no model can be used now", hint))
     return found
 
@@ -338,19 +351,22 @@ async def _editors() -> list[DoctorFinding]:
             continue
         version = await _version_of(program)
         if not version:
-            hint = f"look by `{program} --version`; {_format_version(lowest)} is known to work"
+            hint = f"check the version with `{program} --version`; {_format_version(lowest)} is known to work"
             found.append(DoctorFinding(name, "note", _format_version(version), hint))
         elif version < lowest:
             hint = f"use {_format_version(lowest)} or newer"
             found.append(
                 DoctorFinding(
-                    name, "note", f"{_format_version(version)} is older than what is known to work", hint
+                    name,
+                    "note",
+                    f"version {_format_version(version)} is older than the versions that are known to work",
+                    hint,
                 )
             )
         else:
             found.append(
                 DoctorFinding(
-                    name, "good", f"{_format_version(version)}; {_format_version(lowest)} and newer work"
+                    name, "good", f"version {_format_version(version)}; agent-ls works with {_format_version(lowest)} and newer"
                 )
             )
     return found
@@ -365,7 +381,7 @@ async def _versioned(program: str, name: str, lowest: tuple[int, ...], without: 
     return DoctorFinding(
         name,
         "note",
-        f"{_format_version(version)}: older than needed, or unknown",
+        f"{_format_version(version)}: this version is too old or unknown",
         f"use {name} {_format_version(lowest)} or newer",
     )
 

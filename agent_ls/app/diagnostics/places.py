@@ -17,9 +17,12 @@ from agent_ls.environments.far.place import Place
 TRIPS = 5
 SLOW_MS = 200
 _PROGRAMS = (
-    ("git", "the agent does not see the state of the repository"),
+    ("git", "without git, the agent has no information about the state of the repository"),
     ("rg", "searches in large folders are slower: install ripgrep there"),
-    ("setpriv", "a command may outlive a far end that is killed, until the next connection"),
+    (
+        "setpriv",
+        "if agent-ls is killed on that machine, a command may keep running until the next connection",
+    ),
 )
 
 
@@ -54,7 +57,7 @@ async def _folder(environment: FarEnvironment, place: Place) -> DoctorFinding:
     except EnvironmentLostError:
         raise
     except EnvError as error:
-        return DoctorFinding(place.machine, "bad", str(error), "name a folder that exists there")
+        return DoctorFinding(place.machine, "bad", str(error), "give a folder that exists on that machine")
     return DoctorFinding(
         place.machine, "good", f"{environment.working_directory()}, {environment.os_version()}"
     )
@@ -70,7 +73,7 @@ async def _speed(host: FarHost, subject: str) -> DoctorFinding:
     took_ms = (time.monotonic() - begun) * 1000 / TRIPS
     words = f"a request takes {took_ms:.1f} ms"
     if took_ms > SLOW_MS:
-        return DoctorFinding(subject, "note", words, "a tool call needs about three of them")
+        return DoctorFinding(subject, "note", words, "a tool call needs about three requests")
     return DoctorFinding(subject, "good", words)
 
 
@@ -78,7 +81,7 @@ async def _program(environment: FarEnvironment, subject: str, program: str, mean
     try:
         result = await environment.exec_command(f"command -v {program}", CommandOptions())
     except EnvError as error:
-        return DoctorFinding(subject, "bad", f"commands do not run there: {error}")
+        return DoctorFinding(subject, "bad", f"commands cannot run on that machine: {error}")
     if result.exit_code == 0:
         return DoctorFinding(subject, "good", f"{program}: {result.stdout.strip()}")
-    return DoctorFinding(subject, "note", f"{program} is not there", meaning)
+    return DoctorFinding(subject, "note", f"{program} is not installed on that machine", meaning)

@@ -35,7 +35,7 @@ def _unusable(config: ServerConfig, values: Values) -> Iterator[DoctorFinding]:
         os.path.expanduser(target.command), path=_path(target)
     ):
         if os.sep not in target.command:  # a relative path needs the server's folder, known at its start
-            hint = f"install {target.command}, or write its whole path as `command`"
+            hint = f"install {target.command}, or set `command` to its full path"
             yield DoctorFinding("mcp", "note", f"{where}: {target.command} is not found on PATH", hint)
 
 
@@ -49,7 +49,7 @@ def _unread(folder: Path, settings: Settings, *, is_trusted: bool) -> Iterator[D
     if present and settings.mcp.project_files and not is_trusted:
         text = f"{', '.join(present)}: not read, because you have not trusted {folder}"
         yield DoctorFinding(
-            "mcp", "note", text, "`agent-ls trust add` in the folder, if you know what is in it"
+            "mcp", "note", text, "`agent-ls trust add` in the folder, if you know its contents"
         )
 
 
@@ -76,7 +76,10 @@ def server_findings(settings: Settings) -> list[DoctorFinding]:
         hint = extra_command("mcp")
         problems.append(
             DoctorFinding(
-                "mcp", "bad", f"{len(found.servers)} servers are configured, and the SDK is missing", hint
+                "mcp",
+                "bad",
+                f"{len(found.servers)} MCP servers are configured, but the MCP SDK is not installed",
+                hint,
             )
         )
     cache = DescriptionCache(state_folder())
@@ -84,10 +87,12 @@ def server_findings(settings: Settings) -> list[DoctorFinding]:
         known = cache.read(config.digest)
         invalid = known.invalid if known else ()
         problems += [
-            DoctorFinding("mcp", "note", f"{config.name}: {it}", "report it to the author of the server")
+            DoctorFinding(
+                "mcp", "note", f"{config.name}: {it}", "report the problem to the author of the server"
+            )
             for it in invalid
         ]
     if found.servers and not problems:
         names = ", ".join(config.name for config in found.servers)
-        return [DoctorFinding("mcp", "good", f"{names}; `agent-ls mcp test NAME` connects with one")]
+        return [DoctorFinding("mcp", "good", f"{names}; `agent-ls mcp test NAME` connects to a server")]
     return problems

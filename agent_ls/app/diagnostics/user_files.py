@@ -42,7 +42,7 @@ def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
     kinds = load_agent_kinds(settings.skills, state, project, is_ignored=ignored)
     for problem in (*commands.problems, *kinds.problems):
         yield DoctorFinding(
-            "skills", "note", problem, "`agent-ls skills` lists what is used, see `agent-ls docs skills`"
+            "skills", "note", problem, "`agent-ls skills` lists the skills in use; see `agent-ls docs skills`"
         )
     if settings.skills.enabled:
         yield from _links(settings, state, project)
@@ -51,9 +51,15 @@ def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
         yield DoctorFinding("hooks", "bad", problem, "correct the entry, see `agent-ls docs hooks`")
     confirmed = read_confirmed(Path(state))
     if waiting := [it for it in hooks.hooks if not is_confirmed(it, folder, confirmed)]:
-        text = f"{waiting[0].path}: you have not confirmed {len(waiting)} of the project's hooks: they do not run"
+        text = (
+            f"{waiting[0].path}: {len(waiting)} of the project's hooks do not run, because you have not "
+            "confirmed them"
+        )
         yield DoctorFinding(
-            "hooks", "note", text, "`agent-ls hooks` shows them, `agent-ls hooks --confirm` lets them run"
+            "hooks",
+            "note",
+            text,
+            "`agent-ls hooks` lists these hooks; `agent-ls hooks --confirm` lets them run",
         )
     if settings.hooks.enabled:
         yield from _foreign_hooks(settings, folder if is_trusted else None)
@@ -62,8 +68,8 @@ def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
     for hook in hooks.hooks:
         if hook.event in _OF_CALLS and not _can_match(hook):
             yield DoctorFinding(
-                "hooks", "note", f"{hook.path}: the matcher {_pattern(hook)} fits no tool of agent-ls",
-                "use a name of `agent-ls docs hooks`, or SERVER__TOOL for a tool of an MCP server",
+                "hooks", "note", f"{hook.path}: the matcher {_pattern(hook)} matches no tool of agent-ls",
+                "use a tool name listed in `agent-ls docs hooks`, or SERVER__TOOL for a tool of an MCP server",
             )  # fmt: skip
 
 
@@ -99,9 +105,12 @@ def _is_outside(path: str, folder: str) -> bool:
 
 
 def _link(path: str) -> DoctorFinding:
-    text = f"{path}: it is a link to {os.path.realpath(path)}, outside of its folder, and is not followed"
+    text = f"{path}: this symbolic link to {os.path.realpath(path)} is not followed, because it leaves its folder"
     return DoctorFinding(
-        "skills", "note", text, "copy it there, or name the other folder in the setting skills.folders"
+        "skills",
+        "note",
+        text,
+        "copy the file into the folder, or add the target's folder to the setting skills.folders",
     )
 
 
@@ -120,12 +129,12 @@ def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[DoctorFi
         if b'"hooks"' in data:
             is_shared = os.path.basename(path) in _CLAUDE_SETTINGS and ".claude" in path
             hint = (
-                "the setting hooks.foreign reads it"
+                "set hooks.foreign to let agent-ls read these hooks"
                 if is_shared
-                else "copy what you need, see `agent-ls docs hooks`"
+                else "copy the hooks that you need; see `agent-ls docs hooks`"
             )
             yield DoctorFinding(
-                "hooks", "note", f"{path}: it has hooks of another agent, which are not read", hint
+                "hooks", "note", f"{path}: this file has hooks of another agent, which are not read", hint
             )
 
 
@@ -135,7 +144,7 @@ def _unread(folder: str) -> Iterator[DoctorFinding]:
     if found := [name for name in names if os.path.exists(os.path.join(folder, name))]:
         text = f"{', '.join(dict.fromkeys(found))}: not read, because you have not trusted {folder}"
         yield DoctorFinding(
-            "skills", "note", text, "`agent-ls trust add` in the folder, if you know what is in it"
+            "skills", "note", text, "`agent-ls trust add` in the folder, if you know its contents"
         )
 
 

@@ -32,7 +32,9 @@ class GitFailedError(AppError):
     """git could not read the changes."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"git could not read the changes: {reason}", "check whether `git diff` works there")
+        super().__init__(
+            f"git could not read the changes: {reason}", "check whether `git diff` works in this folder"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class GitReader:
         except EnvError as error:
             raise GitFailedError(str(error)) from error
         if result.timed_out:
-            raise GitFailedError(f"it took longer than {TIMEOUT_MS // 1000} seconds")
+            raise GitFailedError(f"git took longer than {TIMEOUT_MS // 1000} seconds")
         if result.exit_code:
             lines = result.stderr.strip().splitlines()
             raise GitFailedError(lines[-1] if lines else f"exit code {result.exit_code}")

@@ -39,15 +39,15 @@ def parse_answer(exit_code: int, stdout: str, stderr: str) -> HookAnswer:
     if exit_code == STOP_EXIT_CODE:
         return HookAnswer("deny", blocks=True, reason=stderr.strip() or "no reason was given")
     if exit_code != 0:
-        return HookAnswer(problem=f"it ended with exit code {exit_code}: {stderr.strip()[-300:]}")
+        return HookAnswer(problem=f"the hook ended with exit code {exit_code}: {stderr.strip()[-300:]}")
     if not stdout.strip():
         return HookAnswer()
     try:
         read = json.loads(stdout)
     except (ValueError, RecursionError):
-        return HookAnswer(problem="it printed text that is not JSON")
+        return HookAnswer(problem="the hook printed text that is not JSON")
     if not isinstance(read, dict):
-        return HookAnswer(problem="it printed JSON that is not an object")
+        return HookAnswer(problem="the hook printed JSON that is not an object")
     return _answer(read)
 
 
@@ -68,7 +68,7 @@ def _answer(read: Mapping[str, Any]) -> HookAnswer:
     reason = next(filter(None, map(_text, reasons)), "")
     changed = specific.get("updatedInput")
     if decision not in ("", "allow", "ask", "deny"):
-        return HookAnswer(problem=f"it answered with the unknown decision {decision!r}")
+        return HookAnswer(problem=f"the hook returned the unknown decision {decision!r}")
     return HookAnswer(
         "deny" if blocks else decision,
         blocks,
@@ -91,7 +91,7 @@ def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:
     arguments = next((answer.arguments for answer in reversed(answers) if answer.arguments is not None), None)
     for answer in answers:
         if answer.problem:
-            return CallVerdict("ask", f"One of your hooks did not answer: {answer.problem}.", arguments)
+            return CallVerdict("ask", f"One of your hooks failed: {answer.problem}.", arguments)
     for answer in answers:
         if answer.decision == "ask":
             return CallVerdict(

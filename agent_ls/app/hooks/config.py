@@ -109,27 +109,27 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
     except FileNotFoundError:
         return
     except OSError as error:
-        yield f"it cannot be read: {error.strerror or error}."
+        yield f"the file cannot be read: {error.strerror or error}."
         return
     if data is None:
-        yield f"it is not a regular file of at most {MAX_BYTES // 1024} KiB."
+        yield f"this is not a regular file of at most {MAX_BYTES // 1024} KiB."
         return
     try:
         read = json.loads(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        yield f"it is not valid JSON: {error}."
+        yield f"the file is not valid JSON: {error}."
         return
     events = read.get("hooks") if isinstance(read, dict) else None
     if events is None and isinstance(read, dict) and os.path.basename(path) != "hooks.json":
         return  # a settings file of another agent without hooks
     if not isinstance(events, dict):
-        yield "`hooks` has to be an object with the names of events."
+        yield "`hooks` must be an object whose keys are names of events."
         return
     for event, groups in events.items():
         if event not in EVENTS:
-            yield f"{event!r} is not an event; the events are {', '.join(EVENTS)}."
+            yield f"{event!r} is not a known event; the events are {', '.join(EVENTS)}."
         elif not isinstance(groups, list):
-            yield f"{event} has to be a list."
+            yield f"the value of {event} must be a list."
         else:
             for number, group in enumerate(groups, 1):
                 for one in _group(event, group, path, origin, folder):
@@ -138,7 +138,7 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
 
 def _group(event: str, group: Any, path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
     if not isinstance(group, Mapping) or not isinstance(group.get("hooks"), list):
-        yield "it needs a list named `hooks`."
+        yield "the entry needs a list named `hooks`."
         return
     matcher = group.get("matcher", "")
     try:
@@ -152,7 +152,7 @@ def _group(event: str, group: Any, path: str, origin: Origin, folder: str) -> It
         if kind != "command":
             yield f"only hooks of type `command` are run, not {kind!r}."
         elif not isinstance(command, str) or not command.strip() or "\0" in command:
-            yield "a hook needs a text named `command`."
+            yield "a hook needs a string named `command`."
         else:
             usual = PROMPT_TIMEOUT_S if event == "UserPromptSubmit" else DEFAULT_TIMEOUT_S
             given = raw.get("timeout")

@@ -132,13 +132,15 @@ class SessionHooks:
         answers = await self._answers(event, rows, tool_names(call))
         told = [answer.reason for answer in answers if answer.blocks]
         told += [answer.context for answer in answers if answer.context]
-        return "\n".join(f"[A hook of the user's says: {text}]" for text in told)
+        return "\n".join(f"[Message from a hook that the user configured: {text}]" for text in told)
 
     async def before_stop(self, text: str, *, again: bool) -> str:
         rows = {"stop_hook_active": again, "last_assistant_message": cut(text)}
         answers = await self._answers("Stop", rows)
         reasons = [answer.reason for answer in answers if answer.blocks]
-        return "A hook of the user's wants you to go on: " + "\n".join(reasons) if reasons else ""
+        return (
+            "A hook that the user configured asks you to continue: " + "\n".join(reasons) if reasons else ""
+        )
 
     # -- events that hooks cannot block
 
@@ -219,7 +221,7 @@ class SessionHooks:
         if answer.problem:
             self._report(f"The hook `{hook.command}` ({hook.event}) failed: {answer.problem}.")
         if answer.message:
-            self._actions.emit(Warning(f"A hook says: {cut(answer.message)}", "hook"))
+            self._actions.emit(Warning(f"Message from a hook: {cut(answer.message)}", "hook"))
         return answer
 
     async def _run_hook(self, hook: Hook, text: str) -> HookAnswer:
@@ -234,7 +236,7 @@ class SessionHooks:
         try:
             done = await self._actions.run(hook.command, options, given)
         except EnvError as error:
-            return HookAnswer(problem=f"it could not be started: {error}")
+            return HookAnswer(problem=f"the hook could not be started: {error}")
         finally:
             self._reads.discard()  # the hook may have changed any file
             with anyio.CancelScope(shield=True):
@@ -243,7 +245,7 @@ class SessionHooks:
             "hook %s of %s ended with %s after %d ms", hook.event, hook.path, done.exit_code, done.duration_ms
         )
         if done.timed_out:
-            return HookAnswer(problem=f"it took longer than {hook.timeout_s} seconds")
+            return HookAnswer(problem=f"the hook took longer than {hook.timeout_s} seconds")
         known = self._secrets()
         return parse_answer(done.exit_code, redacted(done.stdout, known), redacted(cut(done.stderr), known))
 
@@ -256,8 +258,8 @@ class SessionHooks:
         if waiting:
             noun = "hook" if waiting == 1 else "hooks"
             self._report(
-                f"This project has {waiting} {noun} that you have not confirmed, left out until you do: "
-                "`agent-ls hooks` in its folder shows them."
+                f"This project has {waiting} {noun} that you have not confirmed and that do not run until you "
+                "do. `agent-ls hooks` in the project folder lists them."
             )
 
     def _load(self) -> tuple[FoundHooks, int]:

@@ -43,14 +43,20 @@ async def check_git(folder: str, environment: ExecutionEnvironment, bounds: Path
     """
     root = await find_git_root(environment)
     if not root:
-        raise MentionError(f"{folder} is not in a git repository", "remove the mention, and send again")
-    doubt = "" if await names_no_programs(environment, root) else "its settings may make git run a program"
+        raise MentionError(
+            f"{folder} is not in a git repository", "remove the mention, and send the message again"
+        )
+    doubt = (
+        ""
+        if await names_no_programs(environment, root)
+        else "the settings of the repository may make git run a program"
+    )
     if not doubt and bounds and not isinstance(bounds.disk, FarDisk):
         doubt = (await anyio.to_thread.run_sync(git_doubt, folder, bounds.places)).rstrip(".")
     if doubt:
         raise MentionError(
-            f"git is not run to read a mention here: {doubt}",
-            "paste what the agent should see, or ask it to run git, which you are asked about",
+            f"this mention is not attached, because running git here may be unsafe: {doubt}",
+            "paste the text that the agent should see, or ask the agent to run git, which needs your approval",
         )
 
 
@@ -104,7 +110,8 @@ class GitMentions:
         if not allowed and not new and not left_out:
             what = "staged" if mention.is_staged else "changed"
             raise MentionError(
-                f"git has nothing {what} in {self._folder}", "remove the mention, and send again"
+                f"git reports nothing {what} in {self._folder}",
+                "remove the mention, and send the message again",
             )
         text = await self._text("diff", which, left_out=left_out) if allowed else ""
         notes = [_format_list("New files, which are not in the diff", new)] if new else []
@@ -142,7 +149,9 @@ class GitMentions:
         try:
             return await self._git.patch(*command, omitted=left_out)
         except GitFailedError:
-            raise MentionError("git could not show this, or took too long", instead) from None
+            raise MentionError(
+                "git failed to read the mentioned changes, or took too long", instead
+            ) from None
 
     async def _names(self, names: Awaitable[Sequence[str]]) -> Sequence[str] | None:
         """Return the names; None if git failed."""
@@ -175,7 +184,7 @@ def _append_notes(text: str, notes: Sequence[str], left_out: Sequence[str]) -> s
     if more := len(text) - len(cut):
         notes = [f"{more} more characters are left out.", *notes]
     if left_out:
-        notes = [*notes, _format_list("Left out, because they are protected", left_out)]
+        notes = [*notes, _format_list("Protected files, which are left out", left_out)]
     return "\n".join([cut.rstrip("\n"), *(f"[{note}]" for note in notes)]).lstrip("\n")
 
 

@@ -29,24 +29,32 @@ def look_at(file: Path, now_s: float) -> Authorities:
     try:
         context.load_verify_locations(cafile=file)
     except FileNotFoundError:
-        return Authorities(str(file), "it is not there", is_useless=True)
+        return Authorities(str(file), "the file does not exist", is_useless=True)
     except (
         OSError,
         ssl.SSLError,
     ) as error:  # SSLError is an OSError, but its text does not help the user
-        words = "it holds no certificate in PEM format" if isinstance(error, ssl.SSLError) else error.strerror
+        words = (
+            "the file contains no certificate in PEM format"
+            if isinstance(error, ssl.SSLError)
+            else error.strerror
+        )
         return Authorities(str(file), words or str(error), is_useless=True)
     ends = sorted(ssl.cert_time_to_seconds(str(found["notAfter"])) for found in context.get_ca_certs())
     text = f"{file}, {context.cert_store_stats()['x509']} certificates"
     if not ends:
         return Authorities(
-            text, "none of them is a certificate authority's: servers with just these are trusted"
+            text,
+            "none of the certificates belongs to a certificate authority: only servers with exactly these "
+            "certificates are trusted",
         )
     gone = [end for end in ends if end < now_s]
     if gone:
-        return Authorities(text, f"{len(gone)} of them have expired", is_useless=len(gone) == len(ends))
+        return Authorities(
+            text, f"{len(gone)} of the certificates have expired", is_useless=len(gone) == len(ends)
+        )
     if ends[0] < now_s + SOON_DAYS * _DAY_S:
-        return Authorities(text, f"the first expires on {_day(ends[0])}")
+        return Authorities(text, f"the first certificate expires on {_day(ends[0])}")
     return Authorities(f"{text}, valid until {_day(ends[0])} or longer")
 
 

@@ -41,7 +41,7 @@ def remember(choice: Choice, folder: Path | None = None) -> None:
         write_private(_path(folder), json.dumps(asdict(choice)) + "\n")
     except OSError as error:
         raise AppError(
-            f"the choice cannot be kept: {error.strerror or error}",
+            f"the default model cannot be stored: {error.strerror or error}",
             f"make {_path(folder).parent} writable, or name the model in the settings",
         ) from error
 

@@ -16,7 +16,9 @@ from agent_ls.llm.client import supported_providers
 from agent_ls.llm.credentials import Credentials, take_keys_from_environment
 from agent_ls.system import erase_environment_variables, forbid_process_inspection
 
-_ABOUT = "API keys in clear text, for your eyes only. Written by `agent-ls keys`; change it with that."
+_ABOUT = (
+    "API keys in clear text, for your eyes only. Written by `agent-ls keys`; use that command to change it."
+)
 
 
 class KeyStore(SecretStore):
@@ -40,7 +42,7 @@ class KeyStore(SecretStore):
         secret = secret.strip()
         if not secret or not (secret.isascii() and secret.isprintable()) or " " in secret:
             raise BadChoiceError(
-                "this is not an API key: it is empty, or contains spaces or characters that no key has",
+                "this is not an API key: the text is empty, or contains spaces or other invalid characters",
                 "copy the key again, without quotes or spaces around it",
             )
         return self.put(provider, secret)

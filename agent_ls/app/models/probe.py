@@ -124,5 +124,7 @@ async def _ask(adapter: HttpAdapter) -> ReachedProvider:
     finally:
         await adapter.close()
     if not models:
-        return ReachedProvider(adapter.name, adapter.base_url, problem="it answered without a list of models")
+        return ReachedProvider(
+            adapter.name, adapter.base_url, problem="the server answered without a list of models"
+        )
     return ReachedProvider(adapter.name, adapter.base_url, models)

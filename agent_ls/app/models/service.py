@@ -228,7 +228,7 @@ class ModelService:
         key = (secret or "").strip()
         if not (key.isascii() and key.isprintable()) or " " in key:
             raise BadChoiceError(
-                "this is not an API key: it contains spaces or characters that no key has",
+                "this is not an API key: the text contains spaces or other invalid characters",
                 "copy the key again, without quotes or spaces around it",
             )
         self._credentials.set(provider, key)
@@ -256,7 +256,7 @@ class ModelService:
         problem = (
             ""
             if has_key or provider in KEYLESS
-            else f"there is no key: enter one, or set {variable} and start agent-ls again"
+            else f"there is no API key: enter one, or set {variable} and start agent-ls again"
         )
         return ProviderChoice(provider, name, has_key, variable, problem)
 
@@ -337,8 +337,8 @@ def server_title(reached: ReachedProvider) -> str:
     """Return the display name of a reachable server: its reported name, not the name usual for its port."""
     title = provider_title(reached.provider)
     if reached.says:
-        return title if title.startswith(reached.says) else f"{reached.says}, at the address of {title}"
-    return f"an unidentified server at the port of {title}" if reached.is_guessed else title
+        return title if title.startswith(reached.says) else f"{reached.says}, at the usual address of {title}"
+    return f"an unidentified server at the usual port of {title}" if reached.is_guessed else title
 
 
 def _other_server(reached: ReachedProvider) -> str:
@@ -422,9 +422,11 @@ def make_profile(provider: str, model: str, options: ProfileOptions = DEFAULT_OP
         name = model or default_model(provider)
         profile = create_profile(provider, name, facts=_facts(provider, name), options=options)
     except UnknownProviderError as error:
-        raise BadChoiceError(str(error), "Choose one of those named.") from None
+        raise BadChoiceError(str(error), "Choose one of the listed providers.") from None
     except ModelNeededError as error:
-        raise BadChoiceError(str(error), "name one; `agent-ls models` lists the available ones") from None
+        raise BadChoiceError(
+            str(error), "choose a model; `agent-ls models` lists the available models"
+        ) from None
     return replace(profile, cost_usd=partial(cost_usd, provider, name))
 
 

@@ -113,8 +113,8 @@ class PolicyApprover:
                 self._reviewed_first.add(question.call_id)
             return decision
         return Denied(
-            "The files or links that this call leads to changed each time it was about to be approved. Nothing "
-            "was done. Look at them again before you repeat the call."
+            "Nothing was done, because the files or links of this call changed each time during its approval. "
+            "Read the files again before you repeat the call."
         )
 
     async def _judge(self, question: ApprovalQuestion, review: ReviewSetting) -> tuple[Look, Judgement]:

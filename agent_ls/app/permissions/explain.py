@@ -46,12 +46,12 @@ def explain_command(line: str, folder: str, modes: Sequence[str]) -> Iterator[st
 def _explain_judgement(mode: str, judgement: Judgement) -> Iterator[str]:
     match judgement:
         case Allow(reason, is_confined=is_confined):
-            yield f"{mode}: allowed: {reason}{' It runs confined.' if is_confined else ''}"
+            yield f"{mode}: allowed: {reason}{' The command runs confined.' if is_confined else ''}"
         case Refuse(reason):
             yield f"{mode}: refused: {reason}"
         case Ask(reason, rules):
             yield f"{mode}: asked: {reason}"
             for rule in rules:
-                yield f"    may be stored: {rule.label}"
+                yield f"    you could store the rule: {rule.label}"
                 yield from (f"        would allow: {text}" for text in rule.allows)
-                yield from (f"        would still ask: {text}" for text in rule.still_asked)
+                yield from (f"        would still need approval: {text}" for text in rule.still_asked)

@@ -50,14 +50,14 @@ def git_doubt(folder: str, places: Places) -> str:
         found = _git_folder(entry)
         is_bare = os.path.basename(place) != ".git" and _may_be_repository(place)
         if is_bare and not (found and _is_repository(found)):
-            return f"{place} is a git repository of its own, whose settings may run programs."
+            return f"{place} is a separate git repository, and its settings may run programs."
         if not found:
             continue
         is_inside = places.is_inside(os.path.realpath(found))
         if not is_inside and places.is_inside(entry) and not _points_back(found, entry):
             return f"{entry} leads to {found}, a git repository outside the workspace."
         if is_inside and (away := _leads_away(found, places)):
-            return f"{away} leads out of the workspace."
+            return f"{away} is a link that leads out of the workspace."
         if why := _Check(places).repository(found, place):
             return why
         if _is_repository(found):

@@ -100,10 +100,11 @@ class PathBounds:
         real = self.disk.real_path(path)
         if self.places.is_own_state(path) or self.places.is_own_state(real):
             raise AccessDeniedError(
-                path, "agent-ls keeps keys, rules and sessions there; its tools never read it"
+                path,
+                "this is the state folder of agent-ls with keys, rules and sessions, which its tools never read",
             )
         if self.places.is_denied(path) or self.places.is_denied(real):
-            raise AccessDeniedError(path, "it holds credentials; agent-ls never reads it")
+            raise AccessDeniedError(path, "this file contains credentials, which agent-ls never reads")
         if self.places.is_ignored(path) or self.places.is_ignored(real):
             raise AccessDeniedError(path, f"blocked by policy: {IGNORE_FILE} names it")
         if real in self._readable or real == self.places.memory:
@@ -119,7 +120,7 @@ class PathBounds:
     def check_opened(self, path: str, real: str, facts: os.stat_result) -> None:
         """Implement Bounds.check_opened."""
         if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode) and _is_linked(facts, self.places, self.disk):
-            raise AccessDeniedError(path, "it is another name of a file that holds credentials")
+            raise AccessDeniedError(path, "this path is another name of a file that contains credentials")
         try:
             self.check_readable(real or path)
         except EnvError as error:
@@ -146,7 +147,7 @@ class PathBounds:
             raise AccessDeniedError(path, "this change was not approved")
         real = self.disk.real_path(path)
         if real != judged:
-            raise AccessDeniedError(path, f"it resolves to {real} now, but {judged} was approved")
+            raise AccessDeniedError(path, f"the path now resolves to {real}, but {judged} was approved")
 
 
 def places_of(
@@ -266,7 +267,9 @@ def look(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -> Look:
     linked = next(
         (p for p in resolved.values() if isinstance(effect, WriteEffect) and disk.has_other_names(p)), ""
     )
-    return Look(resolved, doubt=f"{linked} has other hard links, which change with it" if linked else "")
+    return Look(
+        resolved, doubt=f"{linked} has other hard links, so their content would change too" if linked else ""
+    )
 
 
 def _look_at_command(effect: CommandEffect, places: Places) -> Look:
@@ -282,7 +285,7 @@ def _look_at_command(effect: CommandEffect, places: Places) -> Look:
             continue  # needs approval in any case, and the pattern may have very many matches
         matches += islice(glob.iglob(pattern, include_hidden=True), MAX_MATCHES - len(matches) + 1)
     if len(matches) > MAX_MATCHES:
-        return Look(resolved, doubt="its patterns match too many files to check")
+        return Look(resolved, doubt="the patterns of the command match too many files to check")
     # A pattern without matches is passed to the program unchanged, so its folder counts as well.
     leads = [os.path.realpath(place) for pattern in found.paths for place in (*_fixed_part(pattern),)]
     leads += [name for match in matches for name in (os.path.realpath(match), os.path.abspath(match))]
@@ -296,11 +299,13 @@ def _look_at_command(effect: CommandEffect, places: Places) -> Look:
             facts = os.stat(path)
             if (facts.st_dev, facts.st_ino) in linked:
                 return Look(
-                    resolved, tuple(leads), f"{path} is another name of a file that holds credentials"
+                    resolved, tuple(leads), f"{path} is another name of a file that contains credentials"
                 )
     if hidden := _looks_through(effect, found, places):
         return Look(
-            resolved, tuple(leads), f"it searches a folder that contains {hidden}, which {IGNORE_FILE} names"
+            resolved,
+            tuple(leads),
+            f"the command searches a folder that contains {hidden}, which {IGNORE_FILE} lists",
         )
     doubt = next(filter(None, (git_doubt(folder, places) for folder in found.git_folders)), "")
     if option := next((m for m in matches if os.path.basename(m).startswith("-")), ""):
@@ -327,11 +332,11 @@ def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -
     resolved = {path: disk.real_path(path) for path in named}
     doubt = ""
     if any(map(_is_pattern, found.paths)):
-        doubt = "its patterns match files on another machine, which were not checked"
+        doubt = "the patterns of the command match files on another machine, which were not checked"
     elif found.git_folders:
         doubt = _FAR_FILES
     elif found.needs_plain_names or reads_folders(effect.command, found.commands):
-        doubt = "it reads folders on another machine, where files were not checked for secrets"
+        doubt = "the command reads folders on another machine, where files were not checked for secrets"
     return Look(resolved, doubt=doubt, config=_FAR_FILES if found.configs else "")
 
 

@@ -79,7 +79,8 @@ class SessionSandbox:
         if sandbox is None:
             if only_looks:
                 raise ProcessStartError(
-                    "The command may run only if it is confined to reading, which this machine cannot do now."
+                    "The command may only run if the sandbox prevents it from writing, but this machine has no "
+                    "such sandbox now."
                 )
             return None
         limits = self._looking_limits() if only_looks else self._limits()
@@ -223,15 +224,15 @@ def describe_limits(sandbox: Sandbox, limits: SandboxLimits) -> str:
     network = "the network is open" if limits.network else "no network"
     guarded = "" if sandbox.guards else _LANDLOCK_GAPS
     return (
-        f"Commands run in a sandbox ({sandbox.kind}): they write below {', '.join(limits.writable)} and to a temporary "
-        f"folder of their own only, {network}, credentials and the state of agent-ls are hidden."
+        f"Commands run in a sandbox ({sandbox.kind}): they can only write below {', '.join(limits.writable)} "
+        f"and to their own temporary folder, {network}, and credentials and the state of agent-ls are hidden."
         f"{guarded}"
     )
 
 
 _LANDLOCK_GAPS = (
-    " Landlock cannot keep them from writing hooks and settings of tools in the workspace and shared memory, nor from "
-    "changing modes and times of your files."
+    " Landlock cannot prevent these commands from writing hooks and settings of tools in the "
+    "workspace, writing shared memory, or changing modes and times of your files."
 )
 
 

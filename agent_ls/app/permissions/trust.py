@@ -44,12 +44,12 @@ NOT_PERSONS = frozenset(("headless", "program", "interrupt", "timeout", "replay"
 """Decisions from these sources are not stored, and are valid only until the process ends."""
 
 REASON = (
-    "Trust it when you know where its files come from. Until then the agent only reads and answers, "
-    "and what the folder says to agents (AGENTS.md) is shown to it as data."
+    "Trust this folder if you know where its files come from. Until then the agent can only read and "
+    "answer, and instructions in the folder (AGENTS.md) are sent to it as data."
 )
 RESTRICTED = (
-    "This folder is not trusted: nothing is changed or run, and its instructions are shown as data. "
-    "`agent-ls trust add` in it trusts it."
+    "This folder is not trusted: nothing is changed or run, and its instructions are sent to the model "
+    "as data. Run `agent-ls trust add` in the folder to trust it."
 )
 
 
@@ -124,7 +124,7 @@ class WorkspaceTrust:
                 self._store.forget(folder)
         except OSError as error:
             words = f"your decision about {folder} cannot be stored: {error.strerror or error}"
-            raise AppError(words, "`agent-ls doctor` shows which folder has to be writable") from error
+            raise AppError(words, "`agent-ls doctor` reports which folder must be writable") from error
 
     def _answer_others(self, path: str, trust: Trust, by: str) -> None:
         decision: Literal["allow", "deny"] = "allow" if trust == "trusted" else "deny"
@@ -192,4 +192,4 @@ def _is_below(path: str, place: str) -> bool:
 
 def _describe_owner(owner: str) -> str:
     is_foreign = owner and hasattr(os, "getuid") and owner != str(os.getuid())
-    return f"It belongs to another user ({owner}). " if is_foreign else ""
+    return f"This folder belongs to another user ({owner}). " if is_foreign else ""

@@ -93,4 +93,4 @@ def value_of(raw: Any) -> Any:
     if cls := CLASSES.get(name):
         known = {field.name for field in dataclasses.fields(cls)}
         return cls(**{key: value_of(it) for key, it in raw.items() if key in known})
-    raise ValueError(f"a recording of another version: {name} is not known")
+    raise ValueError(f"the recording was made by another version of agent-ls: {name} is unknown")

@@ -74,7 +74,7 @@ class Tape:
         try:
             os.write(self._file, line.encode("utf-8", "backslashreplace") + b"\n")
         except OSError as error:
-            log.error("the recording cannot be written, and ends here: %s", error)
+            log.error("the recording stops, because its file cannot be written: %s", error)
             self.close()
 
     def event(self, encoded: bytes) -> None:

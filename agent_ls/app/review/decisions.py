@@ -33,19 +33,21 @@ from agent_ls.text import NotEncodableError, encode
 
 TRIES = 3  # a file may change between read and write; then both are repeated
 
-TYPED_INSIDE = "you typed inside it: undo it with confirm to lose that too"
-TYPED_IN_LINES = "you typed inside it: change its text as you like, then keep or undo it as a whole"
-KEEPS_CHANGING = "something else keeps changing the file; try again when it is done"
-CLOSED_SESSION = "its session is closed; open it again to decide about its changes"
-STALE = (
-    "it can no longer be distinguished from other changes, so that it cannot be undone here: change the file by hand, "
-    "then keep the hunk to close it"
+TYPED_INSIDE = "you typed inside this change: confirm the undo to remove your text too"
+TYPED_IN_LINES = (
+    "you typed inside this change: edit its text in the file, then keep or undo the change as a whole"
 )
-GONE = "its lines are back as they were: there is nothing left to decide"
-LINKED = "it belongs to a move: keep or undo it as a whole"
-OTHER_END = "it belongs to a move whose other end stays as it is"
-OTHER_TURN = "another turn changed these lines too: undo the hunk by itself, which reverts both"
-NO_SUCH_HUNK = "the hunk is unknown; open its session first"
+KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
+CLOSED_SESSION = "the session of this change is closed; open the session again to decide about its changes"
+STALE = (
+    "this change can no longer be separated from other changes, so it cannot be undone here: edit the file "
+    "by hand, then keep the change to close it"
+)
+GONE = "the lines of this change are back in their earlier state, so there is nothing left to decide"
+LINKED = "this change is part of a move: keep or undo the move as a whole"
+OTHER_END = "this change is part of a move, and the other part of the move was left unchanged"
+OTHER_TURN = "another turn changed these lines too: undo this change alone, which reverts both"
+NO_SUCH_HUNK = "this change is unknown; open its session first"
 
 Group: TypeAlias = tuple[str, str, str]
 """Key of a move: session id, call id and link name."""
@@ -322,11 +324,11 @@ class HunkDecisions:
     def _explain_closed(self, hunk_id: str) -> str:
         for file in self._state.files.values():
             if state := file.decided.get(hunk_id):
-                return f"it is {state} already"
+                return f"this change is already {state}"
             if hunk := file.ledger.find(hunk_id):
                 if hunk.state == "stale":
                     return STALE
-                return GONE if hunk.state == "gone" else f"it is {hunk.state} already"
+                return GONE if hunk.state == "gone" else f"this change is already {hunk.state}"
         return NO_SUCH_HUNK
 
 

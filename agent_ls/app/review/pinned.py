@@ -24,7 +24,7 @@ def pinned_hunks(hunks: Mapping[str, Sequence[Hunk]], folder: str) -> tuple[str,
         return ()
     left_out = len(rows) - MAX_FILES
     more = [f"- and {left_out} more files"] if left_out > 0 else []
-    heading = "# Your changes that the user has neither kept nor undone yet"
+    heading = "# Your changes that wait for the user's decision"
     return ("\n".join([heading, *rows[:MAX_FILES], *more]),)
 
 

@@ -26,14 +26,20 @@ from agent_ls.text import NotEncodableError, encode
 
 TRIES = 3  # a file may change between read and write; then both are repeated
 
-ASKED_FIRST = "you are asked first whether it may be changed: answer that, then keep it"
-CLOSED_SESSION = "its session is closed; open it again to decide about its changes"
-DOES_NOT_FIT = (
-    "its lines were changed since: undo it, which informs the agent, or restore the lines, then keep it"
+ASKED_FIRST = (
+    "changing this file needs your approval first: answer the approval request, then keep the change"
 )
-NOT_YET = "its session was just opened and has other requests pending: answer those first, or try again"
-LINKED = "it belongs to the move of a file, which is kept or undone as a whole"
-KEEPS_CHANGING = "something else keeps changing the file; try again when it is done"
+CLOSED_SESSION = "the session of this change is closed; open the session again to decide about its changes"
+DOES_NOT_FIT = (
+    "the lines of this change were edited since it was proposed: undo the change, which informs the "
+    "agent, or restore the lines, then keep it"
+)
+NOT_YET = (
+    "the session of this change was just opened and has other pending requests: answer these requests "
+    "first, or try again"
+)
+LINKED = "this change is part of the move of a file: keep or undo the move as a whole"
+KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
 
 
 @dataclass(slots=True)

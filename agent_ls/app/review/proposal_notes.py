@@ -41,17 +41,20 @@ def note_of_file(folder: str, write: FileWrite, after: bytes | None, judged: Seq
         return ""
     refused = [it for it in judged if it.outcome == "undone"]
     if refused == list(judged):
-        head = f"The user refused your change of {name}: nothing of it was made. Do not make it again unless asked."
+        head = (
+            f"The user refused your change of {name}, so nothing was changed. Do not make this change again "
+            "unless asked."
+        )
     else:
         count = len(judged) - len(refused)
         head = (
-            f"The user looked at your change of {name} before it was made, and kept {count} of its "
+            f"The user reviewed your change of {name} before it was made, and kept {count} of its "
             f"{len(judged)} parts."
         )
     parts = [head, *_details(judged)]
     if len(refused) < len(judged):
         parts += [
-            f"What was changed in {name}, compared with before your call:",
+            f"Changes in {name} compared with the file before your call:",
             _diff(name, write.base, after),
         ]
     return "\n".join(parts)
@@ -60,7 +63,8 @@ def note_of_file(folder: str, write: FileWrite, after: bytes | None, judged: Seq
 def stopped_notice(judged: Sequence[Judged], folder: str) -> str:
     """Return the notice for a call that was stopped after the user had kept some of its hunks."""
     head = (
-        "Review: your call was stopped. The user had decided about these of its changes; the rest is dropped:"
+        "Review: your call was stopped. The user had already decided about these changes of the call; its "
+        "other changes are dropped:"
     )
     return "\n".join([head, *_by_file(judged, folder)])
 
@@ -86,7 +90,7 @@ def _details(judged: Sequence[Judged]) -> Iterator[str]:
         if it.outcome == "undone":
             yield f"Refused, {near}:{because}\n{_lines(it.hunk)}"
         elif it.replacement is not None:
-            yield f"Kept with a text of the user's own, {near}:{because}\n{_lines(it.hunk)}\nInstead:\n{it.replacement}"
+            yield f"Kept with the user's own text, {near}:{because}\n{_lines(it.hunk)}\nInstead:\n{it.replacement}"
         elif because:
             yield f"Kept, {near}:{because}"
 

@@ -162,7 +162,7 @@ class Proposals:
         before, now = text_of(write.base), text_of(data)
         sheet = rebase_sheet(propose(write.path, before, text_of(write.content), attribution), now)
         if any(hunk.state == "stale" for hunk in sheet.hunks):
-            raise StaleFileError(write.path, "its lines were changed after it was proposed")
+            raise StaleFileError(write.path, "the lines of this change were edited after it was proposed")
         self._state.begin(write.path, now)
         return sheet
 

@@ -216,13 +216,11 @@ class _Look:
             ] if path in self.evidence.late else []
         if intent.after != fingerprint(now):
             return as_it_is, [
-                _warn_unsettled(
-                    path, "has neither its content from before the change nor the one that was to be written"
-                )
+                _warn_unsettled(path, "has neither the content from before the change nor the new content")
             ]
         before = self.evidence.preimages.get(intent.preimage)
         if not is_text(now) or not is_text(before) or (before is None and intent.before != NO_FILE):
-            return as_it_is, [_warn_unsettled(path, "was changed, and what it held before is not known here")]
+            return as_it_is, [_warn_unsettled(path, "was changed, and its earlier content is unknown")]
         return self._replay_intent(path, intent, text_of(before), text_of(now))
 
     def proposals(self, path: str) -> tuple[list[Proposal], list[LedgerHunk]]:
@@ -329,7 +327,7 @@ def _find_unrecorded(stored: StoredSession) -> dict[str, Intent]:
 def _warn_unsettled(path: str, what: str) -> Warning:
     return Warning(
         (
-            f"agent-ls ended while it was changing {path}, which {what}. Look at the file: this change cannot be "
+            f"agent-ls ended while it was changing a file: {path} {what}. Check the file: this change cannot be "
             "undone here."
         ),
         UNSETTLED,
@@ -338,9 +336,8 @@ def _warn_unsettled(path: str, what: str) -> Warning:
 
 def _may_come_late(path: str, owner: Owner | None) -> Warning:
     return Warning(
-        f"The former owner of this session ({owner}) was about to change {path}. That file is written in place, so the "
-        "change may still come when that process goes on, and cannot be undone here then. End that process, or look "
-        "at the file when it goes on.",
+        f"The former owner of this session ({owner}) was about to change {path}. If that process continues, it "
+        "may still write the change, which you could not undo here. End that process, or check the file later.",
         UNSETTLED,
     )
 

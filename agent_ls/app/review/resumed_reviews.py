@@ -38,7 +38,8 @@ class ResumedReviews:
         audience = self._audience()
         if audience is None or not self._proposals.is_waiting(call_of(attribution)):
             return Denied(
-                "What this call proposed is not known any more. Look at the files, then propose it again."
+                "The changes that this call proposed are no longer known. Read the files, then propose the "
+                "changes again."
             )
         effect = effect_of_writes(self._proposals.writes_of(call_of(attribution)), audience.files)
         try:

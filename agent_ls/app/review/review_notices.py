@@ -21,7 +21,7 @@ def verdict_notice(path: str, hunks: Sequence[Hunk], verdict: Literal["keep", "u
         return f"Review: the user kept {len(hunks)} of your changes in {path}.{because}"
     parts = [
         f"Review: the user undid {len(hunks)} of your changes in {path}.{because}",
-        "Do not make them again unless asked.",
+        "Do not make these changes again unless asked.",
         *_no_longer_there(hunks),
     ]
     return "\n".join(parts)
@@ -31,7 +31,7 @@ def replacement_notice(path: str, hunks: Sequence[Hunk], text: str, comment: str
     """Return the notice that the user kept a change with their own text in it."""
     because = f" The user says: {comment}" if comment else ""
     shown = text[:MAX_CHARS].rstrip("\n") or "(nothing)"
-    parts = [f"Review: the user kept one of your changes in {path}, with a text of their own.{because}"]
+    parts = [f"Review: the user kept one of your changes in {path}, with their own text.{because}"]
     for hunk in hunks[:1]:
         yours = "".join(hunk.lines)[:MAX_CHARS].rstrip("\n") or "(nothing)"
         parts.append(f"Near line {hunk.start + 1} you wrote:\n{yours}\nNow it reads:\n{shown}")
@@ -44,8 +44,8 @@ def gone_notice(path: str, hunks: Sequence[LedgerHunk]) -> str:
     """
     parts = [
         (
-            f"Review: {len(hunks)} of your changes in {path} are not in the file any more: it was closed without "
-            "saving them, or changed outside of the editor. Read it again before you rely on its text."
+            f"Review: {len(hunks)} of your changes in {path} are no longer in the file: it was closed without "
+            "saving, or changed outside of the editor. Read the file again before you rely on its text."
         ),
         *_no_longer_there(hunks),
     ]
@@ -55,21 +55,21 @@ def gone_notice(path: str, hunks: Sequence[LedgerHunk]) -> str:
 def returned_notice(path: str, hunks: Sequence[LedgerHunk]) -> str:
     """Return the notice that the user undid changes and then brought them back with the editor's own undo."""
     return (
-        f"Review: the user brought back {len(hunks)} of your changes in {path} that they had undone. "
-        "Read it again before you rely on its text."
+        f"Review: the user brought back {len(hunks)} of your changes in {path} that they had undone. Read "
+        "the file again before you rely on its text."
     )
 
 
 def _no_longer_there(hunks: Sequence[Hunk] | Sequence[LedgerHunk]) -> Iterable[str]:
     for hunk in hunks[:MAX_HUNKS]:
         if hunk.what == "create":
-            yield "The file that you had made is gone."
+            yield "The file that you had created is deleted."
         elif hunk.what == "delete":
-            yield "The file that you had deleted is back."
+            yield "The file that you had deleted is restored."
         else:
             lines = hunk.lines if isinstance(hunk, Hunk) else hunk.agent_lines
             gone = "".join(lines)[:MAX_CHARS].rstrip("\n")
-            there = f"No longer there (near line {hunk.start + 1}):\n{gone}"
-            yield there if gone else f"Put back near line {hunk.start + 1}: the lines you had removed."
+            there = f"Removed again (near line {hunk.start + 1}):\n{gone}"
+            yield there if gone else f"Restored near line {hunk.start + 1}: the lines that you had removed."
     if len(hunks) > MAX_HUNKS:
         yield f"And {len(hunks) - MAX_HUNKS} more."

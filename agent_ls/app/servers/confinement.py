@@ -52,7 +52,9 @@ class ServerConfinement:
         inside = await anyio.to_thread.run_sync(within)
         if inside is None:
             await anyio.to_thread.run_sync(sandbox.take_down)
-            raise ProcessStartError(f"It is to run in a sandbox, and this machine has none: {why}.")
+            raise ProcessStartError(
+                f"The settings require a sandbox for this server, but none is available: {why}."
+            )
         self._raised.append((sandbox, inside))
         return inside.command, inside.options
 

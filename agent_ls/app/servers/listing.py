@@ -73,9 +73,12 @@ async def run_command(servers: ServersOfSession | None, arguments: str) -> str:
     name = name.strip()
     to = next((it for it in SWITCHES if it == verb), None)
     if verb and to is None:
-        return f"`/mcp` lists the MCP servers; `/mcp on NAME`, `off` or `restart` switches one, not {verb}."
+        return (
+            f"`/mcp` lists the MCP servers; `/mcp on NAME`, `off` or `restart` changes one. {verb} is not "
+            "one of these words."
+        )
     if to and not await switch(servers, name, to):
-        return f"There is no MCP server {name} that could be switched."
+        return f"There is no MCP server {name} that can be switched on, off or restarted."
     found, problems = list_servers(servers)
     rows = [
         f"- {it.name}: {it.state}, {len(it.tools)} {'tool' if len(it.tools) == 1 else 'tools'} ({it.target})"
@@ -85,5 +88,5 @@ async def run_command(servers: ServersOfSession | None, arguments: str) -> str:
     ]
     return (
         "\n".join((*rows, *(f"- {problem}" for problem in problems)))
-        or "This session has no MCP servers. They are started with its first message."
+        or "This session has no MCP servers. MCP servers start with the first message of the session."
     )

@@ -47,10 +47,10 @@ async def why_not_asked(host: str) -> str:
     """Return why requests to a host are not allowed: it is in a private network, or unknown. "" if they are allowed."""
     address = literal_address(host)
     if address:
-        return "" if is_public(address) else "it is in a private network"
+        return "" if is_public(address) else "its address is in a private network"
     try:
         found = await anyio.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
         return "its address is not known"
     public = all(is_public(str(entry[4][0])) for entry in found)
-    return "" if public else "it is in a private network"
+    return "" if public else "its address is in a private network"

@@ -35,10 +35,10 @@ PROJECT_FILES = (".mcp.json", os.path.join(".vscode", "mcp.json"))
 
 REASON = (
     "An MCP server is a separate program. agent-ls neither sees nor limits what it does on this machine, and "
-    "`.agent-ls-ignore` does not bind it. Approve it when you know it."
+    "`.agent-ls-ignore` does not bind it. Approve the server only if you know it."
 )
 HANDED_OVER = " Your editor configured it for this session."
-FETCHED = " This command downloads the program that it runs, so it may be another one each time."
+FETCHED = " This command downloads the program that it runs, so the program may be different each time."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,8 +170,8 @@ class ServersOfSession:
             return True
         if decision.by in NOT_PERSONS:
             self.warn(
-                f"the MCP server {config.name} is not started, because nobody approved it: "
-                f"`agent-ls mcp test {config.name}` asks you"
+                f"the MCP server {config.name} is not started, because you have not approved it; `agent-ls mcp "
+                f"test {config.name}` asks for your approval"
             )
             return None
         return False
@@ -183,7 +183,10 @@ def _limits(config: ServerConfig) -> str:
         return REASON
     network = "with the network" if sandbox.network else "without network"
     writes = ", ".join(("the folder of the session", *sandbox.writable))
-    return f"It runs in a sandbox, {network}, and writes below {writes} only. Approve it only if you know it."
+    return (
+        f"The server runs in a sandbox, {network}, and can only write below {writes}. Approve the server "
+        "only if you know it."
+    )
 
 
 def effect_of(config: ServerConfig) -> ServerEffect:

@@ -50,7 +50,9 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
         None,
     )
     if servers is None or found is None:
-        raise AppError(f"no MCP server of this session has the prompt {name}", "see the list of commands")
+        raise AppError(
+            f"no MCP server of this session provides the prompt {name}", "see the list of commands"
+        )
     from agent_ls.mcp.results import format_code_block, text_of
     from agent_ls.mcp.server import UnavailableError
 
@@ -63,7 +65,7 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
     text = redacted(text_of(blocks), servers.secrets())
     return (
         f"/{name} {typed}".rstrip()
-        + f"\n\nThe MCP server {server.name} words this prompt so:\n{format_code_block(text)}"
+        + f"\n\nThe MCP server {server.name} provides this prompt:\n{format_code_block(text)}"
     )
 
 
@@ -92,7 +94,8 @@ def _arguments(prompt: ServerPrompt, typed: str) -> dict[str, str]:
             given[argument.name] = value
         elif argument.is_required:
             raise AppError(
-                f"the prompt needs {argument.name}", f"write it after the name: {argument.description}"
+                f"the prompt needs {argument.name}",
+                f"write the value after the name of the prompt: {argument.description}",
             )
     return given
 

@@ -60,11 +60,13 @@ async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -
     try:
         blocks = await server.resource(uri, timeout_ms / 1000)
     except UnavailableError as error:
-        raise AppError(str(error), "send the message without it, or look at the list of servers") from None
+        raise AppError(
+            str(error), "send the message without this mention, or check the list of servers"
+        ) from None
     text = redacted(text_of(blocks), servers.secrets()) or "(it is empty)"
     left_out = len(text) - MAX_CHARS
     if left_out > 0:
-        text = f"{text[:MAX_CHARS]}\n[... {left_out} more characters, which read_resource gives ...]"
+        text = f"{text[:MAX_CHARS]}\n[... {left_out} more characters; read_resource returns them ...]"
     return f"Attached by the user, in the words of the MCP server {name}:\n{text}"
 
 

@@ -107,7 +107,7 @@ async def _connect(
     except Exception as error:
         if login_needed(error):
             raise AppError(
-                f"the server {config.name} asks for a login", f"run `agent-ls mcp login {config.name}`"
+                f"the MCP server {config.name} requires a login", f"run `agent-ls mcp login {config.name}`"
             ) from error
         if problem := session.problem_of(error):
             raise AppError(f"the server {config.name}: {problem}") from error

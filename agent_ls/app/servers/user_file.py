@@ -30,10 +30,10 @@ def read_servers(path: Path) -> Mapping[str, Any]:
         return servers_of(raw)
     except OSError as error:
         raise BadChoiceError(
-            f"{path} cannot be read: {error.strerror}", "name a file that you may read"
+            f"{path} cannot be read: {error.strerror}", "give a file that you may read"
         ) from None
     except ValueError as error:
-        raise BadChoiceError(f"{path}: {error}", "name a file in the format of .mcp.json") from None
+        raise BadChoiceError(f"{path}: {error}", "give a file in the format of .mcp.json") from None
 
 
 def own_servers() -> Mapping[str, Any]:

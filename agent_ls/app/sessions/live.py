@@ -210,8 +210,8 @@ class LiveSession:
             return await self.worktree.bring("requested" if may_ask else "requested_without_questions")
         except (EnvError, OSError) as error:
             raise AppError(
-                f"the changes of the worktree did not reach your folder: {error}",
-                "look at that file, then bring them again",
+                f"the changes of the worktree were not applied to your folder: {error}",
+                "check that file, then apply the changes again",
             ) from error
 
     async def waiting_changes(self) -> list[str]:
@@ -322,7 +322,11 @@ class LiveSession:
         stored = self.stored.opened.stored
         if stored and stored.damaged > _count(stored.fold.config.get("damagedLines")):
             what = "1 line" if stored.damaged == 1 else f"{stored.damaged} lines"
-            self.emit(Warning(f"Damaged in this session's log and left out: {what}.", "damaged_log"))
+            self.emit(
+                Warning(
+                    f"The log of this session is damaged; these lines are left out: {what}.", "damaged_log"
+                )
+            )
             self.stored.remember({"damagedLines": stored.damaged})
 
     def rename(self, title: str) -> None:

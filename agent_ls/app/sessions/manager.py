@@ -194,7 +194,7 @@ class SessionManager:
                 has_other_tools=profile_settings(before) != profile_settings(settings),
             )
         if settings.sandbox != before.sandbox and self._live:
-            problems.append("agentLs.sandbox: sessions that are open keep theirs until they are closed")
+            problems.append("agentLs.sandbox: open sessions keep their earlier value until they are closed")
         return problems
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -420,7 +420,7 @@ class SessionManager:
             try:
                 await work()
             except Exception:  # outermost boundary of the supervisor, as in _live_out
-                log.exception("a task beside the sessions failed")
+                log.exception("a background task failed")
 
         if self._group:
             self._group.start_soon(guarded)
@@ -445,7 +445,7 @@ class SessionManager:
                 await live.session.run()
         except Exception:  # outermost boundary of the supervisor: one session must not end the others (R5)
             if live.is_ours:
-                log.exception("session %s ended by an error of ours", live.session.id)
+                log.exception("session %s ended because of an internal error", live.session.id)
             else:
                 log.warning("session %s was taken by force by another process", live.session.id)
         finally:

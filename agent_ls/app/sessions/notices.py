@@ -44,5 +44,5 @@ def ended_notice(commands: Sequence[str]) -> str:
     more = f"; and {len(commands) - NAMED_PROCESSES} more" if len(commands) > NAMED_PROCESSES else ""
     return (
         "agent-ls was restarted, or another process took this session over. Your background processes have "
-        f"ended: {named}{more}. Start again those that are still needed; they get new ids."
+        f"ended: {named}{more}. Start the processes that are still needed again; they get new ids."
     )

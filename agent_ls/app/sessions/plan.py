@@ -42,7 +42,7 @@ async def accept_plan(live: LiveSession, text: str, mode: ModeAfterPlan, client_
     if live.session.is_busy:
         raise SessionBusyError(live.id)
     if not text.strip():
-        raise NoPlanError("the plan is empty", "write what the agent is to do, then accept it")
+        raise NoPlanError("the plan is empty", "write what the agent should do, then accept the plan")
     if live.approver.mode != "plan":
         raise NoPlanError(
             f"the session is in mode {live.approver.mode}, so there is no plan to accept",

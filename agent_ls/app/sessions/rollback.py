@@ -33,7 +33,7 @@ from agent_ls.store.journal import Written
 from agent_ls.store.reader import read_session
 
 TRIES = 3  # a file may change between read and write; then both are repeated
-KEEPS_CHANGING = "something else keeps changing it; try again when it is done"
+KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
 
 What: TypeAlias = Literal["restore", "keep", "preview"]
 
@@ -237,10 +237,13 @@ def _notice(wanted: Wanted, restored: Sequence[str], since: WrittenSince) -> str
         if not restored:
             return ""
         names = ", ".join(restored)
-        return f"The user rolled these files back to what they were before an earlier input: {names}. Read them again."
+        return (
+            f"The user rolled these files back to their state before an earlier input: {names}. Read these "
+            "files again."
+        )
     if wanted.files == "keep" and (since.files or since.untold):
         return (
-            "The user rolled the conversation back to here. Files were changed after this point, and were left as "
-            "they are: read a file again before you rely on its text."
+            "The user rolled the conversation back to here. Files that were changed after this point keep "
+            "their changes: read a file again before you rely on its text."
         )
     return ""

@@ -105,7 +105,7 @@ class SessionFiles:
         try:
             files = await anyio.to_thread.run_sync(store_files)
         except OSError as error:  # a full disk must not stop the call: a proposal is only lost by a crash
-            log.warning("the proposed changes of a call cannot be stored for a restart: %s", error)
+            log.warning("the proposed changes of a tool call cannot be stored for a restart: %s", error)
             return
         self.opened.recorder.review(ProposalRecord(attribution.call_id, attribution.turn_id, files))
 
@@ -145,7 +145,7 @@ class SessionFiles:
         try:
             self.opened.keep(data)
         except OSError as error:  # a full disk must not stop the write: only a hunk or a roll back is lost
-            log.warning("what a file held before a change cannot be kept: %s", error)
+            log.warning("the content of a file before a change cannot be stored: %s", error)
             return False
         return True
 

@@ -77,14 +77,14 @@ def read_settings(path: Path) -> Mapping[str, Any]:
         raw = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise BadChoiceError(
-            f"the settings file {path} cannot be read: {error.strerror}", "name a file that you may read"
+            f"the settings file {path} cannot be read: {error.strerror}", "give a file that you may read"
         ) from None
     except (ValueError, RecursionError) as error:
         raise BadChoiceError(f"the settings file {path} is not JSON: {error}", HINT) from None
     if isinstance(raw, dict) and isinstance(raw.get(SECTION), dict):
         raw = raw[SECTION]
     if not isinstance(raw, dict):
-        raise BadChoiceError(f"the settings file {path} does not hold an object of settings", HINT)
+        raise BadChoiceError(f"the settings file {path} does not contain a JSON object of settings", HINT)
     return raw
 
 
@@ -134,7 +134,7 @@ def _entry(word: str) -> Mapping[str, Any]:
     name, equals, text = word.partition("=")
     steps = name.strip().split(".")
     if not equals or not all(steps):
-        raise BadChoiceError(f"--set {word!r}: write it as NAME=VALUE, such as maxTurns=20", HINT)
+        raise BadChoiceError(f"--set {word!r}: write the setting as NAME=VALUE, such as maxTurns=20", HINT)
     problems: list[str] = []
     for value in _readings(text):
         entry: Any = value

@@ -399,7 +399,7 @@ def _problem(error: ErrorDetails) -> str:
     place = error["loc"]
     shown = ".".join(map(str, place[:_SHOWN_LEVELS]))
     if error["type"] == "extra_forbidden":
-        return f"{shown}: is not a setting{_suggest_name([str(step) for step in place])}"
+        return f"{shown}: there is no such setting{_suggest_name([str(step) for step in place])}"
     message = "input should be an object" if error["type"] in _AN_OBJECT else error["msg"]
     return f"{shown}: {message[:1].lower()}{message[1:]}{_not_that(error)}"
 

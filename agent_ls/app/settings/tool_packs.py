@@ -22,7 +22,7 @@ def pack_settings(text: str, source: str) -> Iterator[str]:
     packs = [name for name in names if name in PACK_NAMES]
     unknown = [name for name in names if name not in (*PRESET_NAMES, *PACK_NAMES, DETECTED)]
     if unknown or len(presets) > 1:
-        problem = f"{unknown[0]!r} is neither a preset nor a pack" if unknown else "name one preset only"
+        problem = f"{unknown[0]!r} is neither a preset nor a pack" if unknown else "give one preset only"
         hint = f"presets: {', '.join(PRESET_NAMES)}; packs: {', '.join(PACK_NAMES)}; or {DETECTED}"
         raise BadChoiceError(f"{source}: {problem}", hint)
     if presets:

@@ -122,7 +122,9 @@ def of_client(options: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]
     kept = {name: value for name, value in options.items() if name != "place"}
     if options.get("place") is None:
         return kept, ()
-    return kept, ["agentLs.place: counts only in your own settings file of agent-ls; it is ignored here"]
+    return kept, [
+        "agentLs.place: this setting is only read from your own settings file of agent-ls and is ignored here"
+    ]
 
 
 def client_settings(options: Mapping[str, Any], before: Settings) -> tuple[Settings, list[str]]:
@@ -147,5 +149,8 @@ def restrict_settings(standing: Settings, wanted: Settings) -> tuple[Settings, S
         if is_looser(getattr(standing, name), getattr(wanted, name))
     ]
     kept = wanted.model_copy(update={name: getattr(standing, name) for name in waiting})
-    words = "may come from a file of this workspace and allows more: it applies once you trust the folder"
+    words = (
+        "this value may come from a file of the workspace and allows more, so it applies only after you "
+        "trust the folder"
+    )
     return kept, [f"agentLs.{to_camel(name)}: {words}" for name in waiting]

@@ -36,7 +36,7 @@ _INTRODUCTION = (
     "# Kinds of agents\n"
     "When a part of your task fits one of these descriptions, name it as the agent's kind when you start an agent."
 )
-_DESCRIPTION = "A kind of agent that your instructions list. Default: an agent like you."
+_DESCRIPTION = "A kind of agent from the list in your instructions. Default: an agent like you."
 
 LoadKinds = Callable[[], Awaitable[AgentKinds]]
 
@@ -115,7 +115,8 @@ class _OfKind:
         model = task.model or next(filter(self.is_usable, kind.models), "")
         if kind.models and not model:
             self.note = (
-                f"[{kind.name} asks for the model {kind.models[0]}, which is not known here: it has yours.]"
+                f"[{kind.name} asks for the model {kind.models[0]}, which is unknown here, so this "
+                "agent uses your model.]"
             )
         turns = min(filter(None, (task.max_turns, kind.max_turns)), default=0)
         wanted = replace(

@@ -120,7 +120,7 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
         raise UnreadableFileError(f"{name[:64]!r} cannot be a name: use letters, digits and hyphens")
     description = _CONTROL.sub(" ", page.string("description"))[:MAX_DESCRIPTION]
     if not description:
-        raise UnreadableFileError("it has no description, by which the model chooses it")
+        raise UnreadableFileError("it has no description, which the model needs to choose this kind of agent")
     mode = page.string("permissionMode")
     turns = page.rows.get("maxTurns")
     kind = AgentKind(
@@ -138,10 +138,10 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
     warnings = []
     if mode in _LOOSER_MODES:
         warnings.append(
-            f"its permissionMode {mode} changes nothing: a file cannot allow what you are asked about"
+            f"its permissionMode {mode} is ignored, because a file cannot allow actions that need your approval"
         )
     unused = (row for row in ("mcpServers", "mcp-servers", "hooks") if row in page.rows)
-    warnings += [f"its {row} are not used: configure them where your own are" for row in unused]
+    warnings += [f"its {row} are ignored: configure them in your own files instead" for row in unused]
     return kind, warnings
 
 

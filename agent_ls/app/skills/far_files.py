@@ -93,7 +93,7 @@ class FarInstructionFiles:
     def read(self, path: str, base: str) -> tuple[str, Signature]:
         files = self._files
         if path not in files:
-            raise UnreadableFileError("it does not exist any more")
+            raise UnreadableFileError("the file no longer exists")
         known = self._texts.get(path)
         if known is None or known[0] != files[path].signature:
             new = [name for name, file in files.items() if self._is_new(name, file)]
@@ -107,7 +107,7 @@ class FarInstructionFiles:
                 elif name == path:
                     raise UnreadableFileError(found.problem)
         if path not in self._texts:
-            raise UnreadableFileError("your ignore file names it")
+            raise UnreadableFileError("your ignore file lists this file")
         signature, text = self._texts[path]
         return text, signature
 

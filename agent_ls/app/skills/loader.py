@@ -97,7 +97,9 @@ class _Reading:
     def _add(self, command: UserCommand) -> None:
         if command.name in NAMES:
             command = replace(command, name=f"{command.origin}:{command.name}")
-            self.problems.append(f"{command.path}: agent-ls has a command of that name; use /{command.name}.")
+            self.problems.append(
+                f"{command.path}: agent-ls already has a command of that name; call this one as /{command.name}."
+            )
         other = self.found.get(command.name)
         if other and other.kind == "skill" and command.kind == "command":
             self.problems.append(f"{command.path}: hidden by {other.path}, a skill of the same name.")
@@ -158,18 +160,18 @@ def _problems_of_skill(skill: UserCommand, page: MarkdownPage) -> Iterator[str]:
     """
     if not page.rows:
         raise UnreadableFileError(
-            "it does not begin with lines such as `name: value` between two lines `---`"
+            "the file has no front matter: lines such as `name: value` between two lines `---`"
         )
     if not skill.description:
-        raise UnreadableFileError("it has no description, so that nobody can tell when to use it")
+        raise UnreadableFileError("the skill has no description, so the model cannot know when to use it")
     if skill.name != os.path.basename(os.path.dirname(skill.path)):
-        yield f"its name, {skill.name}, is not that of its folder"
+        yield f"its name {skill.name} differs from the name of its folder"
     if not _STANDARD_NAME.fullmatch(skill.name) or len(skill.name) > MAX_NAME:
         yield f"other agents take only names of at most {MAX_NAME} letters a-z, digits and hyphens"
     if not page.string("name"):
-        yield "it has no row `name`, and goes by the name of its folder"
+        yield "it has no row `name`, so the name of its folder is used"
     if len(page.string("description")) > MAX_DESCRIPTION:
-        yield f"its description is longer than {MAX_DESCRIPTION} characters, and is cut"
+        yield f"its description is longer than {MAX_DESCRIPTION} characters, and is shortened"
     if page.is_repaired:
         yield "other agents refuse it until you quote its name and description"
     for row in ("disable-model-invocation", "user-invocable"):
@@ -187,7 +189,7 @@ def _toml_page(text: str) -> MarkdownPage:
         raise FrontMatterError(f"it is not valid TOML: {error}") from error
     prompt = rows.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
-        raise FrontMatterError("it has no text named `prompt`")
+        raise FrontMatterError("the file has no string named `prompt`")
     return MarkdownPage(rows, prompt.strip())
 
 

@@ -64,7 +64,7 @@ def wrap_instructions(command: UserCommand, text: str) -> str:
 
 def _request(found: re.Match[str]) -> str:
     command = (found[1] or found[2]).strip()
-    return f"(the output of the command `{command}`: run it, if you may)"
+    return f"(insert the output of the command `{command}` here: run it if you are allowed to)"
 
 
 def _split(arguments: str) -> list[str]:

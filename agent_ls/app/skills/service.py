@@ -234,7 +234,7 @@ class SessionSkills:
         for skill in found.for_model:
             known = self._known.get(skill.name)
             if known is None:
-                self._notify(f"There is a new skill: {skill.name}: {skill.description}")
+                self._notify(f"A new skill is available: {skill.name}: {skill.description}")
             elif known != skill.signature and skill.name in self._used:
                 self._notify(f"The skill {skill.name} has changed since you read it.")
 

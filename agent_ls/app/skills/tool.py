@@ -20,10 +20,10 @@ UseSkill = Callable[[str, str], Awaitable[str]]
 
 
 class UseSkillArguments(Arguments):
-    name: str = Field(min_length=1, max_length=200, description="The name of the skill, as it is listed.")
-    input: str = Field(
-        "", max_length=20_000, description="What the skill is to be used for, if it takes words."
+    name: str = Field(
+        min_length=1, max_length=200, description="The name of the skill, as in the list of skills."
     )
+    input: str = Field("", max_length=20_000, description="The arguments of the skill, if it takes any.")
 
 
 def use_skill_tool(use: UseSkill) -> Tool[UseSkillArguments]:
@@ -39,7 +39,7 @@ def use_skill_tool(use: UseSkill) -> Tool[UseSkillArguments]:
         name="use_skill",
         description=(
             "Get the instructions of a skill. The skills are listed in your instructions, and new ones are announced. "
-            "Paths in a skill are relative to its folder, which the result names."
+            "Paths in a skill are relative to the folder of the skill, which the result states."
         ),
         category="read",
         arguments=UseSkillArguments,

@@ -88,7 +88,10 @@ class CommitMessages:
             raise AppError(late, "Try again, or name a faster model in `models.suggestions`") from None
         text = clean_message(answer)
         if not text:
-            raise AppError(f"{title(profile)} answered without a message", "Try again, or write it yourself")
+            raise AppError(
+                f"{title(profile)} answered without a message",
+                "Try again, or write the commit message yourself",
+            )
         return GeneratedCommitMessage(text, changes.staged)
 
     def _check_folder(self, folder: str, folders: Sequence[str]) -> tuple[str, PathBounds]:

@@ -81,7 +81,7 @@ class Suggestions:
         """
         around = [folder for folder in folders if relative_to_folder(path, folder)]
         if not around:
-            raise _not_sent(path, "it is in no folder that is open in the editor", "Open its folder")
+            raise _not_sent(path, "the file is in no folder that is open in the editor", "Open its folder")
         folder = max(around, key=len)
         name = relative_to_folder(path, folder)
         if not self._context.is_trusted(around):
@@ -95,12 +95,12 @@ class Suggestions:
             with suppress(FileNotFoundError):  # a new file that is not saved yet
                 bounds.check_opened(path, real, os.stat(real))
         except SecretFileError:
-            raise _not_sent(name, "its name is that of a file with secrets", "") from None
+            raise _not_sent(name, "its name looks like the name of a file with secrets", "") from None
         except AccessDeniedError as error:
             why = str(error).removeprefix(f"Access denied: {path}: ")
             raise _not_sent(name, why, "") from error
         except OSError as error:
-            raise _not_sent(name, f"it cannot be checked: {error.strerror or error}", "") from error
+            raise _not_sent(name, f"the file cannot be checked: {error.strerror or error}", "") from error
         return name
 
     async def _answer(self, profile: ProviderProfile, text: CursorText) -> str:

@@ -48,7 +48,7 @@ def read_yaml(text: str) -> Lined:
         YamlError.
     """
     if is_too_deep(text):
-        raise YamlError("it is nested too deep", 1)
+        raise YamlError("the value is nested too deeply", 1)
     lines: dict[Place, int] = {}
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
@@ -64,14 +64,14 @@ def read_yaml(text: str) -> Lined:
     except yaml.YAMLError as error:
         raise YamlError(f"not valid YAML: {error}", 1) from None
     except RecursionError:
-        raise YamlError("it is nested too deep", 1) from None
+        raise YamlError("the value is nested too deeply", 1) from None
     return Lined(value, lines)
 
 
 def _value(node: yaml.Node, place: Place, lines: dict[Place, int]) -> Any:
     lines[place] = _line(node)
     if len(place) > MAX_DEPTH:
-        raise YamlError("it is nested too deep", lines[place])
+        raise YamlError("the value is nested too deeply", lines[place])
     if isinstance(node, yaml.SequenceNode):
         return [_value(item, (*place, number), lines) for number, item in enumerate(node.value)]
     if isinstance(node, yaml.MappingNode):

@@ -167,7 +167,10 @@ def _without_variables(found: CliTool | str) -> CliTool | str:
     """
     if isinstance(found, str) or not any(map(VARIABLE.search, found.env.values())):
         return found
-    return f"{found.source}: {found.name} uses a variable of your machine, which is not sent to another place"
+    return (
+        f"{found.source}: {found.name} uses an environment variable of your machine, which is not sent to "
+        "another machine"
+    )
 
 
 def has_project_tools(workspace: Path) -> bool:
@@ -209,13 +212,13 @@ def read_tool_file(path: Path) -> Iterator[CliTool | str]:
     try:
         data = path.read_bytes()
         if len(data) > MAX_BYTES:
-            yield f"{path}:1: it is larger than {MAX_BYTES // 1024} KiB"
+            yield f"{path}:1: the file is larger than {MAX_BYTES // 1024} KiB"
             return
         text = data.decode("utf-8")
     except OSError as error:
-        yield f"{path}:1: it cannot be read: {error.strerror or error}"
+        yield f"{path}:1: the file cannot be read: {error.strerror or error}"
     except UnicodeDecodeError as error:
-        yield f"{path}:1: it is not UTF-8 (byte {error.start})"
+        yield f"{path}:1: the file is not UTF-8 (byte {error.start})"
     else:
         yield from _parse_file(path, text)
 
@@ -249,7 +252,7 @@ def _definitions(path: Path, read: Lined) -> Iterator[CliTool | str]:
         return
     known = isinstance(read.value, dict) and set(read.value) == {"tools"}
     if not known or not isinstance(read.value["tools"], list):
-        yield f"{path}:1: it must contain one list named `tools:`, whose entries have a name, a description, …"
+        yield f"{path}:1: the file must contain one list named `tools:`, whose entries have a name, a description, …"
         return
     for number, raw in enumerate(read.value["tools"]):
         place = ("tools", number)
@@ -274,9 +277,9 @@ def _list_invalid(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...
             case "missing":
                 yield loc[:-1], f"{name} is missing"
             case "extra_forbidden":
-                yield loc, f"{name} is not known here"
+                yield loc, f"the key {name} is not known here"
             case "string_type":
-                yield loc, f"{name} has to be a text: put it in quotes"
+                yield loc, f"{name} must be a string: put the value in quotes"
             case _:
                 words = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
                 yield loc, f"{name}: {words[:1].lower()}{words[1:]}"
@@ -298,7 +301,10 @@ def _misfits(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
     if found.cmd.startswith("-") or PLACE.search(found.cmd):
         yield ("cmd",), "cmd has to be the name or the path of a program"
     elif " " in found.cmd and "/" not in found.cmd:
-        yield ("cmd",), f"cmd is one program: put its words under args ({found.cmd.split()[0]} alone here)"
+        yield (
+            ("cmd",),
+            f"cmd must be one program: write {found.cmd.split()[0]} here, and put its arguments under args",
+        )
     if "\0" in "".join((found.cmd, *found.args, *found.env.values())):
         yield (), "a command cannot contain a NUL character"
     yield from _places(found)
@@ -320,7 +326,7 @@ def _places(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
         for name in PLACE.findall(word):
             used.add(name)
             if name not in found.parameters:
-                yield ("args", number), f"{{{{{name}}}}} names no parameter"
+                yield ("args", number), f"{{{{{name}}}}} is not the name of a parameter"
             elif found.parameters[name].optional:
                 yield ("args", number), f"{name} is optional: put this word under optional_args.{name}"
     for name, words in found.optional_args.items():
@@ -330,7 +336,10 @@ def _places(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
         for other in {each for word in words for each in PLACE.findall(word)} - {name}:
             used.add(other)
             if other not in found.parameters or found.parameters[other].optional:
-                yield ("optional_args", name), f"{{{{{other}}}}} can be missing here, or names no parameter"
+                yield (
+                    ("optional_args", name),
+                    f"{{{{{other}}}}} is optional here, or is not the name of a parameter",
+                )
     for name in found.parameters.keys() - used:
         yield ("parameters", name), f"{name} is not used in args or optional_args"
     is_shell = os.path.basename(found.cmd) in SHELLS
@@ -352,13 +361,13 @@ def _parameters(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str
         if any(
             isinstance(each, bool) or not isinstance(each, kinds[parameter.type]) for each in parameter.enum
         ):
-            yield (*place, "enum"), f"each has to be of type {parameter.type} (in quotes, if it is a text)"
+            yield (*place, "enum"), f"each has to be of type {parameter.type} (in quotes, if it is a string)"
         texts = parameter.pattern or parameter.minLength is not None or parameter.maxLength is not None
         numbers = parameter.minimum is not None or parameter.maximum is not None
         if texts and parameter.type != "string":
-            yield place, "pattern, minLength and maxLength are for texts"
+            yield place, "pattern, minLength and maxLength are for strings only"
         if numbers and parameter.type not in ("integer", "number"):
-            yield place, "minimum and maximum are for numbers"
+            yield place, "minimum and maximum are for numbers only"
 
 
 def _definition(found: _Definition) -> CliTool:

@@ -62,7 +62,7 @@ class HttpPages:
 
     async def fetch(self, url: str, private_address: str) -> WebPage:
         if any(secret and secret in url for secret in self._secrets()):
-            raise PageError("This address holds a key of the user's; it is not sent anywhere.")
+            raise PageError("The address contains an API key of the user, so nothing was requested.")
         try:
             with anyio.fail_after(DEADLINE_S):
                 return await self._follow(url, private_address)
@@ -118,13 +118,13 @@ class HttpPages:
         try:
             addresses = [literal] if literal else await self._resolve(host, port)
         except OSError as error:
-            raise PageError(f"{host} is not known: {error.strerror or error}") from None
+            raise PageError(f"the host {host} was not found: {error.strerror or error}") from None
         private = next((address for address in addresses if not is_public(address)), "")
         if private and private != private_address:
             self._private[host] = private
             raise PageError(
-                f"{host} resolves to {private}, an address of a private network. Nothing was requested. Call again if "
-                "you need it: the user is then asked about exactly that."
+                f"{host} resolves to {private}, an address of a private network. Nothing was requested. Call "
+                "again if you need this page: the user is then asked to approve this address."
             )
         return [private] if private else addresses
 

@@ -36,7 +36,7 @@ def merge(base: bytes | None, changed: bytes | None, user: bytes | None) -> byte
     if changed is None:
         return NotMerged("is deleted in the worktree, and was changed in your folder")
     if base is None:
-        return NotMerged("is new in the worktree, and your folder has another file of that name")
+        return NotMerged("is new in the worktree, but your folder has a different file of that name")
     if any(map(looks_binary, (base, changed, user))):
         return NotMerged("is a binary file that was changed in the worktree and in your folder")
     form = decode(user)
@@ -45,11 +45,11 @@ def merge(base: bytes | None, changed: bytes | None, user: bytes | None) -> byte
     merged = rebase(split_lines(old), split_lines(new), split_lines(form.text))
     if isinstance(merged, Conflicted):
         first = merged.conflicts[0]
-        return NotMerged(f"was changed in your folder in the same place (line {first.start + 1})")
+        return NotMerged(f"was changed in your folder in the same lines (line {first.start + 1})")
     try:
         return encode_changed(form, "".join(merged.lines))
     except NotEncodableError:
-        return NotMerged("has characters now that the encoding of your file does not have")
+        return NotMerged("now has characters that cannot be written in the encoding of your file")
 
 
 def _with_endings(text: str, ending: str) -> str:

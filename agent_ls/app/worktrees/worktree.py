@@ -226,13 +226,13 @@ async def open_worktree(git: LocalGit, place: Path) -> Worktree:
     paths = await anyio.to_thread.run_sync(read_note, place)
     if paths is None or not await anyio.Path(paths.tree).is_dir():
         raise BadChoiceError(
-            "the git worktree of this session is gone",
-            "read the session in the list, or delete it; its changes that came to your folder are there",
+            "the git worktree of this session no longer exists",
+            "you can still read or delete this session; the changes already applied to your folder remain there",
         )
     if not await anyio.Path(paths.git_folder).is_dir():
         raise BadChoiceError(
-            f"the repository does not know the git worktree of this session any more: {paths.git_folder} is gone",
-            f"copy what you need from {paths.tree}, then delete the session",
+            f"the repository no longer knows the git worktree of this session: {paths.git_folder} does not exist",
+            f"copy the files that you need from {paths.tree}, then delete the session",
         )
     return Worktree(git, place, paths)
 
@@ -275,17 +275,19 @@ async def _repository(git: LocalGit, folder: str) -> tuple[str, str]:
         prefix = (await git.text(["rev-parse", "--show-prefix"], folder)).rstrip("/")
     except GitError as error:
         raise BadChoiceError(
-            f"{folder} cannot get a worktree, because it is not in a git repository that can be used: "
+            f"{folder} cannot have a worktree, because it is not in a git repository that git can use: "
             f"{error.last_line}",
             "begin the session without a worktree, or run `git init` and make a commit",
         ) from None
     if inside != "true":
-        raise BadChoiceError(f"{folder} is inside the files of a git repository", "open its working tree")
+        raise BadChoiceError(
+            f"{folder} is inside the .git folder of a repository", "open the working tree of the repository"
+        )
     try:
         await git.text(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], folder)
     except GitError:
         raise BadChoiceError(
-            f"the git repository of {folder} has no commit yet, which a worktree begins with",
+            f"the git repository of {folder} has no commit yet, and a worktree needs one",
             "make a first commit, or begin the session without a worktree",
         ) from None
     return top, prefix

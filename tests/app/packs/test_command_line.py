@@ -38,7 +38,7 @@ def test_tools_check_names_missing_programs_and_ends_with_1(tmp_path: Path) -> N
     assert "11 of 17 tools can be used here (64%)" in done.out
     assert "✗ pytest is missing, for pytest\n  → python3 -m pip install pytest" in done.out
     assert "not chosen: execution, file_read" in done.out and "✗ testing: none" in done.out
-    assert "the pack javascript would fit" in done.out
+    assert "consider the pack javascript" in done.out
     assert run("tools", "--check", "git", cwd=tmp_path, environ=environ).code == 0
 
 
@@ -46,7 +46,7 @@ def test_tools_check_names_missing_programs_and_ends_with_1(tmp_path: Path) -> N
     ("words", "message"),
     [
         (["--check", "gitt"], "'gitt' is neither a preset nor a pack"),
-        (["--check", "minimal,full"], "name one preset only"),
+        (["--check", "minimal,full"], "give one preset only"),
         (["--check"], "no tool packs are chosen in your settings"),
     ],
 )

@@ -121,7 +121,7 @@ async def test_a_kind_of_subagent_cannot_grant_permissions(tmp_path: Path, home:
         [asked] = talk.of(ApprovalRequested)
         assert (asked.agent_id, asked.effect["command"]) == ("agent_1", "touch made")
     [problem] = load(tmp_path).problems
-    assert f"permissionMode {mode} changes nothing" in problem
+    assert f"permissionMode {mode} is ignored" in problem
 
 
 async def test_a_kind_in_plan_mode_only_reads_and_so_do_the_agents_that_it_starts(
@@ -164,7 +164,7 @@ async def test_a_subagent_of_a_kind_is_not_continued_in_another_process(tmp_path
         again = await sessions.reopen(talk.session_id)
         await again.say("go")
         end = again.of(ToolCallEnd)[-1]
-    assert end.is_error and "has ended. Start another one." in end.output
+    assert end.is_error and "has ended. Start another agent." in end.output
 
 
 def test_files_of_other_agents_are_read_and_the_nearest_wins(tmp_path: Path, home: Path) -> None:
@@ -194,7 +194,7 @@ def test_files_of_other_agents_are_read_and_the_nearest_wins(tmp_path: Path, hom
         ("no rows at all", "no description"),
         ("---\nname: ../x\ndescription: d\n---\n", "cannot be a name"),
         ("---\ndescription: d\ntools: [\n---\n", "not valid YAML"),
-        ("---\ndescription: d\nhooks: {}\nmcpServers: {}\n---\n", "its mcpServers are not used"),
+        ("---\ndescription: d\nhooks: {}\nmcpServers: {}\n---\n", "its mcpServers are ignored"),
     ],
 )
 def test_an_invalid_file_is_reported_in_one_sentence(

@@ -85,7 +85,7 @@ def test_unterminated_front_matter_and_invalid_booleans_are_reported(home: Path)
     secret = skill(home / ".agents/skills", "secret", disable_model_invocation='"true"')
     assert load(home).problems == [
         f"{secret}: its row `disable-model-invocation` is not used: write true or false.",
-        f"{unclosed}: it does not begin with lines such as `name: value` between two lines `---`.",
+        f"{unclosed}: the file has no front matter: lines such as `name: value` between two lines `---`.",
     ]
 
 
@@ -101,7 +101,7 @@ def test_a_wrong_name_is_a_warning_and_a_missing_description_excludes_the_skill(
         path: next(it for it in found.problems if it.startswith(str(path))) for path in (bare, broken, large)
     }
     assert "no description" in reasons[bare] and "YAML" in reasons[broken] and "longer" in reasons[large]
-    assert any("is not that of its folder" in it for it in found.problems)
+    assert any("differs from the name of its folder" in it for it in found.problems)
 
 
 def test_link_that_leaves_the_folder_is_not_followed(home: Path, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_front_matter_decides_who_may_use_a_skill_and_grants_no_tools(home: Path
 def test_a_description_that_is_too_long_is_truncated_and_reported(home: Path) -> None:
     skill(home / ".agents/skills", "wordy", "x" * 1_100)
     found = load(home)
-    assert len(found.found[0].description) == 1_024 and "and is cut" in found.problems[0]
+    assert len(found.found[0].description) == 1_024 and "and is shortened" in found.problems[0]
 
 
 def test_a_skill_without_a_name_gets_its_folders_name_and_is_reported(home: Path) -> None:

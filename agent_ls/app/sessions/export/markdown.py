@@ -64,7 +64,7 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
         case UserMessage(text=text):
             yield from (f"## You, {_words(timestamp)}", "", *format_quote(text))
         case SteerMessage(text=text, status=status):
-            yield from (f"### You, meanwhile ({status})", "", *format_quote(text))
+            yield from (f"### You, during the turn ({status})", "", *format_quote(text))
         case SaidItem(kind=kind, text=text, interrupted=interrupted):
             name = "Agent" if kind == "text" else "Reasoning"
             yield from (f"### {name}{' (interrupted)' if interrupted else ''}", "", *format_quote(text))

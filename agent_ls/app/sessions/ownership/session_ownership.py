@@ -184,7 +184,7 @@ class SessionOwnership:
                         await self._save()
                 for live in held:
                     if live.id in wanted and not live.ended.is_set():
-                        log.info("session %s goes to another process", live.id)
+                        log.info("session %s is handed over to another process", live.id)
                         self.give_up(live, wanted[live.id])
 
     def give_up(self, live: LiveSession, to: Owner | None = None) -> None:

@@ -36,9 +36,9 @@ def unsaved_elsewhere(missing: Mapping[str, Sequence[StoredHunk]], owner: Owner,
     count = sum(map(len, missing.values()))
     changes = "1 change" if count == 1 else f"{count} changes"
     return Warning(
-        f"{changes} of the agent cannot be found on disk: {', '.join(names[:NAMED_FILES])}{more}. The editor that had "
-        f"this session before ({owner}) may have unsaved text with it. Save it there, and it can be reviewed here; "
-        "until then the agent does not see it.",
+        f"{changes} of the agent are missing on disk: {', '.join(names[:NAMED_FILES])}{more}. The editor that had "
+        f"this session before ({owner}) may have this text unsaved. Save these files in that editor, so that "
+        "you can review the changes here and the agent sees them.",
         UNSAVED_ELSEWHERE,
     )
 

@@ -46,7 +46,11 @@ def create_hooks(
         if any(request.request_id == request_id for request in approver.pending()):
             approver.answer(
                 request_id,
-                ApprovalAnswer("deny", reason=f"a hook of the user's: {reason}", decided_by="hook"),
+                ApprovalAnswer(
+                    "deny",
+                    reason=f"a hook that the user configured refused the call: {reason}",
+                    decided_by="hook",
+                ),
             )
 
     return SessionHooks(

@@ -28,14 +28,14 @@ MEMORY_TEXT, USER_TEXT, MEMORY_TOOL = "memoryText", "userMemoryText", "memoryToo
 """Keys in the session's stored configuration: notes of the project and of the user, whether it has the tool."""
 
 HEADING = (
-    f"# Memory\n\nNotes that were kept in {MEMORY_FILE} in earlier sessions, and that the user may have edited. "
-    "Work by them. Correct a note in the file if it turns out to be wrong."
+    f"# Memory\n\nNotes from earlier sessions in {MEMORY_FILE}, which the user may have edited. Follow "
+    "these notes. Correct a note in the file if it turns out to be wrong."
 )
 USER_HEADING = (
-    "# Memory of the user\n\nNotes that the user keeps for the sessions of all projects, in {file}. Work by them, as "
-    "far as the project's own notes and documents do not say otherwise."
+    "# Memory of the user\n\nNotes of the user for the sessions of all projects, in {file}. Follow "
+    "these notes unless the project's own notes and documents say otherwise."
 )
-LEFT_OUT = "[Older notes are left out; the file has them.]"
+LEFT_OUT = "[Older notes are left out here; read the file for all notes.]"
 
 Config = Mapping[str, object]
 

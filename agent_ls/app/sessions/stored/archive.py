@@ -140,7 +140,7 @@ def _transcript(
         clean = functools.partial(without_known, known=known)
     found = summary(path.parent)
     if found is None:
-        raise BadSessionError(str(path), "it cannot be read")
+        raise BadSessionError(str(path), "the session cannot be read")
     header = found.header
     facts = [
         ("Session", header.session_id),

@@ -142,9 +142,7 @@ class StoredSessions:
     def relink(self, old: str, new: str) -> list[str]:
         """Assign the sessions of folder `old` to folder `new`; return their ids."""
         if not Path(new).is_dir():
-            raise BadChoiceError(
-                f"the folder does not exist: {new}", "name the place that the folder was moved to"
-            )
+            raise BadChoiceError(f"the folder does not exist: {new}", "give the new path of the moved folder")
         try:
             with store_errors(""):
                 return upkeep.relink(self._store.layout, old, new)

@@ -40,4 +40,7 @@ class Retention:
         work = partial(prune, self._layout, folder, self._limits, now, spare)
         swept = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         for session_id in swept.removed:
-            log.info("session %s was removed: it is over the limits that settings give", session_id)
+            log.info(
+                "session %s was deleted, because the stored sessions exceed the limits of the settings",
+                session_id,
+            )

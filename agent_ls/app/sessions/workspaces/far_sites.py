@@ -99,7 +99,7 @@ class FarSites:
             return await self.prepare(folder)
         path = await anyio.Path(folder).absolute()
         if must_exist and not await path.is_dir():
-            raise BadChoiceError(f"the folder does not exist: {path}", "name the folder to work in")
+            raise BadChoiceError(f"the folder does not exist: {path}", "give the folder to work in")
         return await self.prepare(str(path)) if must_exist else str(path)
 
     def check_same(self, folder: str, stored: object) -> None:
@@ -114,8 +114,8 @@ class FarSites:
         now = site.place.machine if site else ""
         if isinstance(stored, str) and stored != now:
             raise BadChoiceError(
-                f"this session works at {stored or 'this machine'}, and the settings name {now or 'this machine'} now",
-                "set place in your settings file as it was, or begin a new session",
+                f"this session works on {stored or 'this machine'}, but the settings now name {now or 'this machine'}",
+                "set place in your settings file to the earlier value, or begin a new session",
             )
 
     async def prepare(self, folder: str) -> str:
@@ -157,7 +157,8 @@ class FarSites:
             raise PlaceError(error.sentence, error.hint) from error
         except EnvError as error:
             raise BadChoiceError(
-                f"{place.machine}: {error}", "end the place with a folder that exists on that machine"
+                f"{place.machine}: {error}",
+                "use a folder that exists on that machine as the last part of the place",
             ) from error
         key = folder if names else place.key(facts.root)
         files = FarInstructionFiles(host, disk, to_far, to_near)
@@ -253,7 +254,7 @@ def _map_place(place: Place, folder: str) -> tuple[Place, PathMap]:
     there = names.to_far(folder)
     if pairs and there == folder and not any(folder == far for _, far in pairs):
         raise BadChoiceError(
-            f"the setting place.map does not say which folder of {place.machine} {folder} shows",
-            "add the folder to the map, or open one that is in it",
+            f"the setting place.map has no entry that maps {folder} to a folder of {place.machine}",
+            "add the folder to place.map, or open a folder that has an entry",
         )
     return replace(place, path=there), names

@@ -50,7 +50,7 @@ CODE = "worktree"
 TRIES = 3  # a file may change between read and write; then both are repeated
 NAMED_FILES = 10
 NEEDS_APPROVAL = "needs your approval"
-KEEPS_CHANGING = "keeps changing in your folder; try again when that is done"
+KEEPS_CHANGING = "keeps changing in your folder; try again when it no longer changes"
 
 How = Literal["unasked", "requested", "requested_without_questions"]
 """Why changes are brought.
@@ -113,9 +113,10 @@ class SessionWorktree:
         left_out = self.worktree.left_out
         words = (
             f"You work in a git worktree of your own, {self.worktree.folder}. The user's folder is {self._folder}; do "
-            "not change it. Your changes come to the user's folder by themselves when you have finished. Files that "
-            "git ignores, such as installed dependencies, are not in the worktree. HEAD is detached: commits are not "
-            "brought, only texts of files."
+            "not change it. Your changes are applied to the user's folder automatically when you have finished. "
+            "Files that "
+            "git ignores, such as installed dependencies, are not in the worktree. HEAD is detached: commits "
+            "are not transferred to the user's folder, only file contents."
         )
         if left_out:
             words += f" The user's folder also has these files, which could not be copied: {_join_names(left_out)}."
@@ -135,8 +136,10 @@ class SessionWorktree:
         try:
             await self.bring("unasked")
         except (AppError, EnvError, OSError, OwnershipLostError) as error:
-            log.warning("changes of a worktree were not brought: %s", error)
-            self._link.emit(Warning(f"The changes of the worktree did not reach your folder: {error}", CODE))
+            log.warning("changes of a worktree were not applied to the user's folder: %s", error)
+            self._link.emit(
+                Warning(f"The changes of the worktree were not applied to your folder: {error}", CODE)
+            )
 
     async def bring(self, how: How) -> list[WorktreeFile]:
         """Bring the changes of the worktree to the user's folder. Returns each changed file.
@@ -148,7 +151,7 @@ class SessionWorktree:
         async with self._lock:
             self._stored.check_ownership()
             call_id = new_id("worktree")
-            who = Attribution(self._link.live.id, self._turn_id, call_id, "bring changes of the worktree")
+            who = Attribution(self._link.live.id, self._turn_id, call_id, "apply changes of the worktree")
             changes = await self.worktree.changes()
             is_proposing = self._permissions.approver.review == "before"
             done, left = await self._write(changes, who, how, is_proposing=is_proposing)
@@ -225,7 +228,7 @@ class SessionWorktree:
             return _Plan(change, (write,) if merged != user else ())
         if await maybe_bytes(files, path) is not None:
             return _Plan(
-                change, reason="is new in the worktree, and your folder has another file of that name"
+                change, reason="is new in the worktree, but your folder has a different file of that name"
             )
         return _Plan(change, (FileWrite(old_path, None, user), FileWrite(path, merged, None, old_path)))
 
@@ -278,7 +281,7 @@ class SessionWorktree:
 
     def _question(self, writes: Sequence[FileWrite], who: Attribution) -> ApprovalQuestion:
         names = _join_names([self._name(write.path) for write in writes])
-        summary = f"Bring from the worktree to {self._folder}: {names}"
+        summary = f"Apply the changes of the worktree to {self._folder}: {names}"
         return ApprovalQuestion(who.call_id, who.turn_id, "edit_file", summary, self._effect(writes))
 
     def _effect(self, writes: Sequence[FileWrite]) -> Effect:
@@ -298,20 +301,24 @@ class SessionWorktree:
         reasons = _join_names([f"{self._name(it.path)} {it.reason}" for it in left], "; ")
         told: list[str] = []
         if came:
-            told.append(f"Brought from the worktree to your folder, for you to review: {_join_names(came)}.")
+            told.append(
+                f"Changes of the worktree were applied to your folder, for you to review: {_join_names(came)}."
+            )
         if waiting:
-            told.append(f"The worktree has changes for you to bring to your folder: {_join_names(waiting)}.")
+            told.append(
+                f"The worktree has changes that wait for you to apply them to your folder: {_join_names(waiting)}."
+            )
         if left:
-            told.append(f"Left in the worktree ({self.worktree.root}): {reasons}.")
+            told.append(f"Changes that stay in the worktree ({self.worktree.root}): {reasons}.")
         if told:
             self._link.emit(Warning(" ".join(told), CODE))
         words = (
-            [f"Your changes of these files are in the user's folder now: {_join_names(came)}."]
+            [f"Your changes of these files were applied to the user's folder: {_join_names(came)}."]
             if came
             else []
         )
         if left:
-            words.append(f"Not brought to the user's folder: {reasons}.")
+            words.append(f"Not applied to the user's folder: {reasons}.")
         if words:
             self._link.live.notice(" ".join(words))
 

@@ -65,7 +65,7 @@ class Worktrees:
             return
         if self._builder.program.environment or self._builder.sites.site(folder):
             raise BadChoiceError(
-                f"{folder} is not on this machine, where worktrees are made",
+                f"{folder} is not on this machine, and worktrees can only be created on this machine",
                 "begin the session without a worktree",
             )
         if await anyio.to_thread.run_sync(self._trust.get_trust, folder) != "trusted":
@@ -78,8 +78,8 @@ class Worktrees:
         """Check that a session can be forked. Raises BadChoiceError if it has a worktree, which cannot be copied."""
         if header.has_worktree:
             raise BadChoiceError(
-                "a session in a worktree cannot be forked, because its files exist once",
-                "bring its changes to your folder, then begin a new session",
+                "a session in a worktree cannot be forked, because two sessions cannot share its worktree",
+                "apply its changes to your folder, then begin a new session",
             )
 
     async def make(self, header: Header, start: Start, discarded: Callable[[], Awaitable[None]]) -> Worktree:

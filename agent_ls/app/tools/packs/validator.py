@@ -138,7 +138,10 @@ def _problems(packs: Sequence[str], permissions: Permissions) -> Iterator[str]:
     if permissions.is_restricted and packs:
         yield "This folder is not trusted: tools that run a program or change a file are refused. Trust it first."
     if not permissions.can_write and (found := [pack for pack in packs if pack in WRITING]):
-        yield f"The folder cannot be written: tools of {', '.join(found)} will fail. Change its permissions."
+        yield (
+            f"The folder cannot be written: tools of {', '.join(found)} will fail. Change the permissions of "
+            "the folder."
+        )
     if not permissions.has_network and (found := [pack for pack in packs if pack in ONLINE]):
         yield (
             f"Commands have no network in the sandbox: tools of {', '.join(found)} will fail. "
