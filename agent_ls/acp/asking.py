@@ -28,7 +28,7 @@ _SCOPE_WORDS = {
     "project": "in this project",
     "user": "everywhere",
 }
-CLOSED = "The request was closed without an answer, so it was denied and not run."
+CLOSED = "The approval request was closed without an answer, so the action was denied and not run."
 NO_ANSWER = "The action was denied and not run: agent-ls does not understand the answer of the editor."
 DENY_WITH_REASON = "deny-reason"
 
@@ -58,12 +58,12 @@ def options_for(
     if request.effect.get("type") == "TrustEffect":
         return (
             Option("trust", "Trust this folder", "allow_always"),
-            Option("deny", "Do not trust it: read and answer only", "reject_once"),
+            Option("deny", "Do not trust this folder: read and answer only", "reject_once"),
         )
     if request.effect.get("type") == "ServerEffect":
         return (
             Option("start", "Start this server, now and in later sessions", "allow_always"),
-            Option("deny", "Do not start it", "reject_once"),
+            Option("deny", "Do not start this server", "reject_once"),
         )
     offers = sorted(_lasting(request), key=lambda rule: _WIDTH[rule.scope])
     if not shows_every_option:

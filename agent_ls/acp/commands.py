@@ -20,11 +20,17 @@ from agent_ls.app.slash_commands import slash_commands
 from agent_ls.loop.events.types import Hunk
 
 OWN: dict[str, tuple[str, str]] = {
-    "compact": ("Summarise the conversation to make room in the context window", "what to dwell on"),
-    "undo": ("Undo the changes that wait for your decision", "a file; nothing for all of this session"),
+    "compact": (
+        "Summarise the conversation to make room in the context window",
+        "what the summary should focus on",
+    ),
+    "undo": (
+        "Undo the changes that wait for your decision",
+        "a file; without a file, all changes of this session",
+    ),
     "changes": ("List the changes that wait for your decision", ""),
-    "rules": ("List the permissions that you granted, or take one back", "remove NUMBER"),
-    "trust": ("Trust this folder, or take that back", "forget"),
+    "rules": ("List the permissions that you granted, or remove one", "remove NUMBER"),
+    "trust": ("Trust this folder, or withdraw the trust", "forget"),
     "mcp": ("List the MCP servers, or switch one on or off", "on, off or restart NAME"),
 }
 """The built-in commands by name: the description, and a hint for the arguments."""
@@ -83,7 +89,7 @@ class BuiltInCommands:
         undone = sum(hunk.state == "undone" for hunk in changed)
         words = f"Undone: {undone} of {len(ids)} changes."
         left = "".join(f"\n- {reason}" for reason in dict.fromkeys(reason for _, reason in refused))
-        return words + (f" Left as they are:{left}" if left else "")
+        return words + (f" Not undone:{left}" if left else "")
 
     async def _changes(self, conversation: AcpConversation, arguments: str) -> str:
         del arguments
@@ -92,7 +98,7 @@ class BuiltInCommands:
             return "No changes wait for your decision."
         folder = conversation.live.summary().workspace_folder
         rows = [f"- {_display_path(path, folder)}: {_describe_lines(hunks)}" for path, hunks in found.items()]
-        return "\n".join(("Changes that wait for your decision (`/undo` takes them back):", *rows))
+        return "\n".join(("Changes that wait for your decision (`/undo` reverts them):", *rows))
 
     async def _rules(self, conversation: AcpConversation, arguments: str) -> str:
         folder = conversation.live.summary().workspace_folder
@@ -101,7 +107,7 @@ class BuiltInCommands:
         if verb == "remove":
             at = int(number) - 1 if number.strip().isdigit() else -1
             if not 0 <= at < len(rules):
-                return "Name the number of a rule, as in `/rules remove 1`."
+                return "Give the number of a rule, as in `/rules remove 1`."
             rule = rules[at]
             is_own = rule.scope in ("turn", "session")
             await self.manager.rules.remove(rule.id, conversation.id if is_own else None, folder)
@@ -111,13 +117,13 @@ class BuiltInCommands:
         rows = [
             f"{n}. {rule.label} ({rule.scope}, used {rule.hits} times)" for n, rule in enumerate(rules, 1)
         ]
-        return "\n".join(("Permissions that you granted (`/rules remove NUMBER` takes one back):", "", *rows))
+        return "\n".join(("Permissions that you granted (`/rules remove NUMBER` removes one):", "", *rows))
 
     async def _trust(self, conversation: AcpConversation, arguments: str) -> str:
         folder = conversation.live.summary().workspace_folder
         if arguments == "forget":
             trust_state = await self.manager.trust.decide(folder, None, self.by)
-            return f"{folder}: your decision is forgotten. It counts as {trust_state} now."
+            return f"Your decision about {folder} was removed. The folder is {trust_state} now."
         await self.manager.trust.decide(folder, "trusted", self.by)
         trust_state = await anyio.to_thread.run_sync(self.manager.trust.get_trust, folder)
         return f"{folder} is {trust_state} now."

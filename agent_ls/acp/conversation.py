@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 OUTPUT_EVERY_S = 0.25
 MAX_HELD = 2_000
-"""Maximum number of held updates; when there are more, the oldest are dropped."""
+"""Maximum number of updates that wait to be sent; when there are more, the oldest are dropped."""
 
 _UNASKED_KINDS = frozenset(
     (
@@ -70,7 +70,7 @@ class NotBegunError(RpcError):
     """
 
     def __init__(self, key: str) -> None:
-        super().__init__(INTERNAL, _CLOSED, f"{_CLOSED}. Load it again to go on.")
+        super().__init__(INTERNAL, _CLOSED, f"{_CLOSED}. Load the session again to continue.")
         self.key = key
 
 
@@ -271,7 +271,10 @@ class AcpConversation:
                     self._notify(update)
         self.mapper.is_replay = False
         if self.live.approver.pending() or self.live.session.questions.pending():
-            waits = "This session waits for your answer. Send a message, and you are asked again.\n"
+            waits = (
+                "This session waits for your answer to an earlier request. Send a message, and the request "
+                "appears again.\n"
+            )
             self._notify(chunk("agent_thought_chunk", waits, message_id(self.id, "waits")))
 
     def _notify(self, update: Update) -> None:
@@ -291,11 +294,11 @@ class AcpConversation:
                         await self._see(item.envelope)
                         await self._wire.drain()
         except Exception:
-            log.exception("session %s cannot be followed any more", self.id)
+            log.exception("events of session %s can no longer be read", self.id)
         finally:
             self.is_over = True
             self._events.close()
-            ended = RpcError(INTERNAL, _CLOSED, f"{_CLOSED}. Load it again to go on.")
+            ended = RpcError(INTERNAL, _CLOSED, f"{_CLOSED}. Load the session again to continue.")
             for prompt in tuple(self._prompts):
                 if prompt.queued_id and prompt is not self._current and not prompt.is_cancelled:
                     prompt.finish(NotBegunError(prompt.key))

@@ -14,7 +14,7 @@ from typing import Any
 from agent_ls.text import split_lines
 
 WHOLE_TEXT_CHARS = 256 * 1024
-"""For texts longer than this, a diff has only its hunks."""
+"""A diff of texts longer than this contains only the changed hunks, not the whole texts."""
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = "\\ No newline"

@@ -88,7 +88,9 @@ class Extensions:
         changed, refused = await manager.review.review(
             params.verdict, Selection(hunk_ids=chosen), comment=params.comment, confirm=params.confirm
         )
-        gone = [(it, "it is not waiting for a decision") for it in params.hunk_ids or () if it not in own]
+        gone = [
+            (it, "this change is not waiting for a decision") for it in params.hunk_ids or () if it not in own
+        ]
         return AcpReviewResult(
             changed=tuple(map(_hunk, changed)),
             refused=tuple(LeftAlone(id=id_, reason=reason) for id_, reason in (*refused, *gone)),
@@ -102,9 +104,9 @@ class Extensions:
         if params.start_now is not None:
             changes.append(StartNow(params.start_now))
         if len(changes) > 1:
-            raise invalid("Give at most one change of the queue")
+            raise invalid("The request changes the queue in several ways; send one change at a time")
         if changes and not session.change_queue(changes[0]):
-            raise invalid("This message is no longer in the queue", "Look at the queue again.")
+            raise invalid("This message is no longer in the queue", "Request the queue again.")
         return AcpQueueResult(
             queue=tuple(QueuedMessage(queued_id=it.queued_id, text=it.text) for it in session.queue)
         )
@@ -114,7 +116,7 @@ class Extensions:
         waiting = [it.id for it in session.steering]
         steer_id = params.steer_id or (waiting[-1] if waiting else "")
         if not steer_id or not session.unsteer(steer_id):
-            raise invalid("The model has read this message already", "Send another to correct it.")
+            raise invalid("The model has read this message already", "Send another message to correct it.")
         return Nothing()
 
     async def _rules(self, params: AcpRules) -> AcpRulesResult:

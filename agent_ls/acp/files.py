@@ -48,10 +48,10 @@ MAX_BYTES = 2 * 1024 * 1024
 """A larger file is not read from or written through the client."""
 
 CHANGED = (
-    "the editor changed the text as it wrote it (a formatter, or the user): what is in the file now is not what was "
-    "written; read it again before you rely on it"
+    "a formatter or the user changed the text while the editor wrote it, so the file differs from the "
+    "requested text; read the file again before you rely on it"
 )
-NOT_SAVED = "the change is in the editor, which has not saved it: commands do not see it yet"
+NOT_SAVED = "the change is in the editor, which has not saved the file yet: commands still see the old text"
 
 
 class ClientTexts(Protocol):
@@ -174,7 +174,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         names = [self._absolute(writes[at].path) for at in shared]
         for at in shared:
             if names.count(self._absolute(writes[at].path)) > 1:
-                raise CommitError(writes[at].path, "it is named twice in one commit")
+                raise CommitError(writes[at].path, "the same file occurs twice in one set of changes")
         on_disk = [at for at in range(len(writes)) if at not in shared]
         states: dict[int, FileState] = {}
         landed: list[_Landed] = []
@@ -209,11 +209,15 @@ class ClientFilesEnvironment(ForwardingEnvironment):
                 write.path, "the editor has unsaved changes that were made after the file was read"
             )
         if write.content is None:
-            reason = "it has unsaved changes in the editor; it can be deleted once they are saved or discarded there"
+            reason = (
+                "the file has unsaved changes in the editor; it can be deleted after they are saved or "
+                "discarded there"
+            )
             raise EditRefusedError(write.path, reason)
         if not self._client.writes or not _is_text(write.content):
             reason = (
-                "it has unsaved changes in the editor, which takes no changes from here; save it there first"
+                "the file has unsaved changes in the editor, and this editor accepts no edits from "
+                "agent-ls; save the file there first"
             )
             raise EditRefusedError(write.path, reason)
         return seen
@@ -239,7 +243,8 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         if now.disk == seen.disk and now.content == seen.content:
             if seen.is_unsaved:
                 raise EditRefusedError(
-                    write.path, "it has unsaved changes there, and the editor did not take this one"
+                    write.path,
+                    "the file has unsaved changes in the editor, and the editor did not apply this change",
                 )
             return await self._on_disk(write, attribution)
         if now.disk is not None and not now.is_unsaved and _is_same_text(now.disk, wanted):
@@ -278,7 +283,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
             raise CommitError(path, str(error).removesuffix("."), tuple(unrestored)) from error
 
 
-_MOVED_ON = "its content changed since it was read"
+_MOVED_ON = "the content of the file changed since it was read"
 
 
 def _combine_views(disk: bytes | None, client_text: str | None) -> _Seen:

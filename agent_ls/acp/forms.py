@@ -64,7 +64,7 @@ async def ask_reason(wire: AcpWire, session_id: str, call_id: str) -> str:
     form = {"type": "object", "properties": {REASON: field}, "required": [REASON]}
     params = {
         "sessionId": session_id, "toolCallId": call_id, "mode": "form", "requestedSchema": form,
-        "message": "Why is this denied? The agent gets your words.",
+        "message": "Why do you deny this? The agent is sent your answer.",
     }  # fmt: skip
     try:
         result = await wire.ask("elicitation/create", params)

@@ -51,7 +51,7 @@ def auth_method(client: ClientFacts) -> dict[str, Any]:
     environment variable.
     """
     if client.opens_terminals:
-        words = "Choose a provider and enter its API key. The key is kept by agent-ls."
+        words = "Choose a provider and enter its API key. agent-ls stores the key."
         return {
             "id": KEYS_METHOD, "type": "terminal", "name": "Set an API key", "description": words,
             "args": ["--login"],

@@ -54,7 +54,7 @@ def config_options(session: SessionSummary, choices: Choices) -> list[dict[str, 
     """Return the complete list of options, which every answer and every update contains."""
     efforts = efforts_of(session, choices)
     found = [
-        _select("mode", "Mode", session.mode, _values(MODES), "mode", "What happens without asking you"),
+        _select("mode", "Mode", session.mode, _values(MODES), "mode", "Which actions need no approval"),
         _select(
             "model",
             "Model",

@@ -57,7 +57,7 @@ def read_prompt(
         elif found.strip():
             texts.append(found)
     if not texts and not images:
-        raise invalid("The message is empty", "Write something, and send it again")
+        raise invalid("The message is empty", "Write a message, and send it again")
     first = next((block.get("text") for block in blocks if block.get("type") == "text"), "")
     match = (
         _COMMAND.match(first.strip()) if isinstance(first, str) and blocks[0].get("type") == "text" else None

@@ -206,7 +206,7 @@ class UserRequests:
         except Dropped:
             return
         except Exception:
-            log.exception("changes could not be asked about")
+            log.exception("a decision about changes could not be requested")
         finally:
             self._asking.pop(call_id, None)
 

@@ -24,15 +24,17 @@ def read_client_servers(given: object) -> ClientServers:
     if given is None:
         return ClientServers()
     if not isinstance(given, list):
-        return ClientServers(problems=("The MCP servers of your editor are not a list, and are not used.",))
+        return ClientServers(
+            problems=("Your editor sent MCP servers that are not a list. They are not used.",)
+        )
     entries: dict[str, Mapping[str, Any]] = {}
     problems: list[str] = []
     for raw in given:
         name = raw.get("name") if isinstance(raw, dict) else None
         if not isinstance(raw, dict) or not isinstance(name, str) or not name.strip():
-            problems.append("An MCP server of your editor has no name, and is not used.")
+            problems.append("Your editor sent an MCP server without a name. It is not used.")
         elif name in entries:
-            problems.append(f"Your editor has two MCP servers named {name}; the first is used.")
+            problems.append(f"Your editor sent two MCP servers named {name}. Only the first is used.")
         else:
             entries[name] = _entry(raw)
     return ClientServers(entries, tuple(problems))

@@ -32,7 +32,7 @@ from agent_ls.system import handle_termination_signals, use_pidfd_watcher
 log = logging.getLogger(__name__)
 
 WARM_UP_AFTER_S = 0.3
-"""Seconds to wait before preloading modules, so that a first request of the client is handled before that."""
+"""Seconds to wait before preloading modules, so that the first request of the client is handled first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ class OpenSessions:
         if others is not None:
             self._folders[live.id] = others
         if (known := self._open.get(session_id)) and known.is_busy:
-            raise RpcError(INTERNAL, "This session is open already and works on a message")
+            raise RpcError(INTERNAL, "This session is already open and is working on a message")
         if known:
             known.drop()
         return self._make(live)
@@ -171,9 +171,11 @@ class OpenSessions:
     async def _list(self, params: Params) -> Any:
         folder, cursor = params.get("cwd"), params.get("cursor")
         if folder is not None and not isinstance(folder, str):
-            raise invalid("The folder to list sessions of is not a path")
+            raise invalid("The folder whose sessions were requested is not a path")
         if cursor is not None and not isinstance(cursor, str):
-            raise invalid("The cursor is unknown: use the one at the end of a list")
+            raise invalid(
+                "The cursor is unknown: use the cursor that came with the previous page of sessions"
+            )
         found, next_cursor = await self.manager.list_sessions(folder or None, cursor, PAGE)
         listed = [
             {
@@ -250,7 +252,7 @@ class OpenSessions:
         try:
             return await self.manager.open_session(session_id)
         except SessionOwnedError as error:
-            how = "Close it there and load it again, or take it over with the request `_agent-ls/takeOver`."
+            how = "Close the session there and load it again, or take it over with the request `_agent-ls/takeOver`."
             words = str(error).split(":")[0]
             raise RpcError(
                 INTERNAL, words[:1].upper() + words[1:], f"{words[:1].upper()}{words[1:]}. {how}"

@@ -11,7 +11,7 @@ from agent_ls.acp.wire import AcpWire, Dropped
 READ_S = 2.0
 WRITE_S = 10.0
 MAX_SILENT = 2
-"""After this many unanswered reads, the client is not asked again until it answers a write."""
+"""After this many read requests without a response, no read request is sent until the client responds to a write."""
 
 
 class WireTexts:

@@ -439,7 +439,7 @@ def _words(event: object) -> str:
         case Compaction(message=message):
             return message
         case Reverted():
-            return "The session was taken back to an earlier message."
+            return "The session was rolled back to an earlier message."
     return ""
 
 

@@ -153,7 +153,7 @@ class AcpWire:
             self._take_notice(method, message.get("params"))
         elif id_ in self._running:
             self._refuse(
-                id_, RpcError(INVALID_REQUEST, "The client used the id of a request that still runs")
+                id_, RpcError(INVALID_REQUEST, "The client reused the id of a request that is still running")
             )
         else:
             scope = self._running[id_] = anyio.CancelScope()
@@ -224,7 +224,7 @@ class AcpWire:
 
 def unknown_method(method: str) -> RpcError:
     return RpcError(
-        METHOD_NOT_FOUND, "The client asked for something that this version of agent-ls does not know",
+        METHOD_NOT_FOUND, "The client sent a request that this version of agent-ls does not know",
         f"Unknown method {method[:100]!r}. The client may be newer than agent-ls: update agent-ls.",
     )  # fmt: skip
 

@@ -235,7 +235,9 @@ async def _run_check(task: Task, folder: Path, work: str, launch: AttemptSetup) 
     except EnvironmentLostError:
         raise
     except EnvError as error:
-        raise AppError(f"the check cannot be started: {error}", "repair 'check' in the manifest") from None
+        raise AppError(
+            f"the check cannot be started: {error}", "correct the field 'check' in the manifest"
+        ) from None
     finally:
         with anyio.CancelScope(shield=True):
             await environment.cleanup()

@@ -29,7 +29,7 @@ from agent_ls.system import handle_termination_signals
 
 CONNECT_SECONDS = 10
 WORKERS_SECONDS = 30
-ADDRESS_HINT = "start one with `dask scheduler`, and name it as in tcp://HOST:8786"
+ADDRESS_HINT = "start a scheduler with `dask scheduler`, and give its address, such as tcp://HOST:8786"
 HINT = (
     "workers need the same version of agent-ls, and the same folders at the same paths: `agent-ls docs batch`"
 )
@@ -95,7 +95,8 @@ class DaskRunner:
         except TimeoutError:
             await client.close()
             raise AppError(
-                f"the Dask cluster at {self._address} has no workers", "start some with `dask worker ADDRESS`"
+                f"the Dask cluster at {self._address} has no workers",
+                "start workers with `dask worker ADDRESS`",
             ) from None
         return client
 
@@ -129,7 +130,9 @@ class DaskRunner:
                         progress.new_results += 1
                     elif not progress.is_stopping:
                         await self._check_lost(task, future, given[task.id])
-                        self._report(progress, f"{task.id}: its worker was lost; it is given to another")
+                        self._report(
+                            progress, f"{task.id}: its worker was lost; another worker gets the task"
+                        )
                         submit(task)
                         continue
                 except AppError as error:
@@ -153,7 +156,7 @@ class DaskRunner:
         if future.status == "finished":
             if problem := await future.result():
                 raise AppError(str(problem), f"{HINT} and run the same command again")
-            words = f"a worker has run {task.id}, and its result is not in {self._out.path}"
+            words = f"a worker has run {task.id}, but the result is not in {self._out.path}"
             raise AppError(words, HINT)
         error = await future.exception()
         if isinstance(error, KilledWorker) and count < SUBMISSIONS:
@@ -198,7 +201,7 @@ class DaskRunner:
             await self._ask_to_stop(progress)
             self._report(
                 progress,
-                f"stopping: running tasks have {GRACE_SECONDS:g} s; the same command continues later",
+                f"stopping: running tasks have {GRACE_SECONDS:g} s to finish; run the same command again to continue",
             )
             await anyio.sleep(2 * GRACE_SECONDS)
             everything.cancel()

@@ -54,7 +54,8 @@ def run_task(text: str) -> str:
     request = json.loads(text)
     if request["version"] != __version__:
         return (
-            f"a worker has agent-ls {__version__}, and this is {request['version']}: install the same version"
+            f"a worker has agent-ls {__version__}, but this machine has {request['version']}: install the "
+            "same version on both"
         )
     stop = Path(request["stop"])
     if stop.exists():
@@ -82,7 +83,9 @@ def run_task(text: str) -> str:
     reader.join()
     if process.returncode == 0 or stop.exists():
         return ""
-    return (errors[-1].strip() if errors else "") or f"its process ended with exit code {process.returncode}"
+    return (
+        errors[-1].strip() if errors else ""
+    ) or f"the process of the task ended with exit code {process.returncode}"
 
 
 def main() -> int:

@@ -79,7 +79,7 @@ class FarMachine:
         except EnvError as error:
             raise git_error(self.name, str(error)) from error
         if done.timed_out:
-            raise git_error(self.name, "it did not end in time")
+            raise git_error(self.name, "the git command exceeded its time limit")
         return GitOutput(done.exit_code, done.stdout, last_line(done.stderr))
 
     async def read(self, path: str) -> bytes:
@@ -136,13 +136,13 @@ class FarMachine:
         except PathNotFoundError:
             return ()
         except EnvError as error:
-            raise AppError(f"{self.name}: {error}", "repair that folder there") from error
+            raise AppError(f"{self.name}: {error}", "correct that folder on that machine") from error
 
     async def make_folder(self, task_id: str, source: str) -> tuple[str, str]:
         made = await self._run(_MAKE, posixpath.join(self._base, task_id))
         if made.exit_code:
             raise AppError(
-                f"{self.name}: no work folder can be made: {last_line(made.stderr)}",
+                f"{self.name}: no work folder can be created: {last_line(made.stderr)}",
                 "make ~/.cache writable there, or set XDG_CACHE_HOME there",
             )
         folder = made.stdout.removesuffix("\n")

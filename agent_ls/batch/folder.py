@@ -191,7 +191,10 @@ class ResultFolder:
         except OSError as error:
             raise folder_error(self.path, error) from None
         if not _IDENTITY.match(name):
-            raise AppError(f"{path} is damaged", "delete it, and remove ~/.cache/agent-ls/batch at the place")
+            raise AppError(
+                f"{path} is damaged",
+                "delete this file, and remove ~/.cache/agent-ls/batch on the machine given with --on",
+            )
         return name
 
     def task(self, task_id: str) -> TaskFolder:

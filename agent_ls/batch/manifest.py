@@ -102,7 +102,11 @@ def read_manifest(path: Path, *, is_far: bool = False) -> list[Task]:
                     continue
                 # Each task has a folder named by its id, and some file systems do not distinguish case.
                 if first := lines.get(task.id.lower()):
-                    _refuse(path, number, f"the id {task.id!r} is that of line {first} (case does not count)")
+                    _refuse(
+                        path,
+                        number,
+                        f"the id {task.id!r} is already used in line {first} (upper and lower case are the same)",
+                    )
                 lines[task.id.lower()] = number
                 tasks.append(task)
     except OSError as error:
@@ -175,9 +179,9 @@ def _choice_problem(values: Mapping[str, Any]) -> str:
             return "time limits must be greater than 0"
     settings = values.get("settings", {})
     if taken := settings.keys() & {"mode", "review"}:
-        return f"the setting {sorted(taken)[0]!r} has no effect here; 'approve' says what is allowed"
+        return f"the setting {sorted(taken)[0]!r} has no effect here; use 'approve' to choose what is allowed"
     if "place" in settings:
-        return "the setting 'place' has no effect here; --on names the place of all tasks"
+        return "the setting 'place' has no effect here; use --on to choose the place of all tasks"
     return "; ".join(setting_problems(settings))
 
 

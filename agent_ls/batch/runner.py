@@ -199,7 +199,7 @@ class BatchRunner:
             await first.wait()
             self._report(
                 self._progress,
-                f"stopping: running tasks have {GRACE_SECONDS:g} s; the same command continues later",
+                f"stopping: running tasks have {GRACE_SECONDS:g} s to finish; run the same command again to continue",
             )
             await anyio.sleep(GRACE_SECONDS)
             self._scope.cancel()

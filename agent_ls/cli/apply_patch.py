@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder", type=Path, default=Path(), metavar="FOLDER", help="change files below this folder"
     )
-    parser.add_argument("--check", action="store_true", help="only say whether it applies")
+    parser.add_argument("--check", action="store_true", help="only check whether the patch applies")
 
 
 def run(options: argparse.Namespace) -> int:

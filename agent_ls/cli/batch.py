@@ -20,15 +20,22 @@ MERGE, HERE = "merge", "here"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "manifest", help="the tasks, one JSON object per line; or merge, to join result folders"
+        "manifest",
+        help="a file of tasks, one JSON object per line; or the word merge, to join result folders",
     )
     parser.add_argument(
         "folders", nargs="*", type=Path, metavar="FOLDER", help="with merge: the folders to join"
     )
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="FOLDER", help="the result folder, old or new"
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="the result folder: a new one, or an existing one to continue",
     )
-    parser.add_argument("--jobs", type=_positive, metavar="N", help="tasks at a time (default: 1)")
+    parser.add_argument(
+        "--jobs", type=_positive, metavar="N", help="number of tasks that run at the same time (default: 1)"
+    )
     parser.add_argument(
         "--dask", metavar="ADDRESS", help="run the tasks on the workers of this Dask scheduler"
     )
@@ -43,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_positive,
         default=2,
         metavar="N",
-        help="how often a crash or an outage is tried (default: 2)",
+        help="maximum attempts of a task after a crash or an outage (default: 2)",
     )
     parser.add_argument("--shard", default="1/1", metavar="I/N", help="run only part I of N, such as 2/8")
     parser.add_argument("--trust", action="store_true", help="trust the folders of all tasks for this run")
@@ -52,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on",
         metavar="PLACE",
-        help="run the tasks on another machine or in a container: the places of `exec --on`",
+        help="run the tasks on another machine or in a container, given as for `exec --on`",
     )
 
 
@@ -63,9 +70,7 @@ def run(options: argparse.Namespace) -> int:
         if options.manifest == MERGE:
             return _merge(options)
         if options.folders:
-            raise AppError(
-                f"one manifest at a time, not also {options.folders[0]}", "`agent-ls batch --help`"
-            )
+            raise AppError(f"give one manifest only, without {options.folders[0]}", "`agent-ls batch --help`")
         return _run(options)
     except AppError as error:
         print(f"agent-ls batch: {error}", file=sys.stderr)
@@ -87,9 +92,14 @@ def _run(options: argparse.Namespace) -> int:
     from agent_ls.system import use_pidfd_watcher
 
     if options.dask and options.jobs:
-        raise AppError("--jobs does not go with --dask", "the threads of the workers say how many tasks run")
+        raise AppError(
+            "--jobs cannot be combined with --dask",
+            "the number of worker threads determines how many tasks run",
+        )
     if options.dask and options.on:
-        raise AppError("--on does not go with --dask", "use --jobs and --shard, or a cluster without --on")
+        raise AppError(
+            "--on cannot be combined with --dask", "use --jobs and --shard, or a cluster without --on"
+        )
     use_pidfd_watcher()
     shard = parse_shard(options.shard)
     is_far = options.on not in (None, HERE)

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"agent-ls demo: {target} already exists; name a new folder", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"agent-ls demo: {target} cannot be made: {error.strerror or error}", file=sys.stderr)
+        print(f"agent-ls demo: {target} cannot be created: {error.strerror or error}", file=sys.stderr)
         return 2
     # Sessions are deleted together with the demo, even if a server that is still shutting down writes to the
     # folder.
@@ -46,14 +46,17 @@ def run(options: argparse.Namespace) -> int:
 def _maybe_neovim(options: argparse.Namespace) -> tuple[tuple[str, Path] | None, str]:
     """Return the paths of Neovim and of the agent-ls plugin, or None and the reason why Neovim is not opened."""
     if options.headless:
-        return None, "as a transcript; without --headless it opens in Neovim"
+        return None, "printed as a transcript; without --headless the demo opens in Neovim"
     if not sys.stdin.isatty() or not sys.stdout.isatty() or "CI" in os.environ:
-        return None, "as a transcript, because there is no terminal; in a terminal it opens in Neovim"
+        return (
+            None,
+            "printed as a transcript, because there is no terminal; in a terminal the demo opens in Neovim",
+        )
     nvim, plugin = _neovim(), find_plugin()
     if plugin is None:
-        return None, "as a transcript, because the Neovim plugin is not installed with this package"
+        return None, "printed as a transcript, because the Neovim plugin is not installed with this package"
     if not nvim:
-        return None, "as a transcript, because Neovim 0.11 or newer is not on PATH"
+        return None, "printed as a transcript, because Neovim 0.11 or newer is not on PATH"
     return (nvim, plugin), ""
 
 
@@ -69,7 +72,7 @@ def _format_farewell(folder: Path) -> str:
     return "\n".join(
         (
             "",
-            f"The project stays as it is now, in {folder}.",
+            f"The sample project stays in {folder}, with the changes of this session.",
             "",
             "Next, with a key (ANTHROPIC_API_KEY or OPENAI_API_KEY) and in a folder of your own:",
             f'  {command} exec "what does this project do?"',

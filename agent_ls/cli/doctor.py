@@ -20,7 +20,7 @@ MARKS = {"good": "✓", "note": "·", "bad": "✗"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offline", action="store_true", help="do not contact providers")
-    parser.add_argument("--json", action="store_true", help="print a list of objects, for programs")
+    parser.add_argument("--json", action="store_true", help="print a JSON list of objects, for programs")
     parser.add_argument(
         "--settings", default="", metavar="FILE", help="also check these editor settings (a JSON file)"
     )
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
             return await examine_place(place)
         return await examine(asks_providers=not options.offline, settings=settings)
 
-    hint = "correct it there; `agent-ls config --schema` lists what is allowed"
+    hint = "correct the setting; `agent-ls config --schema` lists the allowed values"
     findings = [*(DoctorFinding("settings", "bad", problem, hint) for problem in problems), *anyio.run(found)]
     if options.json:
         names = ("subject", "grade", "text", "hint")

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from agent_ls.app.settings.model import Settings
 
 BY_APPROVE = {
-    "mode": "--approve says what is allowed without asking",
-    "review": "without an editor changes are made at once; `agent-ls sessions` and an editor review them afterwards",
+    "mode": "use --approve to choose which actions need no approval",
+    "review": "without an editor, changes are made at once; open the session in an editor to review them afterwards",
 }
 """Settings that exec does not accept, and what to use instead."""
 
@@ -36,9 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="anthropic, openai, gemini, ollama, ... or walkthrough (scripted, no key)",
     )
-    parser.add_argument("--model", default="", help="the provider's name of the model")
-    parser.add_argument("--effort", default="", help="low, medium, high, or what the provider adds")
-    parser.add_argument("--json", action="store_true", help="one event per line on standard output")
+    parser.add_argument("--model", default="", help="the name of the model, as its provider spells it")
+    parser.add_argument(
+        "--effort", default="", help="reasoning effort: low, medium, high, or another value of the provider"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print events as JSON on standard output, one per line"
+    )
     parser.add_argument(
         "--findings",
         choices=("json", "sarif"),
@@ -48,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--approve",
         choices=APPROVALS,
         default="never",
-        help="never: refuse what is not allowed (default); ask on the terminal; edits: allow edits in the folder; "
+        help="never: refuse what is not allowed (default); ask: ask you on the terminal; edits: allow edits in "
+        "the folder; "
         "all: also allow commands, except those that always need approval",
     )
     parser.add_argument(
@@ -78,7 +83,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(write:GLOB, read:GLOB), or pages of a site (https://HOST); may be given several times",
     )
     parser.add_argument(
-        "--settings", type=Path, metavar="FILE", help="settings in JSON, over those of your own settings file"
+        "--settings",
+        type=Path,
+        metavar="FILE",
+        help="a JSON object of settings, which override those of your settings file",
     )
     parser.add_argument(
         "--set",
@@ -103,8 +111,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="PLACE",
         help="work on another machine or in a container: ssh:HOST:/path, docker:NAME:/path, podman:NAME:/path, "
-        "kubectl:NAMESPACE/POD:/path, devcontainer:/folder, 'command:/path:PROGRAM …'; here: not even where your "
-        "settings name a place",
+        "kubectl:NAMESPACE/POD:/path, devcontainer:/folder, 'command:/path:PROGRAM …'; or here: this machine, even "
+        "if your settings name another place",
     )
     parser.add_argument(
         "--add-dir",
@@ -112,7 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FOLDER",
-        help="also work in this folder; may be given several times. It needs trust like the first one",
+        help="work in this additional folder too, if you trust it; may be given several times",
     )
     parser.add_argument(
         "--worktree",
@@ -127,7 +135,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--record",
         type=Path,
         metavar="FILE",
-        help="record the session's whole input in a new file, for `agent-ls replay`",
+        help="record all input of the session in a new file, for `agent-ls replay`",
     )
     # `agent-ls batch` sets these: the request limit that all its processes share, and the end of a run whose
     # place was lost, so that the task is repeated.
@@ -143,19 +151,21 @@ def run(options: argparse.Namespace) -> int:
     if not prompt.strip():
         problem = "the prompt is empty: say what to do"
     elif options.on and (options.cd != Path() or options.add_dir):
-        problem = "--on does not go with --cd or --add-dir: the last part of the place is its folder"
+        problem = "--on cannot be combined with --cd or --add-dir: the value of --on ends with the folder"
     elif not options.cd.is_dir():
         problem = f"the folder does not exist: {options.cd}"
     elif missing := next((folder for folder in options.add_dir if not folder.is_dir()), None):
         problem = f"the folder does not exist: {missing}"
     elif options.record and options.resume:
-        problem = "--record needs a new session: a recording of this one would lack its earlier part"
+        problem = (
+            "--record needs a new session: the recording of a resumed session would lack its earlier part"
+        )
     elif options.approve == "ask" and (options.prompt == "-" or not sys.stdin.isatty()):
         problem = "--approve ask needs a terminal on standard input"
     elif options.worktree and options.resume:
-        problem = "--worktree needs a new session: a resumed one goes on where it was"
+        problem = "--worktree needs a new session: a resumed session stays in its folder"
     elif options.worktree and options.on not in ("", HERE):
-        problem = "--worktree does not go with --on: worktrees are made on this machine"
+        problem = "--worktree cannot be combined with --on: worktrees are created on this machine only"
     elif options.findings and options.json:
         problem = "--findings and --json both print to standard output: choose one"
     if problem:

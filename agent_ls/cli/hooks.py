@@ -11,10 +11,16 @@ from agent_ls.cli.output import to_single_row
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--cd", type=Path, default=Path(), metavar="FOLDER", help="with those of the project in this folder"
+        "--cd",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="include the hooks of the project in this folder",
     )
     parser.add_argument(
-        "--confirm", action="store_true", help="let the hooks of the project run, as they are listed now"
+        "--confirm",
+        action="store_true",
+        help="confirm the hooks of the project as they are now, so that they may run",
     )
 
 
@@ -46,11 +52,9 @@ def run(options: argparse.Namespace) -> int:
     for problem in found.problems:
         print(to_single_row(f"✗ {problem}"), file=sys.stderr)
     if waits:
-        print(
-            "`agent-ls hooks --confirm` lets those that are not confirmed run, until they or their scripts change."
-        )
+        print("`agent-ls hooks --confirm` lets the unconfirmed hooks run until they or their scripts change.")
     if not found.hooks and not found.problems:
-        print(f"There are no hooks: write {state / 'hooks.json'}; see `agent-ls docs hooks`.")
+        print(f"There are no hooks. Define hooks in {state / 'hooks.json'}; see `agent-ls docs hooks`.")
     if not is_trusted:
-        print("This folder is not trusted: hooks of its project are left out.")
+        print("This folder is not trusted, so the hooks of its project are ignored.")
     return 1 if found.problems else 0

@@ -20,15 +20,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs.add_parser("list", help="all servers, where they are configured, and whether they are approved")
     add = verbs.add_parser("add", help="add a server to your own file")
     add.add_argument("name")
-    add.add_argument("--url", default="", help="reach it at this address")
+    add.add_argument("--url", default="", help="connect to the server at this URL")
     add.add_argument("--header", action="append", default=[], metavar="NAME=VALUE")
     add.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
-    command = "or start this program with its arguments; options of `add` come before the name"
+    command = "or start the server as this program with its arguments; options of `add` come before the name"
     add.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND", help=command)
     for verb, words in (
         ("remove", "remove a server from your own file, and forget its login and its approval"),
         ("login", "log in to a server in your browser, or enter the values that it asks for"),
-        ("test", "connect with a server and list its tools; asks you first where it is not approved"),
+        ("test", "connect to a server and list its tools; asks you first if the server is not approved"),
     ):
         verbs.add_parser(verb, help=words).add_argument("name")
     take = verbs.add_parser("import", help="add the servers of another agent's file to your own")
@@ -89,10 +89,12 @@ def _list(options: argparse.Namespace) -> int:
         print(to_single_row(f"✗ {problem}"), file=sys.stderr)
     if not found.servers and not found.problems:
         print(
-            "no servers are configured: `agent-ls mcp add NAME -- COMMAND` adds one; see `agent-ls docs mcp`"
+            "no MCP servers are configured: `agent-ls mcp add NAME -- COMMAND` adds one; see `agent-ls docs mcp`"
         )
     if not is_trusted and any(Path(name).exists() for name in PROJECT_FILES):
-        print("the project in this folder brings servers of its own: they are left out until you trust it")
+        print(
+            "the project in this folder configures MCP servers; they are ignored until you trust the folder"
+        )
     return 1 if found.problems else 0
 
 
@@ -175,7 +177,11 @@ def _remove(options: argparse.Namespace) -> int:
     if not was_there and not was_approved:
         print(f"no server is named {options.name}; `agent-ls mcp list` lists them", file=sys.stderr)
         return 1
-    print(f"{options.name} is removed" if was_there else f"{options.name} is asked about again")
+    print(
+        f"{options.name} is removed"
+        if was_there
+        else f"the approval of {options.name} is removed: you are asked before it starts again"
+    )
     return 0
 
 
@@ -187,12 +193,13 @@ def _import(options: argparse.Namespace) -> int:
     unknown = [name for name in options.names if name not in entries]
     if unknown:
         raise BadChoiceError(
-            f"{options.file} has no server {unknown[0]}", f"it has {', '.join(entries) or 'none'}"
+            f"{options.file} has no server {unknown[0]}",
+            f"the servers in this file: {', '.join(entries) or 'none'}",
         )
     failed = False
     for name in options.names or entries:
         if name in own_servers():
-            print(f"{name} is left out: you have a server of that name already", file=sys.stderr)
+            print(f"the server {name} was not added: you already have a server of that name", file=sys.stderr)
             failed = True
             continue
         try:
@@ -254,7 +261,11 @@ def _is_approved(config: ServerConfig) -> bool:
     print(f"  as {_place(config)} says")
     print(REASON + (FETCHED if effect.is_fetched else ""))
     if not sys.stdin.isatty():
-        print("agent-ls: not approved, and nobody can be asked: run this in a terminal", file=sys.stderr)
+        print(
+            "agent-ls: the server is not approved, and without a terminal nobody can be asked: run this command in "
+            "a terminal",
+            file=sys.stderr,
+        )
         return False
     if input("Approve it? [y/N] ").strip().lower() not in ("y", "yes"):
         return False

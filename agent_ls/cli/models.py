@@ -61,7 +61,8 @@ async def _show(provider: str) -> int:
     choice = remembered()
     if choice.provider:
         print(
-            f"New sessions use {choice.provider}/{choice.model} where nothing else is set (--forget undoes it)."
+            f"New sessions use {choice.provider}/{choice.model} unless the settings name another model (`--forget` "
+            f"removes this default)."
         )
     else:
         print("`agent-ls models --use PROVIDER/MODEL` sets the default for new sessions.")
@@ -79,16 +80,17 @@ async def _use(name: str) -> int:
     provider, _, model = name.partition("/")
     if not model:
         raise BadChoiceError(
-            "give provider and model, for example ollama/qwen3", "`agent-ls models` lists what is there"
+            "give provider and model, for example ollama/qwen3",
+            "`agent-ls models` lists the available models",
         )
     make_profile(provider, model)
     reached = {one.provider: one for one in await reach_all(load_credentials(), user_endpoints())}
     listed = reached[provider].models if provider in reached else ()
     known = next((m for m in listed if m.id == model), None)
     remember(Choice(provider, model, (known and known.context_window_tokens) or 0))
-    print(f"New sessions use {provider}/{model} where nothing else is set.")
+    print(f"New sessions use {provider}/{model} unless the settings name another model.")
     if provider in reached and known is None:
-        why = reached[provider].problem or "it is not in the provider's list"
+        why = reached[provider].problem or "the model is not in the provider's list"
         print(f"Note: {why}.", file=sys.stderr)
     return 0
 
@@ -97,5 +99,7 @@ def _forget() -> int:
     from agent_ls.app.models.default_model import forget
 
     forget()
-    print("Forgotten: new sessions use the settings, or the first provider with a key.")
+    print(
+        "The default is removed: new sessions use the model of the settings, or the first provider with a key."
+    )
     return 0

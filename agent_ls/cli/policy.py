@@ -15,17 +15,19 @@ MODES = ("plan", "ask", "edits", "full")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     explain = verbs.add_parser(
-        "explain", help="explain how a command is judged in this folder; nothing is run"
+        "explain", help="explain whether a command would be allowed in this folder; nothing is run"
     )
     explain.add_argument("line", metavar="COMMAND", help="the command line, in quotes")
-    explain.add_argument("--mode", choices=MODES, help="in this mode only (default: in each)")
+    explain.add_argument(
+        "--mode", choices=MODES, help="explain for this permission mode only (default: for each mode)"
+    )
     listing = verbs.add_parser(
         "list", help="list the rules that apply in this folder, and how often each was used"
     )
     listing.add_argument("--all", action="store_true", help="of every folder")
     remove = verbs.add_parser("remove", help="remove a rule")
     remove.add_argument(
-        "rule", metavar="NUMBER", help="as `agent-ls policy list --all` shows it, or the rule's id"
+        "rule", metavar="NUMBER", help="the number of the rule in `agent-ls policy list --all`, or its id"
     )
 
 
@@ -55,7 +57,7 @@ def _list(*, show_all: bool) -> int:
         row = f"{numbers[rule]:3}  used {rule.hits} times  {rule.id}  ({place}, since {rule.created})"
         print(to_single_row(row))
     if not here:
-        print("no rules are stored" + ("" if show_all else " for this folder (--all lists every folder's)"))
+        print("no rules are stored" + ("" if show_all else " for this folder (--all lists all folders)"))
     return 0
 
 
@@ -70,5 +72,5 @@ def _remove(named: str) -> int:
     for rule in removed:
         print(to_single_row(f"removed: {rule.label}"))
     if not removed:
-        print(f"no rule {named}; `agent-ls policy list --all` shows them with their numbers")
+        print(f"there is no rule {named}; `agent-ls policy list --all` shows them with their numbers")
     return 0 if removed else 1

@@ -14,21 +14,26 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--stdio", action="store_true", help="over stdin and stdout; the default")
-    ways.add_argument("--tcp", metavar="PORT", help="for editors that connect to this port of this machine")
-    ways.add_argument("--ws", metavar="PORT", help="the same by WebSocket")
+    ways.add_argument("--stdio", action="store_true", help="serve over stdin and stdout (default)")
+    ways.add_argument(
+        "--tcp", metavar="PORT", help="serve editors that connect to this TCP port of this machine"
+    )
+    ways.add_argument(
+        "--ws", metavar="PORT", help="serve editors that connect by WebSocket to this port of this machine"
+    )
     parser.add_argument(
         "--origin",
         action="append",
         default=[],
         metavar="ORIGIN",
-        help="with --ws: a web page that may connect, as https://example.org; without it none may",
+        help="with --ws: the origin of a web page that may connect, such as https://example.org; by default no "
+        "web page may connect",
     )
     parser.add_argument(
         "--token-file",
         default="",
         metavar="FILE",
-        help="clients have to send its content; created if missing",
+        help="a file with the token that clients have to send; created if missing",
     )
 
 
@@ -69,7 +74,7 @@ def _listener(
         from agent_ls.server.transport.tcp import ListenError, listen
 
         if options.origin:
-            raise ListenError("--origin is for --ws: by TCP no web page can connect")
+            raise ListenError("--origin needs --ws: web pages cannot connect over TCP")
         return partial(listen, where, token_file)
     from agent_ls.server.transport.websocket import Door, listen_websocket, parse_origin
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _list_arguments(parser)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", description="without one: list")
-    _list_arguments(actions.add_parser("list", help="of this folder, newest first"))
+    _list_arguments(actions.add_parser("list", help="list the sessions of this folder, newest first"))
     show = actions.add_parser("show", help="show a session's details and transcript")
     show.add_argument("id", metavar="ID")
     show.add_argument(
@@ -36,16 +36,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--redact",
         action="store_true",
-        help="without keys, mail addresses, home folders and names of this machine (markdown, html)",
+        help="leave out keys, mail addresses, home folders and names of this machine (markdown, html)",
     )
     export.add_argument("--output", type=Path, metavar="FILE", help="a new file (default: standard output)")
     delete = actions.add_parser("delete", help="delete sessions from the disk; project files are not touched")
     delete.add_argument("ids", nargs="*", metavar="ID")
-    delete.add_argument("--everything", action="store_true", help="every session of every folder")
-    delete.add_argument("--force", action="store_true", help="also if its changes still await a decision")
+    delete.add_argument("--everything", action="store_true", help="delete every session of every folder")
+    delete.add_argument(
+        "--force", action="store_true", help="delete a session even if its changes still await a decision"
+    )
     relink = actions.add_parser("relink", help="assign the sessions of a moved folder to its new location")
-    relink.add_argument("old", metavar="OLD", help="where the folder was")
-    relink.add_argument("new", metavar="NEW", nargs="?", default=".", help="where it is (default: here)")
+    relink.add_argument("old", metavar="OLD", help="the former path of the folder")
+    relink.add_argument(
+        "new", metavar="NEW", nargs="?", default=".", help="the new path of the folder (default: this folder)"
+    )
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,17 +59,21 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
         "--running",
         action="store_true",
         default=argparse.SUPPRESS,
-        help="of every folder, those that an editor or another process has open, and what they do",
+        help="list the sessions of all folders that are open in an editor or another process, and what each is doing",
     )
     parser.add_argument(
-        "--limit", type=int, default=argparse.SUPPRESS, metavar="N", help="at most N (default 20)"
+        "--limit",
+        type=int,
+        default=argparse.SUPPRESS,
+        metavar="N",
+        help="list at most N sessions (default 20)",
     )
     parser.add_argument(
         "--json",
         action="store_true",
         dest="as_json",
         default=argparse.SUPPRESS,
-        help="one JSON object a line",
+        help="print one JSON object per line",
     )
 
 
@@ -97,7 +105,7 @@ def _list(kept: StoredSessions, options: argparse.Namespace) -> int:
         model = f"{header.provider}/{header.model}"
         print(to_single_row(f"{header.session_id}  {updated}  {model}  {title}{owner}"))
     if not found:
-        print("no stored sessions" + ("" if is_all else " for this folder (--all lists every folder's)"))
+        print("no stored sessions" + ("" if is_all else " for this folder (--all lists all folders)"))
         for path in () if is_all else kept.find_moved(Path().resolve()):
             print(
                 to_single_row(
@@ -105,7 +113,7 @@ def _list(kept: StoredSessions, options: argparse.Namespace) -> int:
                 )
             )
     if len(found) > limit:
-        print(f"(more: --limit {limit * 2})")
+        print(f"(use --limit {limit * 2} to list more)")
     return 0
 
 
@@ -170,7 +178,7 @@ def _delete(kept: StoredSessions, options: argparse.Namespace) -> int:
     from agent_ls.app.errors import BadChoiceError
 
     if bool(options.ids) == options.everything:
-        raise BadChoiceError("say which sessions to delete", "name their ids, or --everything")
+        raise BadChoiceError("say which sessions to delete", "give the ids of sessions, or --everything")
     if options.everything:
         if not options.force:
             raise BadChoiceError("this deletes every session of every folder", "say --everything --force")

@@ -13,9 +13,15 @@ WINDOW_TOKENS = 200_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--cd", type=Path, default=Path(), metavar="FOLDER", help="with those of the project in this folder"
+        "--cd",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="include the skills of the project in this folder",
     )
-    parser.add_argument("--catalogue", action="store_true", help="print the list that the model gets")
+    parser.add_argument(
+        "--catalogue", action="store_true", help="print the list of skills that is sent to the model"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -63,8 +69,10 @@ def run(options: argparse.Namespace) -> int:
     is_empty = not (found.found or found.problems or kinds.found or kinds.problems)
     if is_empty and not options.catalogue:
         print(
-            f"There are no skills: write {state_folder() / 'skills'}/NAME/SKILL.md; see `agent-ls docs skills`."
+            f"There are no skills. Write one in {state_folder() / 'skills'}/NAME/SKILL.md; see `agent-ls docs skills`."
         )
     if not is_trusted and has_skills(settings, state, folder, whose="project"):
-        print("The project in this folder has skills of its own: they are left out until you trust it.")
+        print(
+            "The project in this folder has skills of its own; they are ignored until you trust the folder."
+        )
     return 0

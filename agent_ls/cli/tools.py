@@ -77,7 +77,7 @@ def _list_own(folder: Path) -> int:
         print(f"✗ {problem}", file=sys.stderr)
     if not found.tools and not found.problems:
         print(
-            f"no tools are defined: write {state_folder() / 'tools.yaml'}; see `agent-ls docs adding-a-tool`"
+            f"no tools are defined: define tools in {state_folder() / 'tools.yaml'}; see `agent-ls docs adding-a-tool`"
         )
     if not is_trusted and has_project_tools(folder):
         print("the project in this folder has tools of its own; they are ignored until you trust the folder")
@@ -94,7 +94,7 @@ def _list_packs() -> int:
     for pack in PACKS.values():
         print(f"\n{pack.name}: {pack.about}")
         if pack.own:
-            print(f"  offered anyway, where the model has them: {', '.join(pack.own)}")
+            print(f"  offered without this pack to models that have them: {', '.join(pack.own)}")
         for tool in pack_tools(pack.name):
             needs = f"  [{', '.join(tool.programs)}]" if tool.programs else ""
             print(to_single_row(f"  {tool.name}  ({tool.definition.category})  {tool.summary}{needs}"))
@@ -157,7 +157,7 @@ def _check(packs: SessionPacks) -> int:
     for problem in report.problems:
         print(f"✗ {problem}")
     for pack, marker in report.suggested:
-        print(f"· this folder has {marker}: the pack {pack} would fit")
+        print(f"· this folder has {marker}: consider the pack {pack}")
     return 0 if report.is_complete else 1
 
 
@@ -176,7 +176,7 @@ def _install(packs: SessionPacks) -> int:
     for one in missing:
         print(to_single_row(f"{one.name} is missing, for {', '.join(one.tools)}"))
         if not one.program.command:
-            print(f"  {one.hint}; agent-ls does not do that for you")
+            print(f"  {one.hint} yourself; agent-ls cannot do it")
             failed += 1
             continue
         try:

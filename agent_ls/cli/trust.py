@@ -9,7 +9,7 @@ from pathlib import Path
 from agent_ls.cli.output import to_single_row
 
 VERBS = {
-    "add": ("trusted", "trust a folder: its files are yours, or of somebody you know"),
+    "add": ("trusted", "trust a folder whose files come from you or from somebody you know"),
     "restrict": ("restricted", "do not trust a folder, and do not ask about it any more"),
     "forget": (None, "ask about a folder again"),
 }
@@ -42,7 +42,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         if trust is None:
             was_known = store.forget(folder)
-            print(f"{folder}: " + ("asked about again" if was_known else "nothing was decided about it"))
+            print(
+                f"{folder}: "
+                + ("asked about again" if was_known else "you have not decided whether to trust this folder")
+            )
             return 0 if was_known else 1
         store.keep(folder, "trusted" if trust == "trusted" else "restricted", SystemClock().now())
     except OSError as error:

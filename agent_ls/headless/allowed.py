@@ -47,7 +47,7 @@ The function of a tool defined in a YAML file is a `partial`, so its module has 
 _SERVER_TOOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*__[A-Za-z0-9_]+")
 """Matches the name by which the model calls a tool of an MCP server."""
 
-_FORMS = "name a tool, the first words of commands ('npm test'), paths (write:GLOB, read:GLOB) or a site (https://HOST)"
+_FORMS = "give a tool, the first words of commands ('npm test'), paths (write:GLOB, read:GLOB) or a site (https://HOST)"
 
 
 async def allow_listed(live: LiveSession, listed: Sequence[str], environ: Mapping[str, str]) -> None:
@@ -76,7 +76,7 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
         return EDITS_RULE
     if text in own_names():
         hint = f"add --set {SWITCHES[text]}=true" if text in SWITCHES else _FORMS
-        raise _refused(text, "names a tool that this model is not offered", hint)
+        raise _refused(text, "names a tool that this model does not have", hint)
     if text.startswith(("http://", "https://")):
         return _rule_of_site(text, has_fetch=registry.lookup("web_fetch") is not None)
     if text.startswith(("write:", "read:")):
@@ -85,7 +85,9 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
     folder = live.stored.header.workspace_folder
     if not rule_id or not await anyio.to_thread.run_sync(_is_command, text.split()[0], folder, environ):
         names = {*registry.names(), *own_names()}
-        raise _refused(text, "names no tool, and no program on PATH", _find_nearest(text, names) or _FORMS)
+        raise _refused(
+            text, "is neither the name of a tool nor of a program on PATH", _find_nearest(text, names) or _FORMS
+        )
     return rule_id
 
 
@@ -99,17 +101,17 @@ def _rule_of_builtin(name: str, category: str, kind: str) -> str:
         raise _refused(
             name,
             "can run any command, so its name alone does not allow it",
-            "list commands by their first words, such as --allow 'npm test', or use --approve all",
+            "give the first words of each command, such as --allow 'npm test', or use --approve all",
         )
     if kind == "web_fetch":
-        raise _refused(name, "needs approval for each site", "list the sites: --allow https://HOST")
+        raise _refused(name, "needs approval for each site", "give each site: --allow https://HOST")
     return ""
 
 
 def _rule_of_site(url: str, *, has_fetch: bool) -> str:
     rule_id = id_of_site(url)
     if not rule_id:
-        raise _refused(url, "is not an address of a site", "write it as https://HOST")
+        raise _refused(url, "is not an address of a site", "write the site as https://HOST")
     if not has_fetch:
         raise _refused(url, "needs the tool that fetches pages, which is off", "add --set webFetch=true")
     return rule_id
@@ -119,7 +121,7 @@ def _rule_of_paths(text: str) -> str:
     if not (rule_id := parse_path_rule(text)):
         kind = text.partition(":")[0]
         raise _refused(
-            text, "names no path that can be matched", f"write it as {kind}:GLOB, such as {kind}:src/**"
+            text, "is not a valid path pattern", f"write the path as {kind}:GLOB, such as {kind}:src/**"
         )
     return rule_id
 

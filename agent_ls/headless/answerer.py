@@ -41,7 +41,8 @@ def answerer(approve: Approve, lines: Lines) -> Answerer:
     async def refuse(request: ApprovalRequested) -> ApprovalAnswer:
         return ApprovalAnswer(
             "deny",
-            reason=f"nobody is here to approve it ({request.reason}); the user may allow it with {_WIDER[approve]}",
+            reason=f"nobody can approve this action in a run without an editor ({request.reason}); the user can "
+            f"allow it with {_WIDER[approve]}",
             decided_by="headless",
         )
 

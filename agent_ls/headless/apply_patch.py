@@ -73,7 +73,7 @@ class _Folder:
         whole = os.path.normpath(os.path.join(self._folder, path))
         if "\0" in path:
             raise PatchError.of(
-                "IO", "The path holds a NUL character, which file names cannot contain.", path=path
+                "IO", "The path contains a NUL character, which file names cannot contain.", path=path
             )
         if not self._is_inside(whole):
             detail = f"Only files below {self._folder} are changed."
@@ -91,7 +91,7 @@ class _Folder:
 
     def check_readable(self, path: str) -> str:
         if not self._is_inside(path):
-            raise AccessDeniedError(path, f"it is outside of {self._folder}")
+            raise AccessDeniedError(path, f"the path is outside of {self._folder}")
         return os.path.realpath(path)
 
     def check_opened(self, path: str, real: str, facts: os.stat_result) -> None:

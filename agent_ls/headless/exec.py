@@ -299,9 +299,9 @@ class _Play:
             raise problem
         if self._outcome.is_lost:
             session.interrupt()
-            self._output.err.write("agent-ls exec: the connection to the place was lost\n")
+            self._output.err.write("agent-ls exec: the connection to the other machine was lost\n")
         if self._outcome.limit:
-            words = f"To go on: agent-ls exec --resume {session.id}, with a higher limit"
+            words = f"To continue: agent-ls exec --resume {session.id}, with a higher limit"
             self._output.err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
         if not self._options.as_json:
             self._output.err.write(f"session {session.id}\n")
@@ -329,7 +329,7 @@ class _Play:
             return
         shown = "".join(f"    {strip_controls(name)}\n" for name in names)
         self._output.err.write(f"  changed in the worktree:\n{shown}")
-        line = await self._lines.ask("    bring these changes to your folder? [y]es, [n]o: ")
+        line = await self._lines.ask("    apply these changes to your folder? [y]es, [n]o: ")
         if line.strip().lower() in ("y", "yes"):
             for it in await self._live.bring_changes(may_ask=False):
                 self._output.err.write(

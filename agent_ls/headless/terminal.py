@@ -80,7 +80,7 @@ def _keyed(rules: Iterable[RuleOffer]) -> dict[str, RuleOffer]:
 def _choices(rules: Iterable[RuleOffer]) -> str:
     offered = [(key, strip_controls(rule.label)) for key, rule in _keyed(rules).items()]
     explained = "".join(f"    {number}: {label}\n" for number, label in offered)
-    choices = ["[y]es", *(f"[{number}]" for number, _ in offered), "[n]o, or say why not"]
+    choices = ["[y]es", *(f"[{number}]" for number, _ in offered), "[n]o, or type the reason for denying"]
     return f"{explained}    {', '.join(choices)}: "
 
 

@@ -65,7 +65,7 @@ _SCOPES = {"once": "once", "turn": "for this turn", "session": "for this session
 _DECIDERS = {"terminal": " by you", "headless": "", "interrupt": "", "policy": "", "timeout": ""}
 _ENDS: dict[EndReason, str] = {
     "completed": "done",
-    "refused": "done, but what it wanted to do was refused",
+    "refused": "done, but actions of the agent were refused",
     "interrupted": "interrupted",
     "limit": "stopped at a limit",
     "error": "ended by the error above",
@@ -179,7 +179,7 @@ class Transcript:
                 self._dim("not answered" if declined else f"answered: {'; '.join(answers)}")
             case RuleRemoved(rule_id=rule_id):
                 self._fresh_line()
-                self._dim(f"asked again from now on: {rule_id}")
+                self._dim(f"rule removed, so such actions need approval again: {rule_id}")
             case SaveRequested(paths=paths):
                 self._fresh_line()
                 self._dim(f"the editor was asked to save {', '.join(map(self._name, paths))}")
@@ -332,7 +332,7 @@ class Transcript:
                 yield from reveal_controls(effect["text"]).split("\n")
                 yield from (f"| {line}" for line in reveal_controls(effect.get("about", "")).split("\n"))
                 if change := effect.get("change"):
-                    yield "it has changed since you approved it:"
+                    yield "the server has changed since you approved it:"
                     yield from reveal_controls(change).split("\n")
             case "CallEffect":
                 yield from (f"$ {line}" for line in reveal_controls(effect["text"]).split("\n"))
@@ -414,26 +414,26 @@ class Transcript:
 def _question(effect: dict[str, Any]) -> str:
     match effect.get("type"):
         case "WriteEffect":
-            return "May it make this change?"
+            return "Allow the agent to make this change?"
         case "CommandEffect" if effect.get("inputOf"):
-            return "May it type this?"
+            return "Allow the agent to type this input?"
         case "CommandEffect":
-            return "May it run this command?"
+            return "Allow the agent to run this command?"
         case "FetchEffect":
-            return f"May it fetch {strip_controls(effect['url'])}?"
+            return f"Allow the agent to fetch {strip_controls(effect['url'])}?"
         case "CallEffect" if effect.get("server"):
             title, server = strip_controls(effect["title"]), strip_controls(effect["server"])
-            return f"May it call {title} of the MCP server {server}?"
+            return f"Allow the agent to call {title} of the MCP server {server}?"
         case "ServerEffect":
-            return f"May it start the MCP server {strip_controls(effect['name'])}?"
+            return f"Allow the agent to start the MCP server {strip_controls(effect['name'])}?"
         case "CallEffect":
-            return f"May it call {strip_controls(effect['tool'])}?"
+            return f"Allow the agent to call {strip_controls(effect['tool'])}?"
         case "ReadEffect":
-            return f"May it look at {strip_controls(', '.join(effect['paths']))}?"
+            return f"Allow the agent to read {strip_controls(', '.join(effect['paths']))}?"
         case "TrustEffect":
             return f"Do you trust {strip_controls(effect['folder'])}?"
         case _:
-            return "May it do this?"
+            return "Allow the agent to do this?"
 
 
 def _of_agent(agent: SubagentChanged) -> str:

@@ -30,7 +30,7 @@ def check_parts(tools: Iterable[object], adapters: Mapping[str, Any] | None) -> 
     """
     for tool in tools:
         if not isinstance(tool, Tool):
-            hint = "make it of an async function with @agent_ls.tool"
+            hint = "create the tool from an async function with @agent_ls.tool"
             raise BadChoiceError(f"tools: {tool!r} is not a tool", hint)
     for name, adapter in (adapters or {}).items():
         missing = [it for it in ("stream", "complete", "close") if not callable(getattr(adapter, it, None))]

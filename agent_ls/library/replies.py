@@ -37,10 +37,10 @@ LimitExtender: TypeAlias = Callable[[QuestionAsked], Awaitable[bool] | bool]
 ChangeReviewer: TypeAlias = Callable[[Sequence[Hunk]], Awaitable[bool] | bool]
 """A callback that decides whether proposed changes (`review="before"`) are applied."""
 
-NOBODY = "nobody is here to approve it: this program gave no `approve`"
-FAILED = "the program's approver failed"
+NOBODY = "nobody can approve this action, because the program passed no `approve`"
+FAILED = "the `approve` callback of the program failed"
 NO_REVIEWER = (
-    "(the program, not a person) nobody is here to review the change: the program gave no `review_changes`"
+    "(the program, not a person) nobody can review the change, because the program passed no `review_changes`"
 )
 PROGRAM = "program"
 
@@ -110,7 +110,7 @@ class Replies:
         if isinstance(answer, bool):
             answer = ApprovalAnswer("allow" if answer else "deny", decided_by=PROGRAM)
         elif not isinstance(answer, ApprovalAnswer):
-            reason = f"{FAILED}: it returned {type(answer).__name__}, not a bool or an Answer"
+            reason = f"{FAILED}: the callback returned {type(answer).__name__}, not a bool or an Answer"
             answer = ApprovalAnswer("deny", reason=reason, decided_by=PROGRAM)
         try:
             self._live.approver.answer(request.request_id, answer)
@@ -169,7 +169,7 @@ class Replies:
         try:
             return await _called(callback, subject)
         except Exception as error:  # the callback is the program's code: if it fails, the default applies
-            self._warn(f"A callback of the program failed: {error}. It counts as a no.")
+            self._warn(f"A callback of the program failed: {error}. This counts as a denial.")
             return default
 
     def _warn(self, text: str) -> None:

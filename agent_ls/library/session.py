@@ -84,7 +84,7 @@ class Event:
             TypeError: the event is not a tool_call_end.
         """
         if not isinstance(self.data, ToolCallEnd):
-            raise TypeError(f"an event of kind {self.kind} has no output; tool_call_end has")
+            raise TypeError(f"an event of kind {self.kind} has no output; use an event of kind tool_call_end")
         if not self.data.output_ref:
             return self.data.output
         return await self._session.whole_output(self.data.output_ref)
@@ -132,7 +132,7 @@ class AgentSession:
             BadChoiceError: the message is empty.
         """
         if not text.strip() and not images:
-            raise BadChoiceError("the input is empty", "say what to do")
+            raise BadChoiceError("the input is empty", "pass a text that says what to do")
         session = self._live.session
         if session.is_busy:
             raise SessionBusyError(self.id)

@@ -55,7 +55,9 @@ def _tool(function: Function, category: Category, name: str) -> Tool[Any]:
         raise TypeError(f"the tool {name} has to be an async function")
     description = inspect.getdoc(function) or ""
     if not description:
-        raise TypeError(f"the tool {name} has no docstring: the model would not know what it is for")
+        raise TypeError(
+            f"the tool {name} has no docstring, so the model would not know the purpose of the tool"
+        )
     return Tool(
         name=name,
         description=description,

@@ -129,7 +129,7 @@ async def test_a_stopped_run_and_a_killed_worker_repeat_no_result_and_lose_no_ta
     [
         (["--dask", "tcp://127.0.0.1:9"], "no Dask scheduler answers"),
         (["--dask", "nowhere"], "not an address of a Dask scheduler"),
-        (["--dask", "tcp://127.0.0.1:9", "--jobs", "2"], "--jobs does not go with --dask"),
+        (["--dask", "tcp://127.0.0.1:9", "--jobs", "2"], "--jobs cannot be combined with --dask"),
     ],
 )
 def test_a_cluster_that_cannot_be_used_is_one_sentence(

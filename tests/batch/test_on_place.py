@@ -205,7 +205,7 @@ def test_a_place_without_git_is_one_sentence(tmp_path: Path) -> None:
     [
         (["--on", "ftp:host:/x"], "does not name a place"),
         (["--on", "command:/:no-such-program-at-all"], "is not installed on this machine"),
-        (["--on", "ssh:host:/x", "--dask", "tcp://127.0.0.1:9"], "--on does not go with --dask"),
+        (["--on", "ssh:host:/x", "--dask", "tcp://127.0.0.1:9"], "--on cannot be combined with --dask"),
     ],
 )
 def test_a_place_that_cannot_be_used_is_one_sentence(tmp_path: Path, options: list[str], words: str) -> None:

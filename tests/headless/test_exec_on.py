@@ -175,7 +175,7 @@ def test_a_resumed_session_continues_at_its_place(there: Path) -> None:
         ("ssh:host:relative", "must be absolute or begin with ~"),
         ("command:", "needs a command"),
         ("command:/x:unclosed '", "closing quotation"),
-        ("devcontainer:relative", "name the folder with the dev container"),
+        ("devcontainer:relative", "add the folder that contains the dev container"),
     ],
 )
 def test_an_invalid_place_name_is_refused_with_the_correct_form(there: Path, place: str, words: str) -> None:
@@ -190,7 +190,7 @@ def test_an_invalid_place_name_is_refused_with_the_correct_form(there: Path, pla
         ("no-such-program-at-all", "is not installed on this machine"),
         ("sh -c 'echo welcome; exit 7'", "ended with exit code 7 before agent-ls could start there: welcome"),
         ("sh -c 'echo Permission denied \\(publickey\\). >&2; exit 255'", "your key was refused"),
-        ("sh -c 'exec no-such-python3'", "was not found there"),
+        ("sh -c 'exec no-such-python3'", "was not found on that machine"),
     ],
 )
 def test_an_unusable_place_is_reported_in_one_sentence_with_a_hint(

@@ -95,7 +95,7 @@ def test_variable_names_another_settings_file_or_none(project: Path) -> None:
 
 
 WRONG = [
-    (["--set", "maxTurn=1"], "maxTurn: is not a setting (did you mean maxTurns?)"),
+    (["--set", "maxTurn=1"], "maxTurn: there is no such setting (did you mean maxTurns?)"),
     (["--set", "tokensPerInput=1"], "did you mean limits.tokensPerInput?"),
     (["--set", "limits.tokenPerInput=1"], "did you mean tokensPerInput?"),
     (["--set", "providers.openai.baseURL=x"], "did you mean baseUrl?"),
@@ -107,7 +107,7 @@ WRONG = [
     (["--max-cost", "-1"], "limits.costUsdPerInput"),
     (["--settings", "none.json"], "none.json cannot be read"),
     (["--settings", "a.py"], "a.py is not JSON"),
-    (["--settings", "list.json"], "does not hold an object"),
+    (["--settings", "list.json"], "does not contain a JSON object"),
     (["--settings", "bad.json"], "did you mean userInstructions?"),
     (
         ["--set", "toolOutputLimits.shel=1"],
@@ -139,13 +139,13 @@ def test_an_invalid_setting_ends_exec_with_2(
 
 REFUSED_WORDS = [
     ("write_fil", "did you mean write_file?"),
-    ("no-such-program run", "names no tool, and no program on PATH"),
-    ("rm; ls", "names no tool"),
-    ("", "names no tool"),
+    ("no-such-program run", "is neither the name of a tool nor of a program on PATH"),
+    ("rm; ls", "neither the name of a tool"),
+    ("", "neither the name of a tool"),
     ("shell", "first words"),
     ("web_fetch", "--set webFetch=true"),
     ("think", "--set thinkTool=true"),
-    ("Bash", "is not offered"),
+    ("Bash", "does not have"),
     ("https://docs.python.org", "--set webFetch=true"),
     ("https://", "https://HOST"),
     ("write:", "write:src/**"),
@@ -195,7 +195,7 @@ def test_a_short_model_name_is_sent_as_the_full_model_name(project: Path) -> Non
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--max-tokens", "1", "The limit of 1 tokens"),
+        ("--max-tokens", "1", "is reached: 1 tokens"),
         ("--max-seconds", "0.000001", "seconds"),
         ("--max-rounds", "1", "round"),
         ("--set", "maxTurns=1", "1 model call"),

@@ -39,7 +39,7 @@ def test_the_changes_of_a_run_in_a_worktree_reach_the_folder_at_its_end(tmp_path
 
     assert done.code == 0, done.err
     assert (project / "made.txt").read_text() == "made\n"
-    assert "Brought from the worktree to your folder" in done.out
+    assert "Changes of the worktree were applied to your folder" in done.out
     assert session["worktree"] is True
     assert "no session is open" in running.out
     assert deleted.code == 0

@@ -206,7 +206,7 @@ def test_a_tool_of_the_project_gets_no_variable_of_this_machine(places: Places) 
     write(places.there, {".agent-ls/tools.yaml": leak})
     done, bodies = places.play(["Done."], LOCAL_ONLY="value-of-this-machine")
     assert "far_leak" not in [tool["name"] for tool in bodies[0]["tools"]]
-    assert "a variable of your machine" in str(done.of_kind("warning"))
+    assert "an environment variable of your machine" in str(done.of_kind("warning"))
 
 
 def test_tool_packs_are_selected_by_the_files_and_programs_at_the_place(places: Places) -> None:

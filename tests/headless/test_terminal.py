@@ -49,7 +49,7 @@ def test_yes_allows_once_and_the_change_is_displayed_before_the_question(
 ) -> None:
     with terminal(project, server) as shown:
         asked = shown.until(PROMPT)
-        assert asked.index("+x = 2") < asked.index("May it make this change?") < asked.index("\a")
+        assert asked.index("+x = 2") < asked.index("Allow the agent to make this change?") < asked.index("\a")
         assert "s: Allow edits" in asked
         shown.type("y\n")
         assert "allowed once by you" in shown.until(PROMPT), "the next edit is asked about again"
@@ -155,7 +155,7 @@ def test_the_question_is_on_the_terminal_even_if_the_output_is_redirected(
     arguments = ["--json"] if style == "json" else []
     with (project.parent / "out").open("wb") as out, terminal(project, server, *arguments, out=out) as shown:
         asked = shown.until(PROMPT)
-        assert "+x = 2" in asked and "May it make this change?" in asked
+        assert "+x = 2" in asked and "Allow the agent to make this change?" in asked
         shown.type("y\n")
         assert shown.exit_code() == 0
     written = (project.parent / "out").read_text()

@@ -136,7 +136,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     # the result of the call reports them
     (EditDiagnosed("c", (DiagnosedFile("/w/a.py", 1, is_settled=True),)), ""),
     (HunkStateChanged("/w/a.py", (), "user"), ""),
-    (asked(ReadEffect(("/etc/hosts",))), "  ? May it look at /etc/hosts? (because)\n"),
+    (asked(ReadEffect(("/etc/hosts",))), "  ? Allow the agent to read /etc/hosts? (because)\n"),
     (answered("allow"), "  \u2713 allowed once by you\n"),
     (TerminalOpen("c", "c", "ls"), ""),
     (TerminalWaiting("c", "c", waiting=True), ""),
@@ -163,7 +163,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (CacheLost("model", "The cache is lost.", 10), ""),
     (EditDiagnosed("c", (DiagnosedFile("/w/a.py", 1, True),)), ""),
     (SaveRequested("c", ("/w/a.py", "/w/b.py")), "  the editor was asked to save /w/a.py, /w/b.py\n"),
-    (RuleRemoved("rule1"), "  asked again from now on: rule1\n"),
+    (RuleRemoved("rule1"), "  rule removed, so such actions need approval again: rule1\n"),
     (AGENT, "  agent_1 works on: count the tests\n"),
     (
         replace(AGENT, status="failed", reason="limit", turns_used=3),
@@ -173,7 +173,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (ProcessingEnd("interrupted"), "  interrupted\n"),
     (ProcessingEnd("error"), "  ended by the error above\n"),
     (ProcessingEnd("limit"), "  stopped at a limit\n"),
-    (ProcessingEnd("refused"), "  done, but what it wanted to do was refused\n"),
+    (ProcessingEnd("refused"), "  done, but actions of the agent were refused\n"),
     (ProcessingEnd("aborted"), "  the session was ended\n"),
 ]
 
@@ -254,17 +254,20 @@ FLOWS: dict[str, tuple[list[SessionEvent], str]] = {
             end(name="edit_file", summary="Edited."),
         ],
         (
-            f"\u25b8 edit_file a.py\n{SHOWN_DIFF}  ? May it make this change? (because)\n"
+            f"\u25b8 edit_file a.py\n{SHOWN_DIFF}  ? Allow the agent to make this change? (because)\n"
             "  \u2713 allowed for this session by you\n  \u2713 Edited.\n"
         ),
     ),
     "an edit that became another while it was asked about is shown as it became": (
         [asked(EDIT), FileChange("c", "/w/a.py", "modify", 1, 1, DIFF.replace("new", "newer"))],
-        f"{SHOWN_DIFF}  ? May it make this change? (because)\n{SHOWN_DIFF.replace('new', 'newer')}",
+        f"{SHOWN_DIFF}  ? Allow the agent to make this change? (because)\n{SHOWN_DIFF.replace('new', 'newer')}",
     ),
     "several files by their names": (
         [SessionStart("p", "m", "/w"), asked(TWO_EDITS)],
-        f"  p / m in /w\n    modify a.py\n{SHOWN_DIFF}    delete b.py\n  ? May it make this change? (because)\n",
+        (
+            f"  p / m in /w\n    modify a.py\n{SHOWN_DIFF}    delete b.py\n"
+            "  ? Allow the agent to make this change? (because)\n"
+        ),
     ),
     "a command is shown whole where its line does not": (
         [
@@ -273,12 +276,12 @@ FLOWS: dict[str, tuple[list[SessionEvent], str]] = {
         ],
         (
             "  p / m in /w\n    $ make\n    $ rm x\n    in sub\n    with A=1\n"
-            "    in the background, until it is ended\n  ? May it run this command? (because)\n"
+            "    in the background, until it is ended\n  ? Allow the agent to run this command? (because)\n"
         ),
     ),
     "a command that its line shows whole is not repeated": (
         [SessionStart("p", "m", "/w"), asked(CommandEffect("make", "/w"), summary="make")],
-        "  p / m in /w\n  ? May it run this command? (because)\n",
+        "  p / m in /w\n  ? Allow the agent to run this command? (because)\n",
     ),
     "a refusal is told once": (
         [
@@ -288,7 +291,7 @@ FLOWS: dict[str, tuple[list[SessionEvent], str]] = {
             end(is_error=True, error_kind="permission_denied", output="Permission denied: not now"),
         ],
         (
-            f"\u25b8 read_file a.py\n{SHOWN_DIFF}  ? May it make this change? (because)\n"
+            f"\u25b8 read_file a.py\n{SHOWN_DIFF}  ? Allow the agent to make this change? (because)\n"
             "  \u2717 not allowed by you: not now\n"
         ),
     ),

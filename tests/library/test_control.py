@@ -145,7 +145,7 @@ async def test_limits_and_timeouts_change_between_turns_and_others_stay(tmp_path
         assert reasons == ["completed"]  # the first call reaches the limit
         wrong: list[tuple[dict[str, Any], str]] = [
             ({"settings": {"maxTurn": 1}}, "did you mean maxTurns"),
-            ({"limits": {"tokens": 1}}, "limits.tokens: is not a setting"),
+            ({"limits": {"tokens": 1}}, "limits.tokens: there is no such setting"),
             ({"settings": {"maxTurns": "x"}, "model": "other"}, "maxTurns"),
             ({"provider": "oracle"}, "oracle"),
         ]
