@@ -26,13 +26,15 @@ owner, keep setid bits, setuid and setgid.
 def unavailable() -> str:
     """Return the reason why this system cannot confine a process, "" if it can."""
     if MACHINE is None:
-        return f"system calls of a {os.uname().machine} are not known"
+        return f"the system call numbers of {os.uname().machine} machines are unknown to agent-ls"
     try:
         version = landlock.version()
     except OSError:
         return "the kernel has no Landlock"
     if version < landlock.OLDEST:
-        return f"the kernel has Landlock {version}, and {landlock.OLDEST} is needed (Linux 6.2)"
+        return (
+            f"the kernel has Landlock version {version}, but version {landlock.OLDEST} (Linux 6.2) is needed"
+        )
     return ""
 
 

@@ -79,7 +79,7 @@ class Ruleset:
                 self._allow(place, _READ_FILE)
             for place in writable:
                 if any(inner.startswith(place.rstrip("/") + "/") for inner in hidden):
-                    raise OSError(errno.EINVAL, f"a place to hide is below {place}, which is to be written")
+                    raise OSError(errno.EINVAL, f"a path to hide is below the writable folder {place}")
                 self._allow(place, self._rights)
         except OSError:
             self.close()

@@ -112,7 +112,7 @@ class EditorEnvironment(FrontingEnvironment):
         paths = [write.path for write in edits.values()]
         for path in paths:
             if paths.count(path) > 1:
-                raise CommitError(path, "it is named twice in one commit")
+                raise CommitError(path, "the same file occurs twice in one set of changes")
         for write in rest.values():
             await self._check_writable(write, is_checked_later=not edits)
         if edits or closing:  # otherwise `inner` checks the paths before it writes
@@ -138,10 +138,13 @@ class EditorEnvironment(FrontingEnvironment):
         try:
             on_disk = await self.inner.read_bytes(document.path)
         except PathNotFoundError:
-            reason = "it was never saved, so there is no file to delete; close it in the editor"
+            reason = "the document was never saved, so there is no file to delete; close the document in the editor"
             raise EditRefusedError(write.path, reason) from None
         if decode(on_disk).text != document.text:
-            reason = "it has unsaved changes in the editor; it can be deleted once they are saved or discarded there"
+            reason = (
+                "the file has unsaved changes in the editor; it can be deleted after they are saved or "
+                "discarded there"
+            )
             raise EditRefusedError(write.path, reason)
         return replace(write, base=on_disk)
 
@@ -199,7 +202,7 @@ class EditorEnvironment(FrontingEnvironment):
             if last != document.text:
                 typed = encode(replace(decode(deletion.base or b""), text=last))
                 await self.inner.commit([FileWrite(path, typed, None)], Attribution())
-                raise StaleFileError(deletion.path, "the user typed in it")
+                raise StaleFileError(deletion.path, "the user typed in the file")
             return {at: FileState(path, deletion.base, None)}
         to = self._absolute(plan.rest[target].path)
         await self._host.rename_file(document, to)
@@ -242,7 +245,7 @@ class EditorEnvironment(FrontingEnvironment):
         for _ in range(MAX_TRIES):
             document = self._host.open_document(write.path)
             if document is None:
-                raise EditRefusedError(write.path, "it was closed before the change was made")
+                raise EditRefusedError(write.path, "the document was closed before the change was made")
             lines = split_lines(document.text)
             runs = line_hunks(lines, _rebased(document, write))
             if not runs:
@@ -252,7 +255,7 @@ class EditorEnvironment(FrontingEnvironment):
                 return await self._host.apply_edit(document, edits, attribution)
             except StaleFileError:
                 continue
-        raise StaleFileError(write.path, f"the user typed in it during each of {MAX_TRIES} tries")
+        raise StaleFileError(write.path, f"the user typed in the file during each of {MAX_TRIES} tries")
 
     async def _take_back(
         self, landed: Sequence[AppliedEdit], attribution: Attribution, error: EnvError
@@ -399,7 +402,9 @@ def _text(write: FileWrite, data: bytes | None, document: OpenDocument) -> str:
     except UnicodeDecodeError:
         found = decode(data or b"")
         if not found.is_valid or looks_binary(data or b""):
-            reason = "it is open in the editor as text, and the new content is not text; read it again"
+            reason = (
+                "the file is open in the editor as text, but the new content is not text; read the file again"
+            )
             raise EditRefusedError(write.path, reason) from None
         text = found.text  # in the encoding that the file declares; the editor encodes the text itself
     # The change may have been computed from the disk before the document was opened; editors remove the BOM.

@@ -75,14 +75,16 @@ class OutsideBoundsError(AccessDeniedError):
     """The user has to allow this path before it can be used. `real` is the path with links resolved."""
 
     def __init__(self, path: str, real: str) -> None:
-        where = "" if real == path else f" (it resolves to {real})"
-        super().__init__(path, f"outside the workspace{where}, and not approved yet")
+        where = "" if real == path else f" (the path resolves to {real})"
+        super().__init__(path, f"the path is outside the workspace{where}, and access was not approved")
         self.real = real
 
 
 class SecretFileError(OutsideBoundsError):
     def __init__(self, path: str, real: str) -> None:
-        AccessDeniedError.__init__(self, path, "it looks like a file with secrets, and is not approved yet")
+        AccessDeniedError.__init__(
+            self, path, "the file looks like a file with secrets, and access was not approved"
+        )
         self.real = real
 
 
@@ -97,7 +99,7 @@ class FileTooLargeError(EnvError):
 class StaleFileError(EnvError):
     kind = "stale"
 
-    def __init__(self, path: str, detail: str = "its content changed since it was read") -> None:
+    def __init__(self, path: str, detail: str = "the content of the file changed since it was read") -> None:
         super().__init__(f"Stale file: {path}: {detail}. Read it again and retry.")
         self.path = path
 
@@ -106,7 +108,7 @@ class EditRefusedError(EnvError):
     kind = "edit_refused"
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"The editor did not take the edit of {path}: {reason}")
+        super().__init__(f"The editor did not apply the edit of {path}: {reason}")
         self.path = path
 
 
@@ -129,8 +131,8 @@ class ProcessLimitError(EnvError):
     def __init__(self, limit: int, running: Sequence[tuple[str, str]]) -> None:
         known = "; ".join(f"{process_id}: {_short(command)}" for process_id, command in running)
         super().__init__(
-            f"{limit} background processes run, and no more may at once. End one that is no longer needed, or wait "
-            f"until one has ended, and start it then. They are {known}."
+            f"{limit} background processes are running, which is the limit. End a process that is no longer "
+            f"needed, or wait until one has ended, then start the new one. Running: {known}."
         )
 
 
@@ -138,7 +140,7 @@ class InputRefusedError(EnvError):
     kind = "input_refused"
 
     def __init__(self, process_id: str, reason: str) -> None:
-        super().__init__(f"Process {process_id} takes no input: {reason}.")
+        super().__init__(f"Process {process_id} cannot receive input: {reason}.")
 
 
 class UnsupportedError(EnvError):

@@ -231,18 +231,18 @@ def read_text(path: str, base: str) -> tuple[str, Signature]:
         with open(path, "rb", opener=_open_at_once) as file:
             facts = os.fstat(file.fileno())
             if not stat.S_ISREG(facts.st_mode):
-                raise UnreadableFileError("it is not a regular file")
+                raise UnreadableFileError("this is not a regular file")
             if not _is_below(os.path.realpath(path), os.path.realpath(base)):
-                raise UnreadableFileError("it is a link to a place outside its folder")
+                raise UnreadableFileError("this is a symbolic link to a file outside its folder")
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise UnreadableFileError(f"it cannot be read: {error.strerror or error}") from error
+        raise UnreadableFileError(f"the file cannot be read: {error.strerror or error}") from error
     if len(data) > MAX_BYTES:
-        raise UnreadableFileError(f"it is longer than {MAX_BYTES // 1024} KiB")
+        raise UnreadableFileError(f"the file is longer than {MAX_BYTES // 1024} KiB")
     try:
         return data.decode("utf-8"), _signature(facts)
     except UnicodeDecodeError as error:
-        raise UnreadableFileError(f"it is not UTF-8 (byte {error.start})") from error
+        raise UnreadableFileError(f"the file is not UTF-8 (byte {error.start})") from error
 
 
 def list_other_files(path: str, limit: int, files: InstructionFiles = LOCAL_FILES) -> list[str]:

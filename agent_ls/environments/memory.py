@@ -146,14 +146,14 @@ class MemoryEnvironment:
     def _check(self, write: FileWrite, path: str, is_repeated: bool) -> bytes | None:
         """Check a write; return the content of the file before the write, None if it does not exist."""
         if is_repeated:
-            raise CommitError(write.path, "it is named twice in one commit")
+            raise CommitError(write.path, "the same file occurs twice in one set of changes")
         if path in self.folders:
             raise NotAFileError(write.path)
         current = self.files.get(path)
         if current and write.base is None:
             raise StaleFileError(write.path, "it exists already")
         if not current and write.base is not None:
-            raise StaleFileError(write.path, "it no longer exists")
+            raise StaleFileError(write.path, "the file no longer exists")
         if current and current.content != write.base:
             raise StaleFileError(write.path)
         if current and write.content not in (None, write.base) and not current.mode & 0o222:

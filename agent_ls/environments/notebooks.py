@@ -80,17 +80,19 @@ class NotebookEnvironment(FrontingEnvironment):
 
     async def _check_editable(self, notebook: OpenNotebook, write: FileWrite) -> None:
         if write.content is None:
-            raise EditRefusedError(write.path, "it is open as a notebook in the editor; close it there first")
+            raise EditRefusedError(
+                write.path, "the file is open as a notebook in the editor; close the notebook there first"
+            )
         if notebook.problem:
             raise EditRefusedError(write.path, notebook.problem)
         if write.base != await self._as_shown(notebook):
-            raise StaleFileError(write.path, "its cells have changed")
+            raise StaleFileError(write.path, "the cells of the notebook have changed")
         _cells_of(write)
 
     async def _write_notebook(self, write: FileWrite) -> FileState:
         notebook = self._open(write.path)
         if notebook is None:
-            raise EditRefusedError(write.path, "it was closed before the change was made")
+            raise EditRefusedError(write.path, "the notebook was closed before the change was made")
         await self._check_editable(notebook, write)
         before = write.base or b""
         changed = await self._host.change_cells(notebook, align_cells(notebook.cells, _cells_of(write)))
@@ -158,5 +160,5 @@ def _cells_of(write: FileWrite) -> list[EditorCell]:
     try:
         return editor_cells(parse_notebook(decode(write.content or b"").text))
     except NotebookError as error:
-        reason = f"it is open as a notebook in the editor, and what is to be written {error}"
+        reason = f"the file is open as a notebook in the editor, but the new content {error}"
         raise EditRefusedError(write.path, reason) from None

@@ -44,7 +44,9 @@ def check_pattern_text(pattern: str) -> None:
     except UnicodeEncodeError:
         is_passable = False
     if not is_passable:
-        raise InvalidPatternError(pattern, "it contains a character that cannot occur in a text file")
+        raise InvalidPatternError(
+            pattern, "the pattern contains a character that cannot occur in a text file"
+        )
 
 
 def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
@@ -53,7 +55,7 @@ def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
     source = re.escape(pattern) if options.literal else pattern
     if not options.literal and (only := _RIPGREP_ONLY.search(pattern)):
         raise InvalidPatternError(
-            pattern, f"{only[0]} is understood by ripgrep only, and this search runs without it"
+            pattern, f"{only[0]} works with ripgrep only, and ripgrep is not available here"
         )
     flags = re.MULTILINE | (re.DOTALL if options.multiline else 0)
     flags |= re.IGNORECASE if options.case_insensitive else 0
@@ -179,15 +181,20 @@ def plan_glob(pattern: str, path: str) -> GlobPlan:
         checked `path`, but not the pattern).
     """
     if not pattern:
-        raise InvalidPatternError(pattern, "it is empty; ** finds all files")
+        raise InvalidPatternError(pattern, "the pattern is empty; ** finds all files")
     if pattern.endswith("/"):
-        raise InvalidPatternError(pattern, "it names a folder; add ** to find the files below it")
+        raise InvalidPatternError(
+            pattern,
+            "the pattern ends with a slash, so it matches no files; add ** to find the files below the folder",
+        )
     parts = pattern.split("/")
     literal = next((i for i, part in enumerate(parts) if _WILDCARD.search(part)), len(parts) - 1)
     prefix = "/".join(parts[:literal]) or ("/" if pattern.startswith("/") else "")
     folder = posixpath.normpath(posixpath.join(path, prefix))
     if not is_below(folder, path):
-        raise InvalidPatternError(pattern, f"it leaves {path}; give the folder to search as the path")
+        raise InvalidPatternError(
+            pattern, f"the pattern leaves {path}; give the folder to search as the path"
+        )
     *folders, name = parts[literal:]
     is_separate = not any(char in part for part in folders for char in "{[\\")
     return GlobPlan(folder, compile_glob("/".join(parts[literal:])), name if is_separate else "")

@@ -30,7 +30,7 @@ async def load_attachment(path: str | PathLike[str]) -> ImagePart | DocumentPart
     if media_type is None:
         raise ConfigurationError(
             f"{file.name} has a type that cannot be attached",
-            hint=f"Its name ends in one of {', '.join(_TYPES)}.",
+            hint=f"Attach a file whose name ends in one of {', '.join(_TYPES)}.",
         )
     try:
         size = (await file.stat()).st_size
@@ -42,7 +42,7 @@ async def load_attachment(path: str | PathLike[str]) -> ImagePart | DocumentPart
     if size > MAX_BYTES:
         raise ConfigurationError(
             f"{file.name} is too large to be attached ({size:,} bytes)",
-            hint=f"{MAX_BYTES:,} bytes are taken at most.",
+            hint=f"The limit is {MAX_BYTES:,} bytes.",
         )
     if media_type.startswith("image/"):
         return ImagePart(data, media_type)

@@ -38,4 +38,4 @@ class Endpoint:
     silence_timeout_s: float = 300.0
     total_timeout_s: float | None = None
     is_direct: bool = False
-    """Ignore the proxies of the environment, to probe servers on this machine."""
+    """Whether to ignore the proxies of the environment, as for probing servers on this machine."""

@@ -169,7 +169,9 @@ def build_request(
         ConfigurationError: both prompt and messages are given, or neither.
     """
     if bool(prompt) == bool(messages):
-        raise ConfigurationError("give a prompt or messages", hint="Give one of them, not both.")
+        raise ConfigurationError(
+            "pass either a prompt or messages", hint="Pass either a prompt or messages, not both."
+        )
     said = (user(prompt),) if prompt else tuple(messages)
     return Request(model, (*((system(system_text),) if system_text else ()), *said), provider=provider)
 
@@ -461,7 +463,9 @@ def _parse_object(response: Response, schema: JsonObject) -> Any:
     except (ValueError, RecursionError):
         raise NoObjectGeneratedError("the answer is not valid JSON", text=response.text, **where) from None
     if problem := find_schema_error(value, schema):
-        raise NoObjectGeneratedError(f"the answer does not fit: {problem}", text=response.text, **where)
+        raise NoObjectGeneratedError(
+            f"the answer does not match the schema: {problem}", text=response.text, **where
+        )
     return value
 
 

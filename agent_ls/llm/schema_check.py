@@ -86,9 +86,9 @@ def _describe(error: ValidationError) -> str:
         case "enum":
             return f"{value} must be one of {', '.join(map(repr, limit))}"
         case "anyOf":
-            return f"{value} matches none of the allowed forms"
+            return f"{value} matches none of the allowed schemas"
         case "oneOf":
-            return f"{value} must match exactly one of the allowed forms"
+            return f"{value} must match exactly one of the allowed schemas"
         case "required":
             return f"{_join_path(where, _list_first(name for name in limit if name not in given))} is missing"
         case "additionalProperties" if limit is False:

@@ -136,8 +136,8 @@ def _certificates(endpoint: Endpoint) -> ssl.SSLContext:
             context.load_verify_locations(cafile=ca_file)
     except (OSError, ssl.SSLError) as error:
         raise ConfigurationError(
-            f"{source} cannot be used: {error.strerror or 'it holds no certificate'}",
-            hint="It must be a readable PEM file.",
+            f"{source} cannot be used: {error.strerror or 'it contains no certificate'}",
+            hint="The file must be a readable PEM file.",
         ) from None
     context.set_alpn_protocols(["http/1.1"])
     return context

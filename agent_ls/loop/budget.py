@@ -82,7 +82,7 @@ class InputBudget:
                 whole = round(used * 100) if limit == "cost" else int(used)
                 words = _words(limit, most)
                 whose = "one message" if name.endswith("input") else "this session"
-                return ReachedLimit(name, limit, used, whole, f"The limit of {words} for {whose} is reached.")
+                return ReachedLimit(name, limit, used, whole, f"The limit for {whose} is reached: {words}.")
         return None
 
     def time_left_ms(self, limits: UseLimits) -> int | None:

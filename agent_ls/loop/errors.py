@@ -18,18 +18,18 @@ class SessionError(Exception):
 
 class SessionClosedError(SessionError):
     def __init__(self, session_id: str) -> None:
-        super().__init__(f"Session {session_id} is closed. Open it again to go on.")
+        super().__init__(f"Session {session_id} is closed. Open the session again to continue.")
 
 
 class SessionBusyError(SessionError):
-    hint = "wait until it is idle, or interrupt its turn"
+    hint = "wait until the session is idle, or interrupt its turn"
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"Session {session_id} is working. Wait, steer it, or queue the message.")
 
 
 class UnknownTerminalError(SessionError):
-    hint = "if it has ended, its output is in the conversation"
+    hint = "if the command has ended, its output is in the conversation"
 
     def __init__(self, terminal_id: str) -> None:
         super().__init__(f"No command {terminal_id!r} runs in this session.")
@@ -39,18 +39,18 @@ class NoInputError(SessionError):
     hint = "you can type into a command only if it runs in a terminal (setting agentLs.terminal)"
 
     def __init__(self, terminal_id: str) -> None:
-        super().__init__(f"Command {terminal_id!r} takes no input: it runs without a terminal.")
+        super().__init__(f"You cannot type into command {terminal_id!r}, because it runs without a terminal.")
 
 
 class CompactionOffError(SessionError):
     hint = "set agentLs.context.compaction to auto or request, and a strategy other than full"
 
     def __init__(self) -> None:
-        super().__init__("The settings keep the whole conversation: it is never compacted.")
+        super().__init__("Compaction is disabled: the settings keep the whole conversation.")
 
 
 class NothingToCompactError(SessionError):
-    hint = "continue; the display of the context says how full it is"
+    hint = "continue; the context display shows how full the context window is"
 
     def __init__(self, messages: int) -> None:
-        super().__init__(f"There is nothing to compact yet: {messages} messages stay as they are.")
+        super().__init__(f"There is nothing to compact yet: the last {messages} messages are always kept.")

@@ -25,7 +25,7 @@ _CLOSING = re.compile(r"[\s*_`\"'”’»)\]]+$")
 class UnknownQuestionError(Exception):
     """The session has no question with this id."""
 
-    hint = "it may have been answered already: the conversation shows the questions that are open"
+    hint = "the question may already be answered: the conversation lists the open questions"
 
 
 class BadAnswerError(Exception):
@@ -35,7 +35,7 @@ class BadAnswerError(Exception):
     """
 
     kind = "invalid_params"
-    hint = "give one answer, or several where the question takes them, or decline it"
+    hint = "give one answer, several answers if the question allows them, or decline the question"
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class PendingQuestions:
         open_ = self._questions.get(question_id)
         if open_ is None:
             raise UnknownQuestionError(
-                f"No question {question_id} is known in this session. It may have ended."
+                f"No question {question_id} is open in this session. The question may have been answered or cancelled."
             )
         if open_.answered:
             return open_.answered
@@ -103,7 +103,7 @@ class PendingQuestions:
         if not said and not declined:
             raise BadAnswerError("the answer is empty")
         if len(said) > 1 and not open_.event.multiple:
-            raise BadAnswerError("this question takes one answer")
+            raise BadAnswerError("this question accepts only one answer")
         return self._settle(open_, () if declined else said, declined=declined, by=by, client_key=client_key)
 
     def reply(self, asked: QuestionAsked, text: str, client_key: str) -> None:

@@ -85,10 +85,10 @@ Step: TypeAlias = CallModel | RunTools | AnswerCalls | Finish
 # A pause is not the end of an answer, but it is not a failure either.
 _NATURAL = ("stop", "tool_calls", "pause")
 _CUT_WORDS = {
-    "length": "The model's answer was cut at its output limit.",
+    "length": "The model's answer was cut off at the output limit of the model.",
     "content_filter": "The provider's content filter stopped the model's answer.",
     "error": "The provider ended the model's answer with an error.",
-    "other": "The model's answer did not end by itself.",
+    "other": "The model's answer ended for an unknown reason.",
 }
 
 
@@ -118,7 +118,9 @@ def _after_answer(at: StepState, answer: AssistantTurn, config: SessionConfig) -
     if answer.tool_calls:
         if kind in ("stop", "tool_calls"):
             return RunTools(answer.tool_calls)
-        return AnswerCalls(answer.tool_calls, cut_message(answer.finish_reason) or "The answer was paused.")
+        return AnswerCalls(
+            answer.tool_calls, cut_message(answer.finish_reason) or "The model's answer was paused."
+        )
     # A paused answer without parts would be sent again unchanged, and would pause again.
     if at.steering or (kind == "pause" and answer.message.parts):
         return _call_model(at, config)
@@ -137,8 +139,8 @@ def _call_model(at: StepState, config: SessionConfig) -> CallModel | Finish:
             "limit",
             "rounds",
             at.rounds,
-            f"Stopped after {_times(at.rounds, 'tool round')}, the limit for one input. "
-            "Send a message to go on, or raise the limit.",
+            f"Stopped after {_times(at.rounds, 'tool round')}, the limit for one input. Send a message to "
+            "continue, or raise the limit.",
         )
     if 0 < config.max_turns <= at.model_calls:
         return Finish(
@@ -146,7 +148,7 @@ def _call_model(at: StepState, config: SessionConfig) -> CallModel | Finish:
             "turns",
             at.model_calls,
             f"Stopped after {_times(at.model_calls, 'model call')}, the limit of this session. "
-            "Raise the limit to go on.",
+            "Raise the limit to continue.",
         )
     return CallModel()
 

@@ -48,12 +48,14 @@ LEFT_OUT = ("plan", "ask_user", "submit")
 STARTS_AGENTS = ("spawn_agent", "send_input", "wait", "close_agent")
 
 BEGINNING = (
-    "You were started by another agent of this session, to do one task on your own. Only that agent reads what you "
-    "say last: make it a whole answer, with paths and lines where they matter, and with what is left open. Nobody "
-    "can answer questions."
+    "Another agent of this session started you to do one task on your own. Only that agent reads your "
+    "last message: write a complete answer, with paths and lines where they matter, and name what is "
+    "unfinished. Nobody can answer questions."
 )
-OF_KIND = "You are an agent of the kind {kind}, which the user has described so:\n\n{text}"
-SCOPE = "You work in {folder}: relative paths start there, and only there you may change files."
+OF_KIND = "You are an agent of the kind {kind}. The user's description of this kind:\n\n{text}"
+SCOPE = (
+    "You work in {folder}: relative paths start in this folder, and you may change files only in this folder."
+)
 
 
 class AgentTasks:
@@ -162,7 +164,7 @@ class Subagents:
         limit = self._kit.config().max_subagent_depth
         if self._depth >= limit:
             raise ToolError(
-                f"An agent at depth {self._depth} starts no agents (the limit is {limit}): do the task yourself.",
+                f"An agent at depth {self._depth} starts no agents (the limit is {limit}). Do the task yourself.",
                 kind="permission_denied",
             )
         self._check_capacity()
@@ -195,7 +197,7 @@ class Subagents:
             agent.agents.nudge()
             return _state(agent)
         if agent.changed.reason == "closed":
-            raise ToolError(f"Agent {agent_id} was closed. Start another one.", kind="validation")
+            raise ToolError(f"Agent {agent_id} was closed. Start another agent.", kind="validation")
         self._check_capacity()
         agent.changed = replace(agent.changed, status="running", reason="", output="", task=message)
         self._begin(agent, message)
@@ -255,7 +257,9 @@ class Subagents:
     def _check_capacity(self) -> None:
         most = self._kit.config().max_subagents
         if len(self._list_running()) >= most:
-            raise ToolError(f"{most} agents run already: wait for one, or close one.", kind="limit")
+            raise ToolError(
+                f"{most} agents are already running: wait until one has ended, or close one.", kind="limit"
+            )
 
     def _find_agent(self, agent_id: str) -> _Agent:
         if agent := self._agents.get(agent_id):
@@ -272,7 +276,7 @@ class Subagents:
         """
         if stored.changed.agent_kind:
             ended = f"Agent {stored.changed.agent_id} of the kind {stored.changed.agent_kind} has ended."
-            raise ToolError(f"{ended} Start another one.", kind="validation")
+            raise ToolError(f"{ended} Start another agent.", kind="validation")
         folder, base = stored.changed.working_dir, self.parent.environment
         environment = base if folder == base.working_directory() else ScopedEnvironment(base, folder)
         agent = self._make_agent(
@@ -443,4 +447,4 @@ def _report(agent: _Agent) -> str:
     state = _state(agent)
     output = truncate_chars(state.output, REPORT_MAX_CHARS, "head_tail") or "(it said nothing)"
     why = f", {state.reason}" if state.reason else ""
-    return f"[Agent {state.id} has ended: {state.status}{why}, turns used: {state.turns_used}. It says:]\n\n{output}"
+    return f"[Agent {state.id} has ended: {state.status}{why}, turns used: {state.turns_used}. Its result:]\n\n{output}"

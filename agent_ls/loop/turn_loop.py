@@ -246,7 +246,7 @@ class TurnLoop:
             return None
         verdict = await self._ports.hooks.before_prompt(last.content)
         if verdict.stop:
-            message = f"A hook of yours stopped this message: {verdict.stop}"
+            message = f"One of your hooks stopped this message: {verdict.stop}"
             self._emitter.emit(Warning(message, "stopped_by_hook"))
             return Finish("refused", message=message)
         if verdict.context:
@@ -320,7 +320,7 @@ class TurnLoop:
         while reached := self._shared.budget.reached(self._config().limits):
             self._emitter.emit(TurnLimit(reached.limit, reached.count, reached.message))
             question = Question(
-                f"{reached.message} Continue with the same amount again?", (GO_ON, STOP), purpose="limit"
+                f"{reached.message} Allow the same amount again and continue?", (GO_ON, STOP), purpose="limit"
             )
             if await self._ends_here(question):
                 return Finish("limit", "budget", reached.count, reached.message)
@@ -482,7 +482,7 @@ class TurnLoop:
         calls = _calls(parts, progress)
         for call in calls:
             if call.outcome:
-                self._dispatcher.drop(call, f"Its result was dropped. {reason}")
+                self._dispatcher.drop(call, f"The result of this call was dropped. {reason}")
             else:
                 self._dispatcher.answer(call, profile, config, f"Not run. {reason}", "not_run")
         self._record_results(calls)

@@ -12,10 +12,12 @@ from agent_ls.tools.base import Question, QuestionReply, ToolContext, ToolError
 
 MAX_TRIES = 3
 MAX_FIELDS = 20
-OPENED = "I have opened it"
+OPENED = "I have opened the page"
 DECLINE = "Decline"
 ANSWER = "Answer"
-WARNING = "It seems to ask for a password or a key, which servers must not do here: decline if you doubt it."
+WARNING = (
+    "The server seems to ask for a password or a key, which MCP servers must not do: decline if in doubt."
+)
 
 
 async def ask_user(server: str, context: ToolContext, asked: Elicitation) -> ElicitationReply:
@@ -32,7 +34,7 @@ async def _by_address(server: str, context: ToolContext, asked: Elicitation) -> 
     host = urlsplit(asked.url).hostname or "an unknown host"
     text = (
         f"The MCP server {server} asks you to open a page of {host}: {visible(asked.message)}\n"
-        f"{visible(asked.url)}\nNothing is opened for you."
+        f"{visible(asked.url)}\nagent-ls does not open the page for you."
     )
     reply = await _ask(context, text, (OPENED, DECLINE))
     is_done = not reply.declined and OPENED in reply.answers
@@ -85,7 +87,7 @@ async def _field(context: ToolContext, intro: str, field: FormField) -> Question
             value_of(field, reply.answers)
             return reply
         except ValueError as error:
-            problem = f"\nThat does not fit: {error}."
+            problem = f"\nThis answer is not valid: {error}."
     return None
 
 

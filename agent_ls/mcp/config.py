@@ -155,14 +155,14 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         raise ConfigError("is not an object")
     entry = _entry(raw)
     if entry.command and entry.url:
-        raise ConfigError("has a command and a url: give one of them")
+        raise ConfigError("has both a command and a url: give only one of them")
     wants_http = entry.type.startswith(("http", "stream"))
     if not (entry.url if wants_http else entry.command or (entry.url and not entry.type)):
         raise ConfigError("needs a url" if wants_http else "needs a command or a url")
     target: Target
     if entry.url:
         if urlsplit(entry.url).scheme not in ("http", "https") and "${" not in entry.url:
-            raise ConfigError("its url has to begin with http:// or https://")
+            raise ConfigError("its url must begin with http:// or https://")
         target = HttpTarget(entry.url, tuple(entry.headers.items()))
     else:
         given = entry.sandbox
@@ -196,7 +196,7 @@ _OUR_SANDBOX = frozenset(("enabled", "network", "writable"))
 def _entry(raw: Mapping[str, Any]) -> ServerEntry:
     if raw.get("type") == "sse":
         raise ConfigError(
-            "speaks HTTP with SSE, which the protocol has replaced: ask for its streamable HTTP url"
+            "uses the obsolete transport HTTP with SSE: use the streamable HTTP url of the server"
         )
     if raw.get("envFile"):
         raise ConfigError(
@@ -204,7 +204,9 @@ def _entry(raw: Mapping[str, Any]) -> ServerEntry:
         )
     known = {key: value for key, value in raw.items() if key not in _FOREIGN}
     if isinstance(given := raw.get("sandbox"), Mapping) and not given.keys() <= _OUR_SANDBOX:
-        raise ConfigError("has a sandbox of another agent: give it enabled, network and writable")
+        raise ConfigError(
+            "has the sandbox settings of another agent: use the keys enabled, network and writable"
+        )
     if raw.get("sandboxEnabled") is True and "sandbox" not in raw:
         known["sandbox"] = {"enabled": True}
     if raw.get("disabled") is True:
@@ -275,7 +277,8 @@ def _variable(found: re.Match[str], values: Values) -> str:
         value = found[2]
     if value is None:
         raise ConfigError(
-            f"the variable {found[1]} is not set where agent-ls runs; keys of model providers are given to no server"
+            f"the variable {found[1]} is not set where agent-ls runs; keys of model providers are never passed "
+            "to a server"
         )
     return value
 

@@ -61,8 +61,10 @@ class FindArguments(Arguments):
 
 
 class CallArguments(Arguments):
-    name: str = Field(description="The tool's name, as find_tools gives it.")
-    arguments: dict[str, Any] = Field(default_factory=dict, description="The arguments by its schema.")
+    name: str = Field(description="The name of the tool, as returned by find_tools.")
+    arguments: dict[str, Any] = Field(
+        default_factory=dict, description="The arguments of the tool, which match its schema."
+    )
 
 
 def deferred_tools(offered: Callable[[], Sequence[Offered]]) -> tuple[Tool[Any], Tool[Any]]:
@@ -89,8 +91,8 @@ def deferred_tools(offered: Callable[[], Sequence[Offered]]) -> tuple[Tool[Any],
     finding: Tool[Any] = Tool(
         name=FIND_TOOLS,
         description=(
-            "Find tools of the user's MCP servers by what they do. Gives up to 10 names with their descriptions and "
-            "the schema of their arguments. Call one with call_tool."
+            "Find tools of the user's MCP servers by what they do. Returns up to 10 names with descriptions and "
+            "the schema of the arguments. Call a tool that you found with call_tool."
         ),
         category="read",
         arguments=FindArguments,
@@ -154,7 +156,7 @@ def _words(text: str) -> list[str]:
 
 def _listing(found: Sequence[Offered]) -> str:
     if not found:
-        return "No tool fits. Try other words."
+        return "No tool matches. Try other words."
     lines = []
     for item in found:
         schema = json.dumps(provider_schema(item.described.schema), ensure_ascii=False)

@@ -21,7 +21,7 @@ def parse_jsonc(text: str) -> Any:
     try:
         return json.loads(plain)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("the JSON is nested too deeply") from None
 
 
 def _without_comment(found: re.Match[str]) -> str:

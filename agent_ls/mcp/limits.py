@@ -32,9 +32,9 @@ class HttpLimits:
         if url.host == self._own.host:
             return
         if url.scheme != "https" and not await self._is_near():
-            raise httpx2.RequestError(f"{url.host} is to be asked without encryption", request=request)
+            raise httpx2.RequestError(f"the request to {url.host} would not be encrypted", request=request)
         if (why := await self._judge(url.host)) and not await self._is_near():
-            raise httpx2.RequestError(f"{url.host} is not asked: {why}", request=request)
+            raise httpx2.RequestError(f"no request is sent to {url.host}: {why}", request=request)
 
     async def _is_near(self) -> bool:
         """Return whether the server itself is in a private network."""

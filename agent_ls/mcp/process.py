@@ -89,7 +89,7 @@ class ServerProcess:
         try:
             await self._input.write(message.encode("utf-8", "replace") + b"\n", close=False)
         except (BrokenPipeError, OSError):
-            raise EndedError("it no longer reads its input") from None
+            raise EndedError("the server no longer reads its input") from None
 
     async def messages(self) -> AsyncIterator[Mapping[str, Any]]:
         """Yield the JSON objects that the server writes, until it closes its output.
@@ -112,7 +112,9 @@ class ServerProcess:
             kept.append(rest)
             size += len(rest)
             if size > MAX_LINE_BYTES:
-                raise EndedError(f"it sent a message larger than {MAX_LINE_BYTES // 1024 // 1024} MiB")
+                raise EndedError(
+                    f"the server sent a message larger than {MAX_LINE_BYTES // 1024 // 1024} MiB"
+                )
 
     async def _read(self) -> bytes:
         if not CAN_WAIT_FOR_PIPES:
@@ -160,7 +162,9 @@ class ServerProcesses:
         command = target.command
         if target.sandbox:
             if self._confine is None:
-                raise ProcessStartError("It is to run in a sandbox, which is not possible here.")
+                raise ProcessStartError(
+                    "The settings require a sandbox for this server, which is not available here."
+                )
             command = shlex.join((command, *target.args))
             command, options = await self._confine(target.sandbox, command, options, folder)
         launch = await self._children.prepare_launch(command, folder, options)

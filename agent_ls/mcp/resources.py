@@ -22,7 +22,8 @@ MAX_LISTED = 100
 class ResourceArguments(Arguments):
     server: str = Field(description="The name of the MCP server.")
     uri: str = Field(
-        default="", description="The resource's uri; without one the server's resources are listed."
+        default="",
+        description="The uri of the resource; without a uri the resources of the server are listed.",
     )
 
 

@@ -50,7 +50,7 @@ class LoginNeededError(Exception):
     """The user must log in to the server first."""
 
     def __init__(self) -> None:
-        super().__init__("the server asks for a login")
+        super().__init__("the server requires a login")
 
 
 class UnavailableError(Exception):
@@ -260,7 +260,11 @@ class ManagedServer:
     async def _watch_end(self, process: ServerProcess) -> None:
         code = await process.wait_for_end()
         if not self._wanted.stop:
-            how = f"it was ended by signal {-code}" if code < 0 else f"it has ended with exit code {code}"
+            how = (
+                f"the server was ended by signal {-code}"
+                if code < 0
+                else f"the server ended with exit code {code}"
+            )
             raise EndedError(how)
 
     def _lose(self) -> None:

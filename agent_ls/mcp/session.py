@@ -48,7 +48,7 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)
 
 T = TypeVar("T")
 
-CLOSED = "it has closed the connection"
+CLOSED = "the server closed the connection"
 MAX_PAGES = 100
 MAX_ITEMS = 2_000
 MAX_INSTRUCTIONS = 2 * 1024
@@ -101,10 +101,12 @@ class _Mended:
             self.problems[f"{kind} {name}"] = f"the {kind[:-1]} {name or '(no name)'} is left out: {words}"
             return False
         if kind == "tools" and not is_object_schema(item["inputSchema"]):
-            self.problems[f"{kind} {name}"] = f"the tool {name} is left out: its schema is not of an object"
+            self.problems[f"{kind} {name}"] = (
+                f"the tool {name} is left out: its schema does not describe an object"
+            )
             return False
         if kind == "tools" and (item.get("execution") or {}).get("taskSupport") == "required":
-            words = "it can only be called as a task, which agent-ls does not support"
+            words = "the tool can only be called as a task, which agent-ls does not support"
             self.problems[f"{kind} {name}"] = f"the tool {name} is left out: {words}"
             return False
         return True
@@ -309,7 +311,7 @@ async def _connected(
                 starting.deadline = float("inf")
                 yield McpConnection(client, mended)
         if starting.cancelled_caught and not entered:
-            raise McpServerError(f"it did not answer within {timeout_s:g} s")
+            raise McpServerError(f"the server did not answer within {timeout_s:g} s")
     except BaseException as error:
         if entered:
             raise
@@ -421,7 +423,7 @@ class _SdkErrors:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         was_timeout = bool(self._scope.__exit__(kind, error, trace)) and self._scope.cancelled_caught
         if was_timeout:
-            raise McpServerError(f"it did not answer within {self._timeout_s:g} s") from None
+            raise McpServerError(f"the server did not answer within {self._timeout_s:g} s") from None
         if error is not None and (problem := problem_of(error)):
             raise McpServerError(problem) from error
 
@@ -435,11 +437,11 @@ def problem_of(error: BaseException) -> str:
                     return CLOSED
                 return leaf.error.message or f"error {leaf.error.code}"
             case httpx2.HTTPStatusError():
-                return f"it answered with HTTP status {leaf.response.status_code}"
+                return f"the server answered with HTTP status {leaf.response.status_code}"
             case httpx2.HTTPError():
-                return f"it cannot be reached: {str(leaf) or type(leaf).__name__}"
+                return f"the server cannot be reached: {str(leaf) or type(leaf).__name__}"
             case ValidationError():
-                return "its answer does not follow the protocol"
+                return "the answer of the server does not follow the protocol"
             case RuntimeError() | ValueError() | TimeoutError() | EndedError():
                 return str(leaf) or type(leaf).__name__
             case Exception() if type(leaf).__module__.startswith("mcp."):

@@ -88,7 +88,7 @@ def read_file(path: Path) -> Any:
     with path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES // 1024} KiB")
+        raise ValueError(f"the file is larger than {MAX_BYTES // 1024} KiB")
     text = data.decode("utf-8")
     return tomllib.loads(text) if path.suffix == ".toml" else parse_jsonc(text)
 
@@ -103,7 +103,7 @@ def servers_of(raw: Any) -> Mapping[str, Any]:
             return table
     if raw == {} or (isinstance(raw, Mapping) and "inputs" in raw):
         return {}
-    raise ValueError("it is not in the format of .mcp.json")
+    raise ValueError("the file is not in the format of .mcp.json")
 
 
 def _entries(

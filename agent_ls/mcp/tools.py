@@ -65,7 +65,9 @@ def server_tool(server: ManagedServer, tool: ServerTool, name: str, kit: ToolKit
 def describe_for_model(server: str, tool: ServerTool) -> str:
     """Return the description for the model, which says that the text comes from the server."""
     text = without_hidden(tool.description or tool.title)[:MAX_DESCRIPTION]
-    return f"(Tool of the MCP server {server}; the words are the server's, not the user's.) {text}".strip()
+    return (
+        f"(Tool of the MCP server {server}; the server, not the user, wrote this description.) {text}".strip()
+    )
 
 
 def _find_effect(server: ManagedServer, tool: ServerTool) -> Literal["", "read", "safe"]:

@@ -69,7 +69,7 @@ class Diagnosis:
         _, found = find_all(self._file, new)
         if len(found) != 1:
             return ""
-        return f"Already applied: the new lines are in the file from line {found[0] + 1} on. Nothing to do."
+        return f"Already applied: the file has the new lines from line {found[0] + 1} on. There is nothing to do."
 
     def _describe_closest(self, old: Sequence[str]) -> str:
         start = self._closest_start(old)

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-ENCODING_ADVICE = (
-    "Write it with characters of that encoding, or convert the file to UTF-8 with a command first."
-)
+ENCODING_ADVICE = "Use only characters of that encoding, or convert the file to UTF-8 with a command first."
 MESSAGE_MAX_LINES = 200  # a longer message would fill the model's context
 PROBLEM_MAX_LINES = 60  # leaves room for the second and third problem of a patch
 

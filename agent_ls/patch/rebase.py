@@ -91,7 +91,7 @@ def rebase_hunks(
     spelled = explicit_endings(base, hunks)
     rebased = [moved.place(hunk) for hunk in spelled]
     for at in _overlapping(rebased):
-        rebased[at] = moved.conflict(spelled[at], "another change lands on the same lines")
+        rebased[at] = moved.conflict(spelled[at], "another change affects the same lines")
     return tuple(rebased)
 
 
@@ -127,11 +127,11 @@ class _Moved:
         if hunk.removed:
             return self._place_removal(hunk)
         if before is not None:
-            note = "" if after == before + 1 else "text was typed where these lines go"
+            note = "" if after == before + 1 else "text was typed at the position of these lines"
             return self._place_at(hunk, before + 1, before + 1, note)
         if after is not None:
             return self._place_at(hunk, after, after, "")
-        return self.conflict(hunk, "the lines around it are gone")
+        return self.conflict(hunk, "the lines around the change no longer exist")
 
     def conflict(self, hunk: LineHunk, reason: str) -> Conflict:
         left, right = self._nearest_neighbours(hunk)
@@ -144,7 +144,7 @@ class _Moved:
         first = images[0]
         if first is not None and images == list(range(first, first + len(images))):
             return self._place_at(hunk, first, first + len(images), "")
-        return self._search(hunk) or self.conflict(hunk, "the lines it changes were changed")
+        return self._search(hunk) or self.conflict(hunk, "the lines of this change were edited")
 
     def _search(self, hunk: LineHunk) -> PlacedHunk | None:
         """Search current for the removed lines and their nearest surviving neighbours.
@@ -161,7 +161,9 @@ class _Moved:
         if len(found) != 1:
             return None
         start = found[0] + len(head)
-        return self._place_at(hunk, start, start + len(hunk.removed), "found elsewhere in the file")
+        return self._place_at(
+            hunk, start, start + len(hunk.removed), "the lines were found elsewhere in the file"
+        )
 
     def _nearest_neighbours(self, hunk: LineHunk) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
         """Return the nearest surviving base line before and after the hunk, each with its line in current."""

@@ -31,13 +31,13 @@ from agent_ls.patch.typography import is_blank, strip_blanks
 from agent_ls.patch.v4a_parser import Chunk, PatchLine
 
 _REASONS = {
-    "R3": "stacked anchors looked for from the top of the file",
-    "R7": "blank context lines at an end of the chunk dropped",
-    "R10": "the anchor was not found exactly; the chunk was placed at the only matching position",
-    "R11": "the anchor is the chunk's own first line",
-    "R12": "the context overlaps that of the chunk before",
-    "R13": "found outside the order of the chunks (or not at the end of the file)",
-    "R14": "matched with blanks and compatible characters ignored",
+    "R3": "searched for several @@ lines in sequence from the top of the file",
+    "R7": "ignored blank context lines at an end of the chunk",
+    "R10": "did not find the @@ line exactly; placed the chunk at its only matching position",
+    "R11": "the @@ line is the first line of the chunk",
+    "R12": "the context overlaps the context of the previous chunk",
+    "R13": "found the chunk out of order (or not at the end of the file)",
+    "R14": "matched while ignoring differences in blanks and similar characters",
 }
 
 
@@ -172,7 +172,7 @@ class ChunkRecovery:
             if other.candidates > 1 and placed_chunk.start < other.start:
                 fitting = list(self._file.occurrences(old_texts(other.lines), other.level))
                 raise _AmbiguousError(
-                    fitting[:COUNT_MAX], "It comes before another chunk, which is itself ambiguous:"
+                    fitting[:COUNT_MAX], "The chunk comes before another chunk, which is ambiguous itself:"
                 )
         return self._with_rules(placed_chunk, rule)
 
@@ -303,7 +303,9 @@ class ChunkRecovery:
         detail = self._diagnosis.explain_missing(old, new_texts(chunk.lines)) if old else ""
         if self._after_anchors(chunk.anchors, 0) is not None:
             return self._problem("CONTEXT_NOT_FOUND", chunk, number, detail)
-        advice = "An @@ line repeats one whole line of the file above the change. Read the file again."
+        advice = (
+            "An @@ line must repeat one whole line of the file that is above the change. Read the file again."
+        )
         return self._problem("ANCHOR_NOT_FOUND", chunk, number, "\n".join(filter(None, [advice, detail])))
 
     def _problem(self, code: Code, chunk: Chunk, number: int, detail: str) -> PatchProblem:

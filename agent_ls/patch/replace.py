@@ -28,7 +28,7 @@ _CHOOSABLE: tuple[MatchedWith, ...] = ("exact", "line endings")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDING = Wording(
     theirs="old_string",
-    settle="make old_string longer, up to a line that only one place has, or set replace_all",
+    settle="extend old_string by a line that makes it unique, or set replace_all",
     settle_mark="above it is ",
 )
 
@@ -70,7 +70,7 @@ def replace(
     """
     content, count, strategy = _apply(data, StringEdit(old, new, "all" if replace_all else occurrence))
     if content == data:
-        raise PatchError.of("NO_CHANGE", "The edit changes nothing: the file already reads like that.")
+        raise PatchError.of("NO_CHANGE", "The edit changes nothing: the file already has this content.")
     hunks = text_hunks(decode(data or b"").text, decode(content).text)
     first, last = _changed_lines(hunks)
     return EditResult(content, count, strategy, first, last, hunks)
@@ -83,7 +83,9 @@ def _apply(data: bytes | None, edit: StringEdit) -> tuple[bytes, int, MatchedWit
         )
     _check_arguments(edit)
     if data is None and edit.old:
-        raise PatchError.of("FILE_MISSING", "The file does not exist. An empty old_string creates it.")
+        raise PatchError.of(
+            "FILE_MISSING", "The file does not exist. Use an empty old_string to create the file."
+        )
     form = decode(data or b"")
     if not edit.old:
         if form.text:
@@ -91,7 +93,7 @@ def _apply(data: bytes | None, edit: StringEdit) -> tuple[bytes, int, MatchedWit
             raise PatchError.of("FILE_EXISTS", "old_string is empty, but the file is not.", detail=detail)
         return _encode(form, edit.new), 1, "exact"
     if not is_text(data):
-        raise PatchError.of("NOT_TEXT", "The file is binary: it cannot be edited as text.")
+        raise PatchError.of("NOT_TEXT", "The file is binary, so it cannot be edited as text.")
     spans, strategy = _spans(form, edit)
     return _encode(form, _splice(form.text, spans)), len(spans), strategy
 
@@ -106,14 +108,14 @@ def _encode(form: DecodedText, text: str) -> bytes:
 def _check_arguments(edit: StringEdit) -> None:
     if _SURROGATE.search(edit.old + edit.new):
         raise PatchError.of(
-            "PARSE", "old_string or new_string holds lone surrogates, which no file can hold."
+            "PARSE", "old_string or new_string contains a lone surrogate, which cannot be written to a file."
         )
     marker = omission_marker(edit.new.split("\n"), edit.old.split("\n"))
     if marker:
         raise PatchError.of(
             "OMISSION",
-            f"new_string leaves code out: {marker.strip()}",
-            detail="Write the code itself: the file gets new_string exactly as it is.",
+            f"new_string leaves out code: {marker.strip()}",
+            detail="Write the complete code, because new_string is written to the file exactly as it is.",
         )
 
 

@@ -64,7 +64,9 @@ def parse(text: str) -> Patch:
         PatchError: PARSE or TRUNCATED, if both fail.
     """
     if _SURROGATE.search(text):
-        raise PatchError.of("PARSE", "Invalid patch: it holds lone surrogates, which no file can hold")
+        raise PatchError.of(
+            "PARSE", "Invalid patch: it contains a lone surrogate, which cannot be written to a file"
+        )
     strict, lenient = parse_strict(text), parse_leniently(text)
     if strict.problems and lenient.problems:
         raise PatchError(_join_problems(strict.problems, lenient.problems))
@@ -206,8 +208,8 @@ class _Planner:
         clash = find_overlap(placed)
         if clash:
             message = f"Two chunks change the same lines of {section.path}: from line {clash.start + 1} on"
-            raise PatchError.of("OVERLAP", message, detail="Join these chunks into one.")
-        edited = text.apply_edits(placed)
+            raise PatchError.of("OVERLAP", message, detail="Merge these chunks into one chunk.")
+        apply_edits = text.apply_edits(placed)
         if edited.lines == text.lines:
             self._check_meant(section, number, moves=destination != path)
             return
@@ -305,5 +307,7 @@ def _refuse(message: str, contents: Contents) -> PatchError:
     if isinstance(contents, Unreadable):
         return PatchError.of(contents.code, message, detail=f"The reason: {contents.reason}.")
     return PatchError.of(
-        "FILE_MISSING", message, detail="No such file. Look for its name before you try again."
+        "FILE_MISSING",
+        message,
+        detail="There is no such file. Search for the right name before you try again.",
     )

@@ -116,7 +116,7 @@ class _Reader:
         if self._first < 0:
             raise PatchError.of("PARSE", f"Invalid patch: The first line of the patch must be '{BEGIN}'")
         if self._first:
-            self._report_repair("R1", "text before the patch ignored", self._first)
+            self._report_repair("R1", "ignored the text before the patch", self._first)
         at = self._first
         while at < len(self._lines):
             at += self._take(at)
@@ -153,7 +153,7 @@ class _Reader:
         if _is(marker, "begin patch"):
             self._inside = True
             if at > self._first:
-                self._report_repair("R1", "several patches taken as one", at)
+                self._report_repair("R1", "treated several patches as one patch", at)
             self._check_spelling(marker, at)
         elif marker and marker.value:
             # This line is not prose: the patch continues after a premature end line.
@@ -161,7 +161,7 @@ class _Reader:
                 "PARSE", bad_header(self._lines[at], self._number(at)).message, line=self._number(at)
             )
         elif not _is(marker, "end patch") and not is_blank(self._lines[at]):
-            self._report_repair("R1", "text after the patch ignored", at)
+            self._report_repair("R1", "ignored the text after the patch", at)
 
     def _take_frame(self, marker: _Marker, at: int) -> bool:
         """Handle begin lines, end lines and file headers. Returns False for markers that belong inside an update."""
@@ -182,14 +182,14 @@ class _Reader:
     def _take_blank(self, line: str, at: int) -> None:
         if not is_blank(line):
             raise bad_header(strip_blanks(line), self._number(at))
-        self._report_repair("R6", "blank lines between files ignored", at)
+        self._report_repair("R6", "ignored blank lines between files", at)
 
     def _take_added(self, section: _OpenSection, line: str, at: int) -> None:
         if line.startswith("+"):
             section.added.append(line[1:])
         elif is_blank(line):
             section.added.append("")
-            self._report_repair("R6", "blank lines without '+' in an added file", at)
+            self._report_repair("R6", "accepted blank lines without '+' in an added file", at)
             # `_without_loose_tail` drops these lines again at the end of the file.
         else:
             raise bad_header(strip_blanks(line), self._number(at))
@@ -210,7 +210,7 @@ class _Reader:
         elif line.startswith("@@") and (anchor := self._heading(line, at)) is not None:
             self._open_chunk(section, chunk, anchor, at)
         elif self._is_diff_header(section, at):
-            self._report_repair("R5", "'---' and '+++' lines after the header ignored", at)
+            self._report_repair("R5", "ignored '---' and '+++' lines after the header", at)
             return 2
         elif _NO_NEWLINE.fullmatch(strip_blanks(line)) and not line.startswith((" ", "+", "-")):
             self._mark_no_newline(chunk, at)
@@ -223,11 +223,11 @@ class _Reader:
         line = line.rstrip(WHITE_SPACE)
         ranged = _UNIFIED_RANGE.fullmatch(line)
         if ranged:
-            self._report_repair("R4", "line numbers after '@@' ignored", at)
+            self._report_repair("R4", "ignored line numbers after '@@'", at)
             return ranged["rest"] or ""
         closed = _CLOSED_ANCHOR.fullmatch(line)
         if closed:
-            self._report_repair("R4", "'@@ text @@' taken as '@@ text'", at)
+            self._report_repair("R4", "treated '@@ text @@' as '@@ text'", at)
             return closed["text"]
         if line == "@@" or line.startswith("@@ "):
             return line[3:]
@@ -239,7 +239,7 @@ class _Reader:
             chunk = _OpenChunk(number)
             section.chunks.append(chunk)
         elif chunk.headings:
-            self._report_repair("R3", "stacked '@@' lines: each is looked for after the one before", at)
+            self._report_repair("R3", "searched for each of several '@@' lines after the previous one", at)
         chunk.headings += 1
         chunk.anchors += [anchor] if anchor else []
 
@@ -254,7 +254,7 @@ class _Reader:
         )
 
     def _mark_no_newline(self, chunk: _OpenChunk | None, at: int) -> None:
-        self._report_repair("R5", "'\\ No newline at end of file' understood", at)
+        self._report_repair("R5", "applied the line '\\ No newline at end of file'", at)
         if chunk and chunk.lines and chunk.lines[-1].sign == "+":
             chunk.lines[-1] = replace(chunk.lines[-1], without_ending=True)
 
@@ -263,7 +263,7 @@ class _Reader:
             if chunk and is_blank(line):
                 return
             if chunk:
-                self._report_repair("R9", "lines after '*** End of File' begin a new chunk", at)
+                self._report_repair("R9", "started a new chunk after '*** End of File'", at)
             chunk = _OpenChunk(self._number(at))
             section.chunks.append(chunk)
         number = self._number(at)
@@ -276,7 +276,7 @@ class _Reader:
                 chunk.lines.append(PatchLine("+", line[1:], number))
             case _:
                 chunk.lines.append(PatchLine(" ", line, number))
-                self._report_repair("R2", "lines without a leading sign taken as context", at)
+                self._report_repair("R2", "treated lines without a leading sign as context", at)
 
     def _close_section(self, number: int, section: _OpenSection) -> Section:
         if section.kind == "add file":
@@ -290,7 +290,7 @@ class _Reader:
             raise empty_update(section.path, section.number)
         if not chunks:
             self.repairs.append(
-                Repair("R8", "a move without chunks is a pure rename", number, line=section.number)
+                Repair("R8", "treated a move without chunks as a rename", number, line=section.number)
             )
         return UpdateFile(section.path, section.number, section.move_to, tuple(c.to_chunk() for c in chunks))
 
@@ -309,12 +309,12 @@ class _Reader:
             if chunk.anchors and chunk is section.chunks[-1]:
                 raise empty_chunk(chunk.number)
             anchors += chunk.anchors
-            self.repairs.append(Repair("R7", "a chunk without content dropped", number, line=chunk.number))
+            self.repairs.append(Repair("R7", "ignored a chunk without content", number, line=chunk.number))
         return kept
 
     def _check_spelling(self, marker: _Marker | None, at: int) -> None:
         if marker and not marker.is_strict:
-            self._report_repair("R1", "a marker that is not written exactly as in the grammar", at)
+            self._report_repair("R1", "accepted a marker that differs from the grammar", at)
 
     def _number(self, at: int) -> int:
         return at - self._first + 1

@@ -43,22 +43,24 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
         if isinstance(judgement, Allow) and is_known and effect.category != "admin":
             return judgement
     elif why := situation.held_back:
-        return Refuse(f"{why}: no tool is called that may have an effect")
+        return Refuse(f"{why}: tools that may have an effect are not called")
     granted = tuple(rule_id for rule_id in tool_ids(effect) if rule_id in situation.grants)
     if granted:
         return Allow(f"allowed by your rule for the tool {effect.tool}", granted)
     if effect.category == "admin":
         return _always_ask(effect, situation)
     if not situation.is_walled:
-        return Ask("The sandbox is on in the settings, but this machine has none.", _make_exact_rules(effect))
+        return Ask(
+            "The settings enable the sandbox, but no sandbox is available on this machine.", _make_exact_rules(effect)
+        )
     leaves = effect.tool in NETWORK_TOOLS
     if situation.mode == "full" and not leaves:
         return Allow("mode full")
     exact = _make_exact_rules(effect)
     if exact[0].id in situation.grants:
-        return Allow("this exact call was allowed by the user", (exact[0].id,))
+        return Allow("the user allowed exactly this call", (exact[0].id,))
     why = (
-        "It searches the web."
+        "The call searches the web."
         if leaves
         else f"Mode {situation.mode.capitalize()}: tools that may change something need your approval."
     )
@@ -91,9 +93,9 @@ def _to_command(effect: CallEffect) -> CommandEffect:
 def _always_ask(effect: CallEffect, situation: Situation) -> Judgement:
     exact = _make_exact_rules(effect)
     if exact[0].id in situation.grants:
-        return Allow("this exact call was allowed by the user", (exact[0].id,))
+        return Allow("the user allowed exactly this call", (exact[0].id,))
     return Ask(
-        "The tool is of category admin, which is asked about in every mode.", exact, is_never_silent=True
+        "The tool is of category admin, which needs your approval in every mode.", exact, is_never_silent=True
     )
 
 

@@ -62,15 +62,19 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     if exact in situation.grants:
         return Allow("You allowed this exact command.", (exact,))
     if not situation.is_walled:
-        return Ask("The sandbox is on in the settings, but this machine has none.", _make_exact_rules(exact))
+        return Ask(
+            "The settings enable the sandbox, but no sandbox is available on this machine.", _make_exact_rules(exact)
+        )
     if effect.input_of and not _is_whole(effect.command):
-        why = f"The text for process {effect.input_of} is not a whole line, so it cannot be judged."
+        why = (
+            f"The text for process {effect.input_of} is not a whole line, so agent-ls cannot check the text."
+        )
         return _always_ask(effect, why, places, situation)
     is_read_only = found.is_read_only and not effect.input_of and not situation.config
     if is_read_only and (looks := _allowed_to_look(found, situation)):
         return looks
     if situation.mode == "full":
-        return Allow("Mode Full: commands run without a question.")
+        return Allow("Mode Full: commands run without your approval.")
     return _by_rules(effect, found, situation, exact)
 
 
@@ -88,7 +92,7 @@ def _allowed_to_look(found: CommandAnalysis, situation: Situation) -> Allow | No
 
 
 def _warn_outside_sandbox(effect: CommandEffect) -> str:
-    return "It runs again from its start, outside of the sandbox." if effect.outside_sandbox else ""
+    return "The command runs again from its start, outside of the sandbox." if effect.outside_sandbox else ""
 
 
 def _is_whole(text: str) -> bool:
@@ -102,7 +106,7 @@ def _is_whole(text: str) -> bool:
 def _explain_always_ask(found: CommandAnalysis, working_dir: str, situation: Situation) -> str:
     """Return the reason why a command needs approval in every mode, "" for none."""
     if outside := situation.outside([working_dir]):
-        return f"It runs in {outside}, outside the workspace."
+        return f"The command runs in {outside}, outside the workspace."
     return found.danger or situation.doubt or found.doubt or find_path_reason(found, working_dir, situation)
 
 
@@ -118,7 +122,7 @@ def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situat
     if secret := situation.secret(places):
         return f"{secret} looks like a file with secrets."
     if holding := next((p for p in (working_dir, *places) if situation.places.holds_denied(p)), ""):
-        return f"Credentials are stored below {holding}." if found.is_read_only else ""
+        return f"{holding} contains files with credentials." if found.is_read_only else ""
     return ""
 
 
@@ -157,9 +161,9 @@ def _why_in_this_mode(effect: CommandEffect, found: CommandAnalysis, situation: 
     if found.is_read_only and situation.config:
         return situation.config
     if found.is_read_only and not effect.input_of and situation.confinement == "failed":
-        return "It failed while it could only read, and would run again without confinement."
+        return "The command failed while it was confined to reading, and would now run again without confinement."
     if found.is_read_only and not effect.input_of:
-        return "It seems to be read-only, but this machine cannot confine it to reading."
+        return "The command seems to be read-only, but this machine cannot confine the command to reading."
     what = (
         f"input for process {effect.input_of}"
         if effect.input_of

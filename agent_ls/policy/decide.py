@@ -98,9 +98,11 @@ def _judge(effect: Effect, situation: Situation) -> Judgement:
 def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
     """Decide whether paths may be read. Paths outside the workspace and files with secrets need approval."""
     if own := situation.own_state(paths):
-        return Refuse(f"{own} is where agent-ls keeps keys, rules and sessions; its tools never read it")
+        return Refuse(
+            f"{own} is the state folder of agent-ls with keys, rules and sessions, which its tools never read"
+        )
     if denied := situation.denied(paths):
-        return Refuse(f"{denied} holds credentials; agent-ls never reads it")
+        return Refuse(f"{denied} contains credentials, which agent-ls never reads")
     if ignored := situation.ignored(paths):
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it")
     places: dict[str, str] = {}  # each path that needs approval, with the reason
@@ -157,16 +159,18 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
     own = situation.own_state(paths)
     denied = situation.denied([path for path in paths if not situation.own_state([path])])
     if denied:
-        return Refuse(f"{denied} holds credentials; agent-ls never writes there")
+        return Refuse(f"{denied} contains credentials, so agent-ls never writes there")
     if ignored := situation.ignored(paths):
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it")
     if why := situation.held_back:
         return Refuse(f"{why}: nothing is changed. Describe the change instead.")
     if situation.places.memory in situation.views(paths):
-        why = "holds your notes for all projects, which every later session begins with"
+        why = "contains your notes for all projects, which every later session reads at its start"
         return Ask(f"{situation.places.memory} {why}", is_never_silent=True)
     if own:
-        return Ask(f"{own} is where agent-ls keeps keys, rules and sessions", is_never_silent=True)
+        return Ask(
+            f"{own} is the state folder of agent-ls with keys, rules and sessions", is_never_silent=True
+        )
     allowed = _write_rules(paths, situation)
     uncovered = [path for path in paths if path not in allowed]
     if outside := situation.outside(uncovered):
@@ -176,9 +180,9 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
     if situation.doubt:
         return Ask(situation.doubt, is_never_silent=True)
     if situation.review == "before":
-        return Allow("each change is asked about as a hunk before it is made")
+        return Allow("each change needs your approval as a hunk before it is made")
     if deletes:
-        return Ask("it deletes a file", is_never_silent=True)
+        return Ask("the edit deletes a file", is_never_silent=True)
     if situation.mode in ("edits", "full"):
         return Allow("edits are reviewed as hunks")
     if EDITS_RULE in situation.grants:

@@ -24,13 +24,13 @@ def judge_fetch(effect: FetchEffect, situation: Situation) -> Judgement:
     site = _site(effect.url)
     rule_id = f"{FETCH}{site}@{effect.private_address}" if effect.private_address else f"{FETCH}{site}"
     if rule_id in situation.grants:
-        return Allow(f"pages of {site} were allowed by the user", (rule_id,))
+        return Allow(f"the user allowed pages of {site}", (rule_id,))
     if effect.private_address:
         why = f"{site} is in a private network ({effect.private_address})"
         label = f"Allow pages of {site} at {effect.private_address} in this session"
         return Ask(why, (Rule(rule_id, label, "session"),), is_never_silent=True)
     return Ask(
-        f"it requests a page from {site}",
+        f"the tool requests a page from {site}",
         (
             Rule(rule_id, f"Allow pages of {site} in this session", "session"),
             Rule(rule_id, f"Allow pages of {site} in this project, from now on", "project"),

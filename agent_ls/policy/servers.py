@@ -24,7 +24,7 @@ def judge_server_call(effect: CallEffect, situation: Situation) -> Judgement:
         return Refuse(f"{situation.held_back}: no tool is called that may have an effect")
     exact = f"call:{effect.digest}"
     if exact in situation.grants:
-        return Allow("this exact call was allowed by the user", (exact,))
+        return Allow("the user allowed exactly this call", (exact,))
     if effect.change:
         why = f"the server {effect.server} has changed this tool since you approved it"
         return Ask(why, _offers(effect), is_never_silent=True)

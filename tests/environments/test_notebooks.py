@@ -221,7 +221,11 @@ async def test_a_refusal_of_the_editor_is_reported_and_nothing_is_written(
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"{}", "which nbformat"), (b"no json", "not valid JSON"), (None, "close it there first")],
+    [
+        (b"{}", "no nbformat version"),
+        (b"no json", "not valid JSON"),
+        (None, "close the notebook there first"),
+    ],
 )
 async def test_invalid_notebooks_and_deletions_are_refused_while_open(
     calls: ToolCalls, disk: MemoryEnvironment, content: bytes | None, words: str

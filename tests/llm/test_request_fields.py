@@ -59,7 +59,7 @@ async def test_json_without_a_schema_is_asked_for_in_each_providers_way() -> Non
     assert config["responseMimeType"] == "application/json" and "responseSchema" not in config
     chat = await body_of("deepseek", response_format=wanted)
     assert chat["response_format"] == {"type": "json_object"}
-    with pytest.raises(ConfigurationError, match="only if it gets a schema"):
+    with pytest.raises(ConfigurationError, match="needs a schema to answer in JSON"):
         await body_of("anthropic", response_format=wanted)
 
 

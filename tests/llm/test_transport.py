@@ -293,7 +293,7 @@ def test_an_unusable_ca_file_is_reported(tmp_path: Path, content: str | None) ->
         ("certificate is not yet valid", "certificate is not valid yet", "clock"),
         (
             "Hostname mismatch, certificate is not valid for 'host'",
-            "certificate is of another host",
+            "certificate was issued for another host",
             "base URL",
         ),
     ],

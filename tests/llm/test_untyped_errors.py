@@ -42,7 +42,7 @@ async def test_an_error_in_the_stream_without_its_type_is_reported_in_the_words_
 @pytest.mark.parametrize(
     ("status", "kind", "happened", "advice"),
     [
-        (405, e.ConfigurationError, "the address of {} does not take", "Check the base URL"),
+        (405, e.ConfigurationError, "the server at the base URL of {} does not accept", "Check the base URL"),
         (407, e.ConfigurationError, "the proxy between this machine and {} requires a login", "HTTPS_PROXY"),
         (413, e.RequestTooLargeError, "the request is too large for {}", "Leave out large images or files"),
     ],

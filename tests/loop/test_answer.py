@@ -134,5 +134,5 @@ class _Warning(FakeProvider):
 async def test_warnings_of_the_answer_are_emitted() -> None:
     async with running_session(_Warning()) as b:
         await b.say("go")
-    words = ["The call of look was cut.", "The model's answer was cut at its output limit."]
+    words = ["The call of look was cut.", "The model's answer was cut off at the output limit of the model."]
     assert b.recorder.of(Warning) == [Warning(message, "length") for message in words]

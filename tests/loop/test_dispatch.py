@@ -59,7 +59,7 @@ BAD_ARGUMENTS = {
     ),
     "too deep": (
         "[" * 10_000,
-        "The arguments contain a number that is too large, or are nested too deeply. Send simpler ones.",
+        "The arguments contain a number that is too large, or are nested too deeply. Send simpler arguments.",
     ),
 }
 

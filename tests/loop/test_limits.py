@@ -125,10 +125,10 @@ async def test_a_context_over_80_percent_causes_one_warning() -> None:
 
 
 ENDS: list[tuple[FinishKind, EndReason, str]] = [
-    ("length", "limit", "The model's answer was cut at its output limit."),
+    ("length", "limit", "The model's answer was cut off at the output limit of the model."),
     ("content_filter", "error", "The provider's content filter stopped the model's answer."),
     ("error", "error", "The provider ended the model's answer with an error (error)."),
-    ("other", "error", "The model's answer did not end by itself (other)."),
+    ("other", "error", "The model's answer ended for an unknown reason (other)."),
 ]
 
 

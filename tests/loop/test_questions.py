@@ -132,7 +132,7 @@ async def test_a_declined_question_makes_the_model_decide() -> None:
         b.session.questions.answer(question.question_id, [], declined=True, by="me")
         await b.idle()
     (ended,) = b.recorder.of(ToolCallEnd)
-    assert not ended.is_error and "what you think best" in ended.output
+    assert not ended.is_error and "the choice that you think best" in ended.output
 
 
 async def test_an_invalid_answer_is_refused_and_resolves_nothing() -> None:

@@ -203,7 +203,7 @@ async def test_a_closed_session_refuses_messages() -> None:
     async with running_session(FakeProvider()) as b:
         b.session.abort()
         for refused in (b.session.submit, b.session.steer, b.session.follow_up):
-            with pytest.raises(SessionClosedError, match="Open it again"):
+            with pytest.raises(SessionClosedError, match="Open the session again"):
                 refused("hello")
 
 

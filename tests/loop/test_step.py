@@ -54,7 +54,7 @@ CASES: dict[str, tuple[StepState, SessionConfig, Step]] = {
     "a pause with calls": (
         StepState(_answer("pause", calls=True)),
         NO_LIMITS,
-        AnswerCalls(CALLS, "The answer was paused."),
+        AnswerCalls(CALLS, "The model's answer was paused."),
     ),
     "results of a pause": (StepState(RESULTS, _answer("pause", calls=True)), NO_LIMITS, CallModel()),
     "cut words": (StepState(_answer("length")), NO_LIMITS, Finish("limit")),
@@ -88,7 +88,7 @@ CASES: dict[str, tuple[StepState, SessionConfig, Step]] = {
             "limit",
             "rounds",
             2,
-            "Stopped after 2 tool rounds, the limit for one input. Send a message to go on, or raise the limit.",
+            "Stopped after 2 tool rounds, the limit for one input. Send a message to continue, or raise the limit.",
         ),
     ),
     "words at the round limit": (StepState(TEXT, TEXT, rounds=2), ROUNDS, Finish("completed")),
@@ -100,7 +100,7 @@ CASES: dict[str, tuple[StepState, SessionConfig, Step]] = {
             "limit",
             "turns",
             3,
-            "Stopped after 3 model calls, the limit of this session. Raise the limit to go on.",
+            "Stopped after 3 model calls, the limit of this session. Raise the limit to continue.",
         ),
     ),
 }

@@ -270,7 +270,7 @@ async def test_with_depth_zero_spawning_is_refused_with_a_message() -> None:
     cast = Cast([spawn("anything")], {})
     async with running_session(cast, *SUBAGENT_TOOLS, config=SessionConfig(max_subagent_depth=0)) as b:
         await b.say("go")
-    assert "do the task yourself" in results(b)["spawn"]
+    assert "Do the task yourself" in results(b)["spawn"]
     assert b.recorder.of(SubagentChanged) == []
 
 
@@ -398,7 +398,7 @@ async def test_subagents_beyond_the_parallel_limit_are_refused() -> None:
     async with running_session(cast, *SUBAGENT_TOOLS) as b:
         b.session.submit("go")
         await gate.reached.wait()
-        refused = [text for text in results(b).values() if "run already" in text]
+        refused = [text for text in results(b).values() if "already running" in text]
         assert len(refused) == 1
         assert len(b.recorder.of(SubagentChanged)) == 8
 

@@ -73,7 +73,7 @@ async def open_page(address: str) -> None:
 
 
 async def near(host: str) -> str:
-    return "" if host not in ("localhost", "127.0.0.1") else "it is in a private network"
+    return "" if host not in ("localhost", "127.0.0.1") else "its address is in a private network"
 
 
 async def main(url: str) -> None:

@@ -30,7 +30,7 @@ def test_server_is_added_listed_tried_and_removed(tmp_path: Path) -> None:
     assert "the tool odd is left out" in tried.err
 
     assert run("mcp", "remove", "raw", cwd=project, environ=environ).code == 0
-    assert "no servers are configured" in run("mcp", "list", cwd=project, environ=environ).out
+    assert "no MCP servers are configured" in run("mcp", "list", cwd=project, environ=environ).out
     assert run("mcp", "remove", "raw", cwd=project, environ=environ).code == 1
 
 
@@ -50,7 +50,7 @@ def test_servers_of_other_agents_are_imported(tmp_path: Path) -> None:
     kept = json.loads((tmp_path / "state" / "mcp.json").read_text("utf-8"))
     assert kept["mcpServers"] == {"a": {"command": "a"}, "c": {"command": "c", "args": ["-x"]}}
     assert (
-        "you have a server of that name"
+        "you already have a server of that name"
         in run("mcp", "import", str(codex), cwd=tmp_path, environ=environ).err
     )
 
@@ -76,7 +76,7 @@ def test_an_untrusted_project_adds_no_servers(tmp_path: Path) -> None:
 
     listed = run("mcp", "list", cwd=project, environ=environ)
 
-    assert "until you trust it" in listed.out and "(on)" not in listed.out
+    assert "until you trust the folder" in listed.out and "(on)" not in listed.out
     assert "no server is named raw" in run("mcp", "test", "raw", cwd=project, environ=environ).err
 
 

@@ -76,7 +76,7 @@ def test_servers_of_vs_code_are_read_with_comments_and_inputs(tmp_path: Path) ->
     ("raw", "words"),
     [
         ({}, "needs a command or a url"),
-        ({"command": "a", "url": "https://b"}, "give one of them"),
+        ({"command": "a", "url": "https://b"}, "give only one of them"),
         ({"type": "sse", "url": "https://b"}, "streamable HTTP"),
         ({"type": "http", "command": "a"}, "needs a url"),
         ({"command": "a", "envFile": ".env"}, "file of variables"),

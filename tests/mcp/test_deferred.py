@@ -82,7 +82,7 @@ async def test_a_wrong_call_is_answered_with_the_schema_and_a_wrong_name_with_si
         wrong, unknown, none = (str(it.content) for it in rig.results())
         assert "n is missing" in wrong and '"integer"' in wrong
         assert "Did you mean raw__add_row?" in unknown
-        assert none == "No tool fits. Try other words."
+        assert none == "No tool matches. Try other words."
 
 
 async def test_tools_within_the_budget_are_listed(tmp_path: Path) -> None:

@@ -162,7 +162,9 @@ async def test_address_of_everything_is_displayed_and_never_opened(tmp_path: Pat
                 if item.envelope.kind == "processing_end":
                     break
         [question] = asked
-        assert "http://127.0.0.1:9/page" in question.question and "Nothing is opened" in question.question
+        assert (
+            "http://127.0.0.1:9/page" in question.question and "does not open the page" in question.question
+        )
         assert "declin" in str(rig.results()[0].content).lower()
 
 

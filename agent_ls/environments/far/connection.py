@@ -244,7 +244,7 @@ class FarConnection:
             stderr.close()
 
     def _read(self) -> None:
-        stdout, reason = self._process.stdout, "the other end closed it"
+        stdout, reason = self._process.stdout, "the other machine closed the connection"
         assert stdout is not None
         try:
             for message in read_messages(cast("BinaryIO", stdout)):
@@ -299,7 +299,7 @@ class FarConnection:
         try:
             facts = unpack(message.header.get("value"), message.body, Facts)
             if call is None or call.check is None:
-                raise EnvError("this change is no longer wanted")
+                raise EnvError("this change was cancelled")
             call.check(facts.real, facts.result())
         except EnvError as error:
             answer["error"] = pack_error(error)
@@ -353,7 +353,7 @@ def value_of(raw: tuple[Any, bytes], expected: Any) -> tuple[Any, Opened]:
             raise ValueFault("no value")
         return unpack(value.get("value"), body, expected), unpack(value.get("opened"), body, Sequence[Facts])
     except ValueFault as error:
-        raise EnvError(f"the other machine sent an answer that makes no sense: {error}") from error
+        raise EnvError(f"the other machine sent a malformed answer: {error}") from error
 
 
 async def await_call(call: FarCall) -> tuple[Any, bytes]:

@@ -205,7 +205,7 @@ class _End:
             return await run(self, *_arguments(raw, message.body, types))
         environment = self._environments.get(int(header.get("environment", 0)))
         if environment is None:
-            raise EnvError("this environment was closed")
+            raise EnvError("the environment of this request was closed")
         if method == "exec_command":
             command, options = _arguments(raw, message.body, (str, CommandOptions))
             return await self._exec(environment, number, command, options)
@@ -252,7 +252,7 @@ class _End:
         with self._lock:
             self._checks.pop(number, None)
         if not found:
-            raise EnvError("the connection was lost before this change was checked")
+            raise EnvError("the connection was lost before this change could be checked")
         if found[0]:
             raise found[0]
 

@@ -196,8 +196,8 @@ class FarEnvironment:
             )
         except EnvironmentLostError as error:
             raise EnvironmentLostError(
-                f"{error.sentence} The command is ended there, and what it did until then stays.",
-                "Find out what it did before you run it again.",
+                f"{error.sentence} The command was ended on that machine; its earlier effects remain.",
+                "Check what the command did before you run it again.",
             ) from error
         return result
 
@@ -234,8 +234,8 @@ class FarEnvironment:
         if (known := self._processes.get(process_id)) and known[0] is not connection:
             raise EnvironmentLostError(
                 f"Process {process_id} was ended when the connection to {self.host.place.machine} was lost, "
-                "and its output is lost too.",
-                "Start it again if it is still needed.",
+                "and the output of the process is lost.",
+                "Start the process again if it is still needed.",
             )
         # Use exactly this connection: the far end of a newer connection would not know the process.
         return await self._ask_over(connection, number, method, expected, process_id, *arguments)
@@ -271,8 +271,8 @@ class FarEnvironment:
             if before and lost:
                 commands = "; ".join(f"{name} ({self._processes[name][1]})" for name, _ in lost)
                 self.notify(
-                    f"The connection to {self.host.place.machine} was lost and made again. Background processes "
-                    f"there were ended by that: {commands}."
+                    f"The connection to {self.host.place.machine} was lost and restored, which ended the "
+                    f"background processes on that machine: {commands}."
                 )
             return connection, self._opened.number
 
@@ -318,7 +318,7 @@ class FarEnvironment:
                 await await_call(call)
             raise
         except RemoteCancelledError as error:
-            raise EnvironmentLostError(f"{self.host.place.machine} has stopped the call.") from error
+            raise EnvironmentLostError(f"{self.host.place.machine} stopped this call.") from error
 
     async def _read(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
         """Send a call that reads a file, and check which file the far end opened before the content is
@@ -349,7 +349,7 @@ def _prepare_options(options: CommandOptions) -> CommandOptions:
         ProcessStartError: the command needs confinement, which this machine cannot enforce at the place.
     """
     if options.confinement:
-        raise ProcessStartError("Commands on another machine cannot be confined by this one.")
+        raise ProcessStartError("This machine cannot confine commands that run on another machine.")
     return replace(options, terminal=None, shown="")
 
 

@@ -21,7 +21,7 @@ from agent_ls.environments.local.trees import process_tree
 
 VARIABLE = "AGENT_LS_FAR_END"
 PREVIOUS_SECONDS = 30.0
-"""How long an earlier far end may take to end its commands, before it is killed."""
+"""Time that an earlier agent-ls process on this machine has to end its commands before it is killed."""
 GRACE_SECONDS = 2.0
 _MAX_FILES = 10_000
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 PlaceKind: TypeAlias = Literal["ssh", "docker", "podman", "nerdctl", "kubectl", "devcontainer", "command"]
 KINDS: tuple[PlaceKind, ...] = get_args(PlaceKind)
 EXAMPLES = (
-    "write it as ssh:HOST:/path, docker:NAME:/path, podman:NAME:/path, kubectl:NAMESPACE/POD:/path, "
+    "write the place as ssh:HOST:/path, docker:NAME:/path, podman:NAME:/path, kubectl:NAMESPACE/POD:/path, "
     "devcontainer:/folder, or command:/path:PROGRAM …"
 )
 _NAME = re.compile(
@@ -86,7 +86,9 @@ def parse_place(text: str) -> Place:
     target, path = _split_target(rest)
     if kind == "devcontainer":
         if not target.startswith("/"):
-            raise PlaceNameError(f"{text!r}: name the folder with the dev container: devcontainer:/folder")
+            raise PlaceNameError(
+                f"{text!r}: add the folder that contains the dev container: devcontainer:/folder"
+            )
         return Place("devcontainer", target, path)
     place = Place(kind, target, path)
     check_place(place)
@@ -102,7 +104,9 @@ def check_place(place: Place) -> None:
     names = place.target.split("/") if place.kind == "kubectl" else [place.target]
     if place.kind == "command":
         if not place.command:
-            raise PlaceNameError("a place of the kind command needs a command that starts Python there")
+            raise PlaceNameError(
+                "a place of the kind command needs a command that starts Python on that machine"
+            )
     elif place.kind == "devcontainer":
         if not place.target.startswith("/"):
             raise PlaceNameError(
@@ -116,7 +120,9 @@ def check_place(place: Place) -> None:
     if place.path and not place.path.startswith(("/", "~")):
         raise PlaceNameError(f"the folder {place.path!r} must be absolute or begin with ~")
     if place.kind == "command" and ":" in place.path:
-        raise PlaceNameError(f"the folder {place.path!r} has a colon, which ends its name here")
+        raise PlaceNameError(
+            f"the folder {place.path!r} must not contain a colon, because a colon ends the folder here"
+        )
     if "\0" in place.path or place.python.startswith("-") or not place.python.strip():
         raise PlaceNameError("the folder or the name of Python there is not valid")
 

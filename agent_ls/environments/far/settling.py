@@ -63,7 +63,7 @@ def lost_commit(
     known = (
         ("Written: {}.", settled.done),
         ("Not written: {}.", settled.not_begun),
-        ("Not known whether they were written: {}.", settled.unknown),
+        ("It is unknown whether these files were written: {}.", settled.unknown),
     )
     words = [text.format(", ".join(it.path for it in files)) for text, files in known if files]
     if again:

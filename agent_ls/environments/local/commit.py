@@ -212,7 +212,7 @@ def _check_base(target: _Target) -> None:
     if base is None:
         raise StaleFileError(asked, "it exists already")
     if current is None:
-        raise StaleFileError(asked, "it no longer exists")
+        raise StaleFileError(asked, "the file no longer exists")
     raise StaleFileError(asked)
 
 
@@ -228,7 +228,7 @@ def _refuse_repeats(targets: Sequence[_Target]) -> None:
     seen: set[str] = set()
     for target in targets:
         if target.real in seen:
-            raise CommitError(target.write.path, "it is named twice in one commit")
+            raise CommitError(target.write.path, "the same file occurs twice in one set of changes")
         seen.add(target.real)
 
 
@@ -280,7 +280,7 @@ class _Transaction:
         self._open.callback(os.close, descriptor)
         real = real_path(descriptor)
         if real and real != folder:
-            raise StaleFileError(asked, "its folder was replaced by another one")
+            raise StaleFileError(asked, "the folder of the file was replaced by another folder")
         check_opened(descriptor, os.fstat(descriptor))
         return f"/proc/self/fd/{descriptor}" if real else folder
 

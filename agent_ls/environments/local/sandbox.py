@@ -48,12 +48,12 @@ attempt("sockets", lambda: socket.socket().connect(("127.0.0.1", 9)) if sys.plat
 """The trial command: tries allowed and forbidden operations, and prints the names of those that succeeded."""
 
 _WORDS = {
-    "outside": "it lets commands write outside",
-    "inside": "it lets commands write",
+    "outside": "it lets commands write outside of the allowed folders",
+    "inside": "it lets commands write files",
     "shared": "it lets commands write to shared memory",
     "modes": "it lets commands change times of files",
     "signals": "it lets commands send signals to other processes",
-    "sockets": "it does not keep commands from the network",
+    "sockets": "it lets commands use the network",
 }
 
 
@@ -174,7 +174,7 @@ def _make_outside_path(limits: SandboxLimits) -> str:
 def _judge_probe(code: int, said: str, could: set[str], limits: SandboxLimits) -> str:
     wanted = {"started"} if limits.only_looks else {"started", "inside"}
     if code != 0 or not wanted <= could:
-        return f"it does not start here ({' '.join(said.split())[:200] or f'exit code {code}'})"
+        return f"it does not start on this machine ({' '.join(said.split())[:200] or f'exit code {code}'})"
     refused = {"outside"}
     if limits.only_looks:
         refused |= {"inside", "modes", "signals"} | ({"shared"} if sys.platform == "linux" else set())

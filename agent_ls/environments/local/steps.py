@@ -80,7 +80,7 @@ def content_of(path: str) -> bytes:
 def check_content(path: str, content: bytes) -> None:
     """Check that the content of a file is still `content`. Raises OSError if it is not."""
     if content_of(path) != content:
-        raise OSError(errno.EEXIST, "it was changed at the same time", path)
+        raise OSError(errno.EEXIST, "the file was changed at the same time", path)
 
 
 def unlink_own(path: str, content: bytes) -> None:
@@ -94,7 +94,7 @@ def bring_back(path: str, aside: str, content: bytes, mode: int | None, link: st
     If the deleted file was a symbolic link, `link` is its target.
     """
     if os.path.lexists(path):
-        raise OSError(errno.EEXIST, "another file has this name now", path)
+        raise OSError(errno.EEXIST, "another file now has this name", path)
     if os.path.lexists(aside):
         os.rename(aside, path)
     elif link:

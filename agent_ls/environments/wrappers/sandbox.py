@@ -49,13 +49,19 @@ Arguments: the command, its options, the error message in its output, and whethe
 read-only command.
 """
 
-INSIDE = "It ran in a sandbox: {at!r} may come from the sandbox, not from the command."
-OUTSIDE = "It failed in the sandbox ({at!r}); this is what it did outside, as the user allowed."
-LOOKED = (
-    "It was judged to be read-only, and ran confined: files cannot be written, and there is no "
-    "network. {at!r} may come from the confinement, not from the command."
+INSIDE = "The command ran in a sandbox: {at!r} may come from the sandbox, not from the command."
+OUTSIDE = (
+    "The command failed in the sandbox ({at!r}). This is the result of running it again outside, which "
+    "the user allowed."
 )
-AGAIN = "It failed while it was confined to reading ({at!r}); this is what it did without the confinement."
+LOOKED = (
+    "The command was classified as read-only and ran confined, without network and without write access to "
+    "files. {at!r} may come from the confinement, not from the command."
+)
+AGAIN = (
+    "The command failed while it was confined to reading ({at!r}). This is the result of running it again "
+    "without the confinement."
+)
 
 
 class CommandSandbox(Protocol):

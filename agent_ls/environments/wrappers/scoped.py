@@ -54,7 +54,8 @@ class ScopedEnvironment(ForwardingEnvironment):
         for write in named:
             if not self._is_inside(write.path):
                 raise AccessDeniedError(
-                    write.path, f"this agent changes files in {self._folder} only; report what is to change"
+                    write.path,
+                    f"this agent may change files in {self._folder} only; report the change that is needed instead",
                 )
         return await self.inner.commit(named, attribution)
 

@@ -39,10 +39,10 @@ PROXY_REFUSED = HttpFailure(
 )
 # the connection was lost
 LOST = HttpFailure(NetworkError, "the connection to {host} was lost", SEND_AGAIN, has_reason=True)
-BROKEN_OFF = HttpFailure(NetworkError, "{host} broke off its answer", SEND_AGAIN)
+BROKEN_OFF = HttpFailure(NetworkError, "{host} ended its answer too early", SEND_AGAIN)
 DAMAGED = HttpFailure(NetworkError, "the answer of {host} is damaged", SEND_AGAIN)
 SILENT = HttpFailure(RequestTimeoutError, "{host} was silent for too long", WAIT_LONGER)
-NOT_TAKEN_IN_TIME = HttpFailure(RequestTimeoutError, "{host} did not take the request in time", WAIT_LONGER)
+NOT_TAKEN_IN_TIME = HttpFailure(RequestTimeoutError, "{host} did not accept the request in time", WAIT_LONGER)
 # the request could not be made
 NO_SCHEME = HttpFailure(ConfigurationError, "the base URL has no http:// or https://", CHECK_PROVIDER)
 INVALID_URL = HttpFailure(ConfigurationError, "the base URL is not a valid URL", CHECK_PROVIDER)
@@ -52,13 +52,19 @@ NOT_ASCII = HttpFailure(ConfigurationError, "a header or key for {host} is not p
 _CERTIFICATES = (
     (
         "certificate has expired",
-        ("its certificate has expired", "Its owner must renew it; is this machine's clock right?"),
+        (
+            "its certificate has expired",
+            "The owner of the server must renew the certificate. Also check the clock of this machine.",
+        ),
     ),
     (
         "not yet valid",
         ("its certificate is not valid yet", "Check the clock of this machine."),
     ),
-    ("mismatch", ("its certificate is of another host", "Check that the base URL names the right host.")),
+    (
+        "mismatch",
+        ("its certificate was issued for another host", "Check that the base URL names the right host."),
+    ),
     ("", ("its certificate is not trusted", "Set the provider's CA file, or SSL_CERT_FILE.")),
 )
 """Phrases in messages of OpenSSL, each with the message and hint to display. The first match is used."""

@@ -40,10 +40,10 @@ ROWS: Mapping[type[Exception], HttpFailure] = {
     httpx.InvalidURL: failures.INVALID_URL,
     httpx.LocalProtocolError: failures.INVALID_HEADER,
     httpx.CookieConflict: HttpFailure(
-        ConfigurationError, "the cookies for {host} contradict each other", failures.CHECK_PROVIDER
+        ConfigurationError, "the cookies for {host} conflict with each other", failures.CHECK_PROVIDER
     ),
     httpx.TooManyRedirects: HttpFailure(
-        ConfigurationError, "{host} redirects without end", failures.CHECK_PROVIDER
+        ConfigurationError, "{host} redirects too often", failures.CHECK_PROVIDER
     ),
     UnicodeEncodeError: failures.NOT_ASCII,
     # for completeness: base classes of the exceptions above, and misuse of the library that never happens here

@@ -45,14 +45,14 @@ _STATUSES: Mapping[int, type[ProviderError]] = {
 
 PROXY_LOGIN = (
     "the proxy between this machine and {provider} requires a login",
-    "Put user and password into the address of the proxy (HTTPS_PROXY), or do without the proxy.",
+    "Put user and password into the address of the proxy (HTTPS_PROXY), or connect without the proxy.",
 )
 """Message and hint for status 407, whether the proxy answers a request or refuses a tunnel to the provider."""
 
 # Statuses that a wrong address or a proxy causes: the same request never succeeds.
 _WRONG_WAYS: Mapping[int, tuple[str, str]] = {
     405: (
-        "the address of {provider} does not take requests of this kind",
+        "the server at the base URL of {provider} does not accept requests of this kind",
         "Check the base URL of the provider.",
     ),
     407: PROXY_LOGIN,
@@ -86,12 +86,15 @@ _LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
         "{provider} refused the key",
         "Enter a valid key in the editor, or set it in {variable} and start agent-ls again. The conversation is kept.",
     ),
-    PermissionDeniedError: ("{provider} denied access", "Check what this key and its project may use."),
+    PermissionDeniedError: ("{provider} denied access", "Check the permissions of this key and its project."),
     NotFoundError: (
         "{provider} does not know the model {model}",
         "Choose another model, or check its spelling and the base URL.",
     ),
-    ContextLengthError: ("the conversation is too long for {model}", "Compact it or start a new session."),
+    ContextLengthError: (
+        "the conversation is too long for {model}",
+        "Compact the conversation or start a new session.",
+    ),
     RequestTooLargeError: ("the request is too large for {provider}", "Leave out large images or files."),
     InvalidRequestError: (
         "{provider} rejected the request",
@@ -102,7 +105,7 @@ _LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
     ),
     QuotaExceededError: (
         "the credit at {provider} is used up",
-        "Check plan, billing and spend limits there.",
+        "Check the plan, billing and spending limits of your account at the provider.",
     ),
     RateLimitError: ("{provider} limits the rate of requests", "Wait a moment, then send again."),
     ContentFilterError: ("{provider} refused the content", "Rephrase the request."),
@@ -207,10 +210,11 @@ class FailureTable:
 
     def _redirect(self, head: ReplyHead, model: str) -> LlmError:
         return ConfigurationError(
-            f"the address of {self.provider} redirects elsewhere (HTTP {head.status}), which is not followed",
+            f"the address of {self.provider} redirects to another address (HTTP {head.status}), which agent-ls "
+            "does not follow",
             provider=self.provider,
             model=model,
-            hint="Set the base URL to the final address.",
+            hint="Set the base URL of the provider to the final address.",
         )
 
     def _map_wrong_endpoint(self, status: int, model: str) -> LlmError:
@@ -224,7 +228,7 @@ class FailureTable:
 
     def _timeout(self, failure: ProviderFailure, model: str, head: ReplyHead | None) -> LlmError:
         error = RequestTimeoutError(
-            _sentence(f"{self.provider} gave up waiting", failure.message, 408),
+            _sentence(f"{self.provider} ended the request after a time limit", failure.message, 408),
             provider=self.provider,
             model=model,
             hint="Try again.",

@@ -132,7 +132,7 @@ class BadReplacementError(Exception):
     """A replacement command that the request or the answer does not allow. The request stays open."""
 
     kind = "invalid_params"
-    hint = "allow the command as it is, allow one of your own this one time, or deny it"
+    hint = "allow the command as it is, allow your replacement once, or deny the command"
 
 
 @dataclass(slots=True)
@@ -215,7 +215,10 @@ class PendingApprovals:
 
     async def _give_up(self, request: _Request, clock: Clock, limit_ms: int) -> None:
         await clock.sleep(limit_ms / 1000)
-        words = f"Nobody answered within {limit_ms / 1000:g} s, so it was denied and not run."
+        words = (
+            f"Nobody answered the approval request within {limit_ms / 1000:g} s, so the action was denied "
+            "and not run."
+        )
         if not request.resolved:
             self._settle(request, ApprovalAnswer("deny", reason=words, decided_by="timeout"))
 
@@ -250,7 +253,9 @@ class PendingApprovals:
     def _find_request(self, request_id: str) -> _Request:
         if request := self._requests.get(request_id):
             return request
-        raise UnknownApprovalError(f"No approval {request_id} is known in this session. It may have ended.")
+        raise UnknownApprovalError(
+            f"No approval {request_id} is pending in this session. The request may have been answered or cancelled."
+        )
 
     def _settle(self, request: _Request, answer: ApprovalAnswer) -> ApprovalResolved:
         request.resolved = ApprovalResolved(
@@ -272,12 +277,15 @@ def _why_not_replaced(request: ApprovalRequested, answer: ApprovalAnswer) -> str
     if request.effect["type"] != CommandEffect.__name__:
         return "only a command can be replaced: this request is about something else"
     if request.effect.get("inputOf"):
-        return "input for a process can be denied but not replaced: say in the denial what to type"
+        return (
+            "input for a process can be denied but not replaced: deny the input and write in the reason what "
+            "to type instead"
+        )
     if answer.decision == "deny":
-        return "a command that is denied is not replaced"
+        return "a denied command cannot have a replacement"
     if answer.rule_id:
         return (
-            "no rule is stored for a replaced command, because a rule is for the command that was asked about"
+            "no rule is stored for a replaced command, because a rule applies to the command of the request"
         )
     return "a command cannot be blank" if not answer.command.strip() else ""
 

@@ -43,7 +43,7 @@ def _object(text: str) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError):
         raise ArgumentsError(
-            "The arguments contain a number that is too large, or are nested too deeply. Send simpler ones."
+            "The arguments contain a number that is too large, or are nested too deeply. Send simpler arguments."
         ) from None
     if not isinstance(raw, dict):
         raise ArgumentsError(f"The arguments are a JSON {_json_type(raw)}. Send one JSON object.")
@@ -85,8 +85,8 @@ def _json_type(value: object) -> str:
 def replaced_note(as_asked: Arguments, after: str) -> str:
     before = str(getattr(as_asked, "command", ""))
     return (
-        "[The user changed this command before it ran. Yours, which did not run:\n"
-        f"{before}\nWhat ran instead:\n{after}]"
+        "[The user changed this command before it ran. Your command, which did not run:\n"
+        f"{before}\nThe command that ran instead:\n{after}]"
     )
 
 

@@ -80,7 +80,9 @@ EVENT_SHARE_CHARS = 8 * 1024
 MAX_ASKS = 5  # if the files of a call change between this many approvals, another program keeps writing them
 
 INTERRUPTED = "Interrupted by the user before it finished."
-INTERRUPTED_EFFECT = f"{INTERRUPTED} It may have had part of its effect: look before you rely on it."
+INTERRUPTED_EFFECT = (
+    f"{INTERRUPTED} The call may have had part of its effect: check before you rely on the result."
+)
 NOT_RUN = "Not run: interrupted by the user."
 
 
@@ -332,7 +334,10 @@ class Dispatcher:
                 hooked = hooked_call(question, tool, arguments, prepared.effect)
                 verdict = await self._ports.hooks.before_call(hooked)
                 if verdict.kind == "deny":
-                    return error_output(f"A hook refused this call: {verdict.reason}", "permission_denied")
+                    return error_output(
+                        f"A hook that the user configured refused this call: {verdict.reason}",
+                        "permission_denied",
+                    )
                 if verdict.arguments is not None and verdict.arguments != hooked.arguments:
                     changed = changed_arguments(tool, verdict.arguments)
                     if isinstance(changed, str):
@@ -365,7 +370,10 @@ class Dispatcher:
             if isinstance(prepared, Prepared) and prepared.effect.digest == digest:
                 call.hooked = hooked
                 return _add_note(prepared, note)
-        return error_output("Its files changed during each approval: read them again, then retry.", "stale")
+        return error_output(
+            "The files of this call changed during each approval: read these files again, then retry.",
+            "stale",
+        )
 
     async def _await_decision(self, call: Call, deciding: Awaitable[Decision]) -> Decision:
         began_ms = self._ports.clock.monotonic_ms()
@@ -394,7 +402,9 @@ class Dispatcher:
                 decision = await self._await_decision(call, self._ports.approver.decide(asked))
                 if isinstance(decision, Denied):
                     return make_denied(decision)
-        return error_output("Too many places outside the workspace: name fewer files.", "permission_denied")
+        return error_output(
+            "The call uses too many paths outside the workspace: give fewer files.", "permission_denied"
+        )
 
     async def _run(self, call: Call, prepared: Prepared, left_ms: int | None = None) -> ToolOutput:
         """Run an approved call. `left_ms` is the time left until a time limit. It is ignored for commands,

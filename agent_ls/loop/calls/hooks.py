@@ -51,7 +51,7 @@ class PromptVerdict:
     context: str = ""
 
 
-CHANGED_BY_HOOK = "[A hook of the user's changed the arguments of this call before it ran.]"
+CHANGED_BY_HOOK = "[A hook that the user configured changed the arguments of this call before it ran.]"
 
 
 def hooked_call(
@@ -74,7 +74,7 @@ def changed_arguments(tool: Tool[Any], raw: Mapping[str, Any]) -> Arguments | st
         found: Arguments = tool.arguments.model_validate(raw)
     except ValidationError as error:
         words = error.errors(include_url=False)[0]["msg"]
-        return f"A hook of the user's changed this call to one that is not valid: {words}"
+        return f"A hook that the user configured changed this call so that it is no longer valid: {words}"
     return found
 
 

@@ -48,7 +48,7 @@ class LogGuard:
                 self.refusal = Error(
                     f"Stopped: the session's log cannot be written ({problem}).",
                     "not_recorded",
-                    "Free space there or make it writable, then send a message to continue.",
+                    "Free disk space or make the log file writable, then send a message to continue.",
                     retryable=True,
                     action="retry",
                 )

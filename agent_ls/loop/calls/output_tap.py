@@ -8,7 +8,7 @@ from agent_ls.loop.emission import Emitter
 
 LIVE_OUTPUT_CHARS = 4 * 1024 * 1024
 """Limit for the live output of one call."""
-NOT_LIVE = "\n[... what is printed from here on is not shown as it comes ...]\n"
+NOT_LIVE = "\n[... further output is not displayed until the command ends ...]\n"
 
 
 class OutputTap:

@@ -25,7 +25,9 @@ from agent_ls.loop.seams import Clock
 from agent_ls.text import leave_alternate_screen
 from agent_ls.tools.base import ToolOutput
 
-STOPPED = "The user stopped this command. It may have had part of its effect: look before you rely on it."
+STOPPED = (
+    "The user stopped this command. The command may have had part of its effect: check before you rely on it."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,10 @@ async def run_round(
 
 
 def _refuse_too_many(count: int) -> str:
-    return f"Not run: of {count} calls in one answer only the first {MAX_CALLS} are run. Make the rest in later ones."
+    return (
+        f"Not run: only the first {MAX_CALLS} of the {count} calls in this answer are run. Make the other "
+        "calls in later answers."
+    )
 
 
 def outcomes(calls: Sequence[Call]) -> list[CallOutcome]:

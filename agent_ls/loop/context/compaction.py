@@ -33,9 +33,10 @@ short enough is used.
 """
 
 FRAME: Final = (
-    "[Background from agent-ls, not a request: the earlier part of this conversation was taken out to make room. "
-    "What follows tells what happened in it. Do not answer it; go on with what comes after it. The full text of that "
-    "part is kept: if search_history is among your tools, look up there what matters in detail.]"
+    "[Background from agent-ls, not a request: the earlier part of this conversation was replaced by "
+    "a summary to free space in the context window. The summary follows. Do not answer it; continue with the "
+    "messages after it. The full text of that part is stored: if you have the tool search_history, use it to "
+    "look up details.]"
 )
 
 SUMMARY_PROMPT: Final = """\

@@ -179,7 +179,7 @@ class Compactor:
         self._emitter.emit(
             replace(told, status="done", tokens_after=after, summary=turn.summary, message=words)
         )
-        lost = "The conversation was made shorter."
+        lost = "The conversation was shortened."
         self._emitter.emit(CacheLost("compaction", lost, after))
         return ModelUsage(turn.usage, by)
 

@@ -35,7 +35,7 @@ from agent_ls.loop.turns import (
     UserTurn,
 )
 
-NO_RESULT = "This call was interrupted before it gave a result. It may have had part of its effect."
+NO_RESULT = "This call was interrupted before it returned a result. It may have had part of its effect."
 IMAGE_CHARS = 4_800  # an image of the size of a screen costs about 1,200 tokens
 
 

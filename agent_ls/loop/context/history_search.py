@@ -23,13 +23,14 @@ _DESCRIPTION = """\
 Searches the whole conversation, also the part that a summary has replaced: what the \
 user said, what you said, calls and their results.
 
-With `query`, lists the messages that hold these words (upper and lower case are the same), newest first, each with \
-its number and an excerpt. With `turn`, gives the message of that number whole; `offset` goes on in a long one."""
+With `query`, lists the messages that contain these words (case does not matter), newest first, each with \
+its number and an excerpt. With `turn`, returns the whole message of that number; use `offset` to continue in a long \
+message."""
 
 
 class SearchHistoryArguments(Arguments):
-    query: str = Field(default="", description="Words to look for, exactly as they stand together.")
-    turn: int = Field(default=0, ge=0, description="The number of a message to read whole.")
+    query: str = Field(default="", description="Words to search for, as one exact phrase.")
+    turn: int = Field(default=0, ge=0, description="The number of a message to read in full.")
     offset: int = Field(default=0, ge=0, description="Characters of that message to skip.")
     max_results: int = Field(default=20, ge=1, le=100, description="How many messages to list.")
 
@@ -104,7 +105,9 @@ def _excerpt(text: str, at: int, length: int) -> str:
 
 def _page(turns: Sequence[Turn], number: int, offset: int) -> ToolOutput:
     if number > len(turns) or isinstance(turns[number - 1], CompactionTurn):
-        raise ToolError(f"There is no message {number}; search for its words first.", kind="validation")
+        raise ToolError(
+            f"There is no message {number}; use `query` to find the number of a message.", kind="validation"
+        )
     text = text_of(turns[number - 1])
     end = offset + PAGE_CHARS
     rest = f"\n\n[{len(text) - end} characters more: offset {end}]" if end < len(text) else ""

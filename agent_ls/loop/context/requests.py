@@ -24,7 +24,7 @@ from agent_ls.profiles.base import ProviderProfile
 
 CACHED_TOKENS = 4_096  # the smallest prompt that every provider caches, plus a few rounds
 _LOST: dict[LostBy, str] = {
-    "model": "The model is another one.",
+    "model": "The model has changed.",
     "tools": "The tools have changed.",
     "documents": "The project's instruction documents have changed.",
     "instructions": "The user's instructions have changed.",

@@ -62,7 +62,7 @@ async def call_for_summary(
         else:
             if text.strip():
                 return text.strip(), usage
-            empty = "The model gave no summary."
+            empty = "The model wrote no summary."
             raise StreamError(empty, provider=request.provider, model=request.model)
     raise AssertionError("unreachable: count() does not end")
 
@@ -89,7 +89,7 @@ async def _stream(client: ModelClient, request: Request) -> tuple[str, Usage]:
                 case _:
                     pass
     if finish is None:
-        broken = "The answer broke off before its end."
+        broken = "The model's answer ended before it was complete."
         raise StreamError(broken, provider=request.provider, model=request.model)
     return "\n\n".join(texts), finish.usage
 

@@ -48,16 +48,16 @@ class Remedy:
 
 _CORRECT = Remedy("ValidationError", "Correct the arguments that the message names, and call again.")
 _LOOK = Remedy("ResourceError", "Look for the right path with glob or list_dir.")
-_READ_AGAIN = Remedy("ExecutionError", "Read the file again, and retry with its present text.")
-_OTHERWISE = Remedy("PermissionError", "Choose another way, or tell the user what you need.")
+_READ_AGAIN = Remedy("ExecutionError", "Read the file again, and retry with its current text.")
+_OTHERWISE = Remedy("PermissionError", "Choose another approach, or tell the user what you need.")
 _CHECK = Remedy("ExecutionError", "Check what was done, then continue or retry.")
 
 REMEDIES: Mapping[str, Remedy] = MappingProxyType(
     {
         "validation": _CORRECT,
         "invalid_pattern": _CORRECT,
-        "unknown_tool": Remedy("ValidationError", "Call one of the tools that the message names."),
-        "unknown_agent": Remedy("ResourceError", "Name one of the agents that the message lists."),
+        "unknown_tool": Remedy("ValidationError", "Call one of the tools that the message lists."),
+        "unknown_agent": Remedy("ResourceError", "Use one of the agents that the message lists."),
         "file_not_found": _LOOK,
         "not_found": _LOOK,
         "ambiguous": _CORRECT,
@@ -67,37 +67,43 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
             "ResourceError",
             "Check the current state before you try again: part of the call may have had an effect.",
         ),
-        "no_answer": Remedy("ResourceError", "Use another tool: the editor cannot answer this."),
+        "no_answer": Remedy("ResourceError", "Use another tool: the editor cannot answer this request."),
         "not_a_file": _LOOK,
         "not_a_folder": _LOOK,
-        "file_exists": Remedy("ResourceError", "Read the file that is there, and edit it."),
-        "binary_file": Remedy("ResourceError", "Look at it with a command made for its kind."),
-        "too_large": Remedy("ResourceError", "Read a part of it, or search in it."),
+        "file_exists": Remedy("ResourceError", "Read the existing file, and edit it."),
+        "binary_file": Remedy("ResourceError", "Inspect the file with a command made for its format."),
+        "too_large": Remedy("ResourceError", "Read a part of the file, or search in it."),
         "edit_conflict": _READ_AGAIN,
         "stale": _READ_AGAIN,
         "not_read": Remedy("ValidationError", "Read the file first, then change it."),
         "shell_exit": Remedy("ExecutionError", "Look at the output, correct the cause, and run it again."),
-        "shell_timeout": Remedy("TimeoutError", "Retry with a longer timeout_ms, or in the background."),
-        "timeout": Remedy("TimeoutError", "Search a smaller folder, or with a simpler pattern."),
+        "shell_timeout": Remedy(
+            "TimeoutError", "Retry with a longer timeout_ms, or run the command in the background."
+        ),
+        "timeout": Remedy("TimeoutError", "Search a smaller folder, or use a simpler pattern."),
         "process_start": Remedy("ExecutionError", "Correct the command, or use another program."),
         "process_limit": Remedy("QuotaError", "End a background process, or wait until one has ended."),
-        "input_refused": Remedy("ResourceError", "Check whether the process runs; start it again if needed."),
+        "input_refused": Remedy(
+            "ResourceError", "Check whether the process is running; start it again if needed."
+        ),
         "permission_denied": _OTHERWISE,
         "access_denied": _OTHERWISE,
         "edit_refused": _OTHERWISE,
-        "unsupported": Remedy("ResourceError", "Continue without it: this environment does not support it."),
+        "unsupported": Remedy(
+            "ResourceError", "Continue without this action, because the environment does not support it."
+        ),
         "limit": Remedy("QuotaError", "Wait until running work has ended, then call again."),
-        "network": Remedy("NetworkError", "Retry in a while, or go on without it."),
-        "http_status": Remedy("NetworkError", "Check the address, or go on without it."),
-        "search": Remedy("NetworkError", "Search with other words, or go on without it."),
-        "page": Remedy("NetworkError", "Try another page, or go on without it."),
+        "network": Remedy("NetworkError", "Retry later, or continue without this request."),
+        "http_status": Remedy("NetworkError", "Check the address, or continue without this page."),
+        "search": Remedy("NetworkError", "Search with other words, or continue without the search."),
+        "page": Remedy("NetworkError", "Try another page, or continue without it."),
         "interrupted": _CHECK,
         "stopped": _CHECK,
-        "not_run": Remedy("ExecutionError", "Call it again if it is still needed."),
+        "not_run": Remedy("ExecutionError", "Call the tool again if the result is still needed."),
         "fatal": Remedy("FatalError", ""),
     }
 )
-OTHERS = Remedy("ExecutionError", "Read what the message says, and try another way.")
+OTHERS = Remedy("ExecutionError", "Read the error message, and try another approach.")
 
 
 @dataclass(frozen=True, slots=True)

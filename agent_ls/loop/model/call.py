@@ -116,7 +116,7 @@ class ModelCalls:
             for event in replay_as_stream(response):
                 answer.feed(event)
         if answer.finish is None:
-            broken = "The answer broke off before its end."
+            broken = "The model's answer ended before it was complete."
             raise StreamError(broken, provider=request.provider, model=request.model)
         return answer.finish, first_ms
 

@@ -49,7 +49,7 @@ _HINTS: tuple[tuple[type[LlmError], str], ...] = (
     ),
 )
 _RETRY_HINT = "Send the message again in a few minutes."
-_CONTINUE_HINT = "What has arrived is kept: send a message to go on."
+_CONTINUE_HINT = "The received part of the answer is kept: send a message to continue."
 
 # The action of the first matching class is used. Other errors are temporary, or their hint says what to do.
 _ACTIONS: tuple[tuple[type[LlmError], UserAction], ...] = (
@@ -104,7 +104,11 @@ def make_end_error(finish: FinishReason) -> Error:
 
 def failed_tools(names: Sequence[str]) -> Error:
     """Return the error for tools that reported a fatal failure."""
-    return Error(f"The task cannot go on: {', '.join(names)} failed.", "fatal", "See the output of the call.")
+    return Error(
+        f"The task cannot continue, because {', '.join(names)} failed.",
+        "fatal",
+        "Read the output of the tool call.",
+    )
 
 
 def visible(message: str) -> str:
@@ -118,7 +122,7 @@ def _wait_hint(error: LlmError) -> str:
     if not wait_s:
         return ""
     words = f"{wait_s} s" if wait_s < 120 else f"{ceil(wait_s / 60)} minutes"
-    return f"The provider asks to wait {words}; then send the message again."
+    return f"The provider asks you to wait {words}. Then send the message again."
 
 
 def internal_error(error: Exception) -> Error:

@@ -118,7 +118,7 @@ async def test_nothing_starts_in_a_closed_terminal(link: tuple[RelayLink, socket
     relay.close()
     await eventually(lambda: ours.is_gone)
 
-    with pytest.raises(ProcessStartError, match="its terminal was closed"):
+    with pytest.raises(ProcessStartError, match="the terminal of the command was closed"):
         await ours.start(LAUNCH, lambda text: None, lambda waits: None)
 
 

@@ -166,7 +166,7 @@ def test_images_of_users_and_of_results() -> None:
         {"type": "image", "source": source},
         {"type": "image", "source": {"type": "url", "url": "https://x/y.png"}},
     ]
-    note = "[image of type image/tiff left out: anthropic does not take it]"
+    note = "[image of type image/tiff left out: anthropic does not accept this type]"
     assert sent[2]["content"][0]["content"] == [
         *texts("text"),
         {"type": "image", "source": source},
@@ -176,7 +176,7 @@ def test_images_of_users_and_of_results() -> None:
 
 @pytest.mark.req("U5")
 def test_image_of_a_user_that_the_provider_cannot_take_is_refused_clearly() -> None:
-    with pytest.raises(ConfigurationError, match="does not take images of type image/tiff") as raised:
+    with pytest.raises(ConfigurationError, match="does not accept images of type image/tiff") as raised:
         messages_of(Message(Role.USER, (ImagePart(b"x", "image/tiff"),)))
     assert "image/png" in raised.value.hint
 
@@ -309,5 +309,5 @@ def test_version_that_knows_no_sampling_refuses_it_before_the_service_does() -> 
     warm = Request("m", (user("hi"),), temperature=0.0)
     assert encode(warm)["temperature"] == 0.0
     assert "temperature" not in encode(Request("m", (user("hi"),)), version="2026-10-21")
-    with pytest.raises(ConfigurationError, match="takes no temperature"):
+    with pytest.raises(ConfigurationError, match="does not accept temperature"):
         encode(warm, version="2026-10-21")

@@ -143,16 +143,16 @@ class BackgroundProcesses:
         background = self._background(process_id)
         code = background.child.process.returncode
         if code is not None:
-            raise InputRefusedError(process_id, f"it has ended with exit code {code}")
+            raise InputRefusedError(process_id, f"the process has ended with exit code {code}")
         if not background.input.is_open:
-            raise InputRefusedError(process_id, "its input was closed")
+            raise InputRefusedError(process_id, "the input of the process was closed")
         try:
             with anyio.fail_after(INPUT_SECONDS):
                 await background.input.write(text.encode("utf-8", "replace"), close=close)
         except BrokenPipeError:
-            raise InputRefusedError(process_id, "it no longer reads its input") from None
+            raise InputRefusedError(process_id, "the process no longer reads its input") from None
         except TimeoutError:
-            reason = f"it has not read all that was written within {INPUT_SECONDS} s"
+            reason = f"the process did not read all of the input within {INPUT_SECONDS} s"
             raise InputRefusedError(process_id, reason) from None
         return background.info()
 

@@ -177,7 +177,7 @@ def _result(
     child: Child, output: CommandOutput, *, timed_out: bool, notes: list[str], begun: float
 ) -> ExecResult:
     if dropped := output.dropped_chars:
-        notes.append(f"{dropped} characters in the middle of the output were not kept.")
+        notes.append(f"{dropped} characters in the middle of the output were dropped.")
     code = child.process.returncode
     return ExecResult(
         stdout=output.text("stdout"),
@@ -191,5 +191,11 @@ def _result(
 
 
 def _describe_open_output(left: Sequence[int]) -> str:
-    who = f"Left running in the background: {numbers(left)}." if left else "Something was left running."
-    return f"{who} It holds the command's output open; what it prints from now on is not shown."
+    who = (
+        f"Processes still running in the background: {numbers(left)}."
+        if left
+        else "A process of the command is still running."
+    )
+    return (
+        f"{who} Such a process still has the output of the command open; its further output is not displayed."
+    )

@@ -89,7 +89,7 @@ class CommandOutput:
 
 
 def format_dropped_line(chars: int) -> str:
-    return f"\n[{chars} characters of output were not kept]\n"
+    return f"\n[{chars} characters of output were dropped]\n"
 
 
 class BackgroundOutput:

@@ -203,7 +203,7 @@ class RelayLink:
         self.release()
         run = _run_frame(launch)
         if not self._is_open:
-            raise _not_started("its terminal was closed")
+            raise _not_started("the terminal of the command was closed")
         process = self._current = RelayedProcess(self, on_output, on_waiting)
         with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody ends
             await self.send(process, run)
@@ -212,7 +212,7 @@ class RelayLink:
         if process.pid:
             return process
         self._current = None
-        raise _not_started(process.failure or "its terminal was closed")
+        raise _not_started(process.failure or "the terminal of the command was closed")
 
     async def send(self, process: RelayedProcess, data: bytes) -> None:
         """Send a frame for the running command; do nothing after the command has ended.
@@ -280,9 +280,7 @@ def reason_of(number: int, words: str) -> str:
     `number` is the errno, `words` its text.
     """
     if number == errno.E2BIG:
-        return (
-            f"{words}: put what is long into a file with an editing tool, and have the command read the file"
-        )
+        return f"{words}: write the long text into a file with an editing tool, and let the command read that file"
     return words
 
 

@@ -31,7 +31,8 @@ MOST_MS = 600_000
 """Maximum duration of a command, including time for typing."""
 
 UNANSWERED_NOTE = (
-    "It waited for its user to type, and nobody did: more time is of no use. Run it so that it asks nothing."
+    "The command waited for input, and nobody typed any, so more time does not help. Run the "
+    "command in a way that needs no input."
 )
 EDITOR_ENDS_SECONDS = 1.0
 """Delay after a terminal was closed, to find out whether the editor itself is ending.
@@ -40,9 +41,9 @@ An editor that is killed closes its terminals first. Then the user did not decid
 the model must not continue with CLOSED_NOTE.
 """
 
-CLOSED_NOTE = "The user closed its terminal, which ended the command."
+CLOSED_NOTE = "The user closed the terminal of the command, which ended the command."
 LOST_NOTE = (
-    "Its terminal is gone, which ended the command: it was closed by force, or the command itself ended it."
+    "The terminal of the command was closed by force, or by the command itself, which ended the command."
 )
 
 

@@ -47,11 +47,13 @@ class JobTrees:
     def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
         if not argv and "\n" in command.strip():
             raise ProcessStartError(
-                "cmd.exe runs only the first of several lines: join them with &&, or run a script that has them."
+                "cmd.exe runs only the first of several lines: join the lines with &&, or put them into a "
+                "script and run the script."
             )
         if not argv and len(command) > MAX_LINE_CHARS:
             raise ProcessStartError(
-                f"cmd.exe takes {MAX_LINE_CHARS:,} characters at most: write them to a script, and run that."
+                f"cmd.exe accepts at most {MAX_LINE_CHARS:,} characters: put the command into a script, and run "
+                "the script."
             )
         return argv or _Line((*SHELL, command.strip()))
 

@@ -32,11 +32,11 @@ class Job:
             process = win32api.OpenProcess(win32con.PROCESS_ALL_ACCESS, False, pid)
             win32job.AssignProcessToJobObject(self._handle, process)
         except pywintypes.error as error:
-            raise OSError(f"Windows cannot keep it in a job ({error.strerror})") from error
+            raise OSError(f"Windows cannot put the process into a job object ({error.strerror})") from error
         # NtResumeProcess resumes all threads. The documented function ResumeThread needs a thread handle, which
         # Python does not provide.
         if ctypes.CDLL("ntdll").NtResumeProcess(ctypes.c_void_p(int(process))):
-            raise OSError("Windows cannot let it run")
+            raise OSError("Windows cannot start the process")
 
     def pids(self) -> list[int]:
         found = win32job.QueryInformationJobObject(self._handle, win32job.JobObjectBasicProcessIdList)

@@ -122,7 +122,9 @@ def _user(message: Message) -> list[JsonObject]:
                 blocks.append(_document(part))
             case AudioPart():
                 raise ConfigurationError(
-                    f"{NAME} does not accept audio", provider=NAME, hint="Attach a transcript of it."
+                    f"{NAME} does not accept audio",
+                    provider=NAME,
+                    hint="Attach a transcript of the audio instead.",
                 )
             case _:
                 pass  # other parts do not occur in a user's message
@@ -142,7 +144,7 @@ def _result_image(image: ImagePart) -> JsonObject:
     if _is_refused(image):  # an error would make the session unusable, but the model can react to this text
         return {
             "type": "text",
-            "text": f"[image of type {image.media_type} left out: {NAME} does not take it]",
+            "text": f"[image of type {image.media_type} left out: {NAME} does not accept this type]",
         }
     return _image(image)
 
@@ -152,9 +154,9 @@ def _image(image: ImagePart) -> JsonObject:
         return {"type": "image", "source": {"type": "url", "url": image.url}}
     if _is_refused(image):
         raise ConfigurationError(
-            f"{NAME} does not take images of type {image.media_type}",
+            f"{NAME} does not accept images of type {image.media_type}",
             provider=NAME,
-            hint=f"Convert it to one of {', '.join(IMAGE_TYPES)}.",
+            hint=f"Convert the image to one of {', '.join(IMAGE_TYPES)}.",
         )
     data = base64.b64encode(image.data).decode("ascii")
     media_type = image.media_type or "image/png"
@@ -174,9 +176,9 @@ def _document(document: DocumentPart) -> JsonObject:
         source = {"type": "text", "media_type": "text/plain", "data": text}
     else:
         raise ConfigurationError(
-            f"{NAME} does not take documents of type {document.media_type}",
+            f"{NAME} does not accept documents of type {document.media_type}",
             provider=NAME,
-            hint="Convert it to PDF or plain text.",
+            hint="Convert the document to PDF or plain text.",
         )
     return {"type": "document", "source": source, **title}
 

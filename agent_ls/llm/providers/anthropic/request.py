@@ -94,7 +94,7 @@ def _tool_choice(request: Request, facts: ModelCapabilities) -> JsonObject:
             f"{request.model} cannot be forced to call a tool",
             provider=NAME,
             model=request.model,
-            hint="Ask for the call in the prompt, with the tool choice auto, or choose another model.",
+            hint="Request the tool call in the prompt and set the tool choice to auto, or choose another model.",
         )
     match choice:
         case "auto":
@@ -110,7 +110,7 @@ def _tool_choice(request: Request, facts: ModelCapabilities) -> JsonObject:
 def _sampling(request: Request, version: str) -> JsonObject:
     if version >= _NO_SAMPLING_FROM and (request.temperature, request.top_p) != (None, None):
         raise ConfigurationError(
-            f"version {version} of {NAME}'s API takes no temperature and no top_p",
+            f"version {version} of {NAME}'s API does not accept temperature and top_p",
             provider=NAME,
             model=request.model,
             hint="Leave both out, or set the version to 2023-06-01.",
@@ -130,7 +130,7 @@ def _output(request: Request, facts: ModelCapabilities, history: AnthropicHistor
         return told
     if not request.response_format.schema:
         raise ConfigurationError(
-            f"{NAME} answers in JSON only if it gets a schema",
+            f"{NAME} needs a schema to answer in JSON",
             provider=NAME,
             model=request.model,
             hint="Set the schema of the answer, or ask for JSON in the prompt.",

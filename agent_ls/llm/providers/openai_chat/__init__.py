@@ -60,7 +60,7 @@ class ChatCodec:
                 f"{self._provider} answered with something that is not a chat completion",
                 provider=self._provider,
                 model=request.model,
-                hint="Check that the base URL speaks Chat Completions.",
+                hint="Check that the server at the base URL supports the Chat Completions API.",
             )
         if wire.get("error"):
             raise body_error(self._provider, request.model, wire)

@@ -99,7 +99,7 @@ def _tool_choice(provider: str, server: Server, choice: ToolChoice) -> JsonObjec
                 raise ConfigurationError(
                     f"{server.title} cannot be forced to call one particular tool",
                     provider=provider,
-                    hint="Offer that tool alone, with the tool choice required.",
+                    hint="Pass that tool alone, and set the tool choice to required.",
                 )
             return {"tool_choice": {"type": "function", "function": {"name": name}}}
         case word:

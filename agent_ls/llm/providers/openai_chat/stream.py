@@ -275,7 +275,7 @@ class ChatStream:
             return False
         self._write(rest)
         if was_cut:
-            self._warnings.append("text after a printed call, or an unfinished one, was left out")
+            self._warnings.append("text after a tool call, or an unfinished tool call, was left out")
         if printed:
             self._end_part()
         for number, call in enumerate(printed):

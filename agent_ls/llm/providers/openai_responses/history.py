@@ -81,7 +81,9 @@ def _content(message: Message) -> list[JsonObject]:
                 content.append(_document(part))
             case AudioPart():
                 raise ConfigurationError(
-                    f"{NAME} does not accept audio here", provider=NAME, hint="Attach a transcript of it."
+                    f"{NAME} does not accept audio in this API",
+                    provider=NAME,
+                    hint="Attach a transcript of the audio instead.",
                 )
             case _:
                 pass  # other parts do not occur in a user's message

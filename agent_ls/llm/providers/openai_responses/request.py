@@ -98,7 +98,9 @@ def _tool_choice(request: Request, facts: ModelCapabilities) -> JsonObject:
 def _limits(request: Request) -> JsonObject:
     if request.stop_sequences:
         raise ConfigurationError(
-            f"{NAME} takes no stop sequences here", provider=NAME, hint="Cut the text after you received it."
+            f"{NAME} does not accept stop sequences in this API",
+            provider=NAME,
+            hint="Cut the received text at the stop sequence yourself.",
         )
     told: dict[str, JsonValue] = {
         "max_output_tokens": request.max_output_tokens and max(request.max_output_tokens, MIN_OUTPUT_TOKENS),
