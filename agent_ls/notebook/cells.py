@@ -89,8 +89,12 @@ def _check_format(root: Mapping[str, Any]) -> None:
     if version == 4:
         return
     if type(version) is not int:
-        raise NotebookError("is not a notebook: it does not say which nbformat it has")
-    way = "convert it with `jupyter nbconvert --to notebook --nbformat 4`" if version < 4 else "it is too new"
+        raise NotebookError("is not a notebook: it has no nbformat version")
+    way = (
+        "convert it with `jupyter nbconvert --to notebook --nbformat 4`"
+        if version < 4
+        else "the format is too new"
+    )
     raise NotebookError(f"has nbformat {version}, but only nbformat 4 can be read: {way}")
 
 

@@ -40,7 +40,7 @@ def parse_whole(text: str) -> Value:
     """
     found = value_at(text, skip_blank(text, 0))
     if skip_blank(text, found.end) != len(text):
-        raise JSONDecodeError("more behind the end", text, found.end)
+        raise JSONDecodeError("there is text after the JSON value", text, found.end)
     return found
 
 

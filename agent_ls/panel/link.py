@@ -25,7 +25,7 @@ GONE: Message = {
     "error": {
         "code": -32000,
         "message": "The program that had this session has ended.",
-        "data": {"kind": "owner_gone", "retryable": False, "hint": "Take the session over to go on here."},
+        "data": {"kind": "owner_gone", "retryable": False, "hint": "Take the session over to continue here."},
     }
 }
 

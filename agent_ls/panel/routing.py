@@ -36,7 +36,7 @@ NOT_OPEN: Message = {
         "data": {
             "kind": "not_open",
             "retryable": False,
-            "hint": "Choose it in the list to open it in the panel.",
+            "hint": "Choose the session in the list to open it in the panel.",
         },
     }
 }

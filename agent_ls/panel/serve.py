@@ -34,7 +34,7 @@ MAX_CONNECTIONS = 64
 OPEN_PATH, SOCKET_PATH = "/open", "/socket"
 USED = (
     "This link does not work, or was used before. Press Enter in the terminal where <code>agent-ls panel</code> runs "
-    "to get another one. If you did not open it, end that program."
+    "to get another one. If you did not open this link before, end that program."
 )
 NO_COOKIE = "Open the link that <code>agent-ls panel</code> has printed."
 
@@ -52,7 +52,8 @@ class Panel:
         hosts = headers.get_all("Host")
         if len(hosts) != 1 or not is_loopback_host(hosts[0]):
             return _response(
-                HTTPStatus.MISDIRECTED_REQUEST, message_page("The panel cannot be opened by this host name.")
+                HTTPStatus.MISDIRECTED_REQUEST,
+                message_page("The panel cannot be opened with this host name."),
             )
         if url.path == OPEN_PATH:
             return self._open_page(parse_qs(url.query).get("token", [""])[0])
@@ -60,7 +61,9 @@ class Panel:
             return _response(HTTPStatus.UNAUTHORIZED, message_page(NO_COOKIE))
         if url.path == SOCKET_PATH:
             if not is_own_origin(headers):
-                return _response(HTTPStatus.FORBIDDEN, message_page("Another page may not connect."))
+                return _response(
+                    HTTPStatus.FORBIDDEN, message_page("Other web pages may not connect to the panel.")
+                )
             return protocol.accept(request)
         if file := self.files.get(url.path):
             return _response(HTTPStatus.OK, file)

@@ -51,7 +51,7 @@ class FrameDecoder:
         while len(self._held) >= HEAD_BYTES:
             size = int.from_bytes(self._held[1:HEAD_BYTES], "big")
             if size > MAX_BYTES:
-                raise ValueError(f"a frame of {size} bytes")
+                raise ValueError(f"a frame of {size} bytes is too large")
             end = HEAD_BYTES + size
             if len(self._held) < end:
                 break

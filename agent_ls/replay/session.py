@@ -125,11 +125,11 @@ def read_recording(path: Path) -> Recording:
             raise BadRecordingError(f"{path} was made by a newer version", "update agent-ls")
     except OSError as error:
         raise BadRecordingError(
-            f"{path}: {error.strerror}", "give a file that `agent-ls exec --record` wrote"
+            f"{path}: {error.strerror}", "give a file that was written by `agent-ls exec --record`"
         ) from None
     except (ValueError, KeyError, TypeError):
         raise BadRecordingError(
-            f"{path} is not a recording of agent-ls", "`agent-ls exec --record FILE` makes one"
+            f"{path} is not a recording of agent-ls", "record a session with `agent-ls exec --record FILE`"
         ) from None
     found = Recording(header, [], [], [], [], [])
     for line in rest:
@@ -247,7 +247,7 @@ class _Model:
     def _read_next(self, request: Request) -> Sequence[Any]:
         number, self._told.calls = self._told.calls, self._told.calls + 1
         if number >= len(self._recording.asked):
-            self._told.differences.append(f"call {number + 1} of the model was not recorded")
+            self._told.differences.append(f"the recording has no model call {number + 1}")
             raise ConfigurationError("the recording ends here", provider=self._name)
         self._player.call_begins(number + 1)
         asked = self._recording.asked[number]
@@ -255,8 +255,8 @@ class _Model:
         now = conversation_messages(request.messages)
         if (place := _first_difference(self._messages, now)) is not None:
             self._told.differences.append(
-                f"call {number + 1} of the model: message {place + 1} is {_truncate(now, place)}, "
-                f"and was {_truncate(self._messages, place)}"
+                f"model call {number + 1}: message {place + 1} is now {_truncate(now, place)}, but was "
+                f"{_truncate(self._messages, place)} in the recording"
             )
         return self._recording.said[number]
 
@@ -422,7 +422,8 @@ def _compare_lanes(recorded: Sequence[Mapping[str, Any]], now: Sequence[Mapping[
         if (place := _first_difference(then, this)) is not None:
             name = f"call {lane}" if lane else "the session"
             found.append(
-                f"{name}, event {place + 1}: is {_truncate(this, place)}, and was {_truncate(then, place)}"
+                f"{name}, event {place + 1}: is now {_truncate(this, place)}, but was {_truncate(then, place)} "
+                "in the recording"
             )
     return found
 

@@ -182,7 +182,7 @@ def start_edit(old: str, expected: str, version: int, *, repeats_versions: bool 
         ValueError: the edit changes nothing, so nothing could be observed.
     """
     if old == expected:
-        raise ValueError("an edit that changes nothing is not to be sent")
+        raise ValueError("an edit that changes nothing must not be sent")
     return InFlightEdit(old, expected, version, repeats_versions=repeats_versions)
 
 
@@ -199,7 +199,7 @@ def advance_edit(edit: InFlightEdit, happening: EditEvent) -> tuple[InFlightEdit
         case TimedOut():
             return edit, Stale() if edit.may_be_sent_again else Refused(_refusal_reason(edit))
         case Closed():
-            return edit, Refused("the document was closed before the edit was seen in it")
+            return edit, Refused("the document was closed before its text showed the edit")
         case _:
             assert_never(happening)
 
@@ -249,14 +249,14 @@ def _rebase_to(edit: InFlightEdit, text: str) -> InFlightEdit:
 def _refusal_reason(edit: InFlightEdit) -> str:
     is_unclear = isinstance(edit.said_by_last, Undetermined) or edit.may_be_elsewhere or edit.is_in_doubt
     if is_unclear or (edit.repeats_versions and edit.is_missing):
-        return "it is not known whether the editor applied this edit, or a part of it: read the file again"
+        return "the editor may have applied this edit completely, partly or not at all: read the file again"
     if edit.answer is None:
         return "the editor did not answer in time; read the file again before changing it"
     if edit.answer.applied:
         # The user may have typed inside the edit before any text was observed, so the texts cannot show whether
         # the edit was applied.
         return (
-            "the editor said that it applied the edit, but no text has shown it: it is not known whether it did, so "
-            "read the file again"
+            "the editor reported that it applied the edit, but the text of the document did not change: read "
+            "the file again to see its state"
         )
-    return edit.answer.reason or "the editor did not apply it and gave no reason"
+    return edit.answer.reason or "the editor did not apply the edit and gave no reason"

@@ -219,10 +219,11 @@ def split_proposal(sheet: ProposalSheet, hunk_id: str, first: int, last: int) ->
     """
     hunk = next((found for found in sheet.hunks if found.id == hunk_id), None)
     if hunk is None or hunk.state != "proposed":
-        raise ValueError("only a hunk that fits the current text can be split into lines")
+        raise ValueError("this change no longer fits the current text, so it cannot be decided line by line")
     if sheet.is_whole:
         raise ValueError(
-            "a new or deleted file is kept or undone as a whole; keep it with a replacement to change its text"
+            "a new or deleted file can only be kept or undone as a whole; to change its text, keep the file "
+            "with a replacement"
         )
     found = split_hunk_lines(hunk.base_lines, hunk.agent_lines, first, last)
     if first == 0 and last == len(hunk.agent_lines):

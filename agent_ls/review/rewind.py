@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from agent_ls.patch.rebase import Conflicted, rebase
 from agent_ls.text import NotEncodableError, decode, encode, looks_binary, split_lines
 
-DELETED_SINCE = "it was deleted since"
-MADE_AGAIN = "it was created again since"
-CHANGED_SINCE = "it was changed since, and the two versions cannot be merged"
-LINES_CHANGED_SINCE = "lines that the agent changed were changed since"
-NOT_KEPT = "its earlier content was not stored"
+DELETED_SINCE = "the file was deleted after the change"
+MADE_AGAIN = "the file was created again after the change"
+CHANGED_SINCE = "the file was changed later, and the two versions cannot be merged"
+LINES_CHANGED_SINCE = "lines that the agent changed were edited later"
+NOT_KEPT = "the earlier content of the file was not stored"
 
 
 @dataclass(frozen=True, slots=True)

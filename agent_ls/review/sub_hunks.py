@@ -34,7 +34,7 @@ def split_hunk_lines(old: Lines, new: Lines, first: int, last: int) -> SplitHunk
         ValueError: the hunk does not have these lines.
     """
     if not 0 <= first < last <= len(new):
-        raise ValueError(f"lines [{first}, {last}) are not among its {len(new)} new lines")
+        raise ValueError(f"lines [{first}, {last}) are not in this change, which has {len(new)} new lines")
     begin = min(first, len(old))
     end = len(old) if last == len(new) else min(last, len(old))
     return SplitHunk((old[:begin], new[:first]), (old[begin:end], new[first:last]), (old[end:], new[last:]))
@@ -51,7 +51,7 @@ def extract_sub_hunk(ledger: FileLedger, hunk_id: str, first: int, last: int) ->
     """
     hunk = next((found for found in ledger.open_hunks if found.id == hunk_id), None)
     if hunk is None or hunk.state != "pending":
-        raise ValueError("only a pending hunk can be split into lines")
+        raise ValueError("only a change that waits for a decision can be decided line by line")
     found = split_hunk_lines(hunk.base_lines, hunk.agent_lines, first, last)
     if first == 0 and last == len(hunk.agent_lines):
         return ledger, hunk_id

@@ -198,5 +198,8 @@ def _mismatch(server: AgentServer) -> Sequence[str]:
     if not server.protocol.client.version_mismatch:
         return ()
     return (
-        "This editor plugin and agent-ls speak different versions; update both. Until then only edits work.",
+        (
+            "This editor plugin and agent-ls use different versions of their protocol; update both. Until then only "
+            "edits work."
+        ),
     )

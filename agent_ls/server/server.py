@@ -226,7 +226,7 @@ class _Reading:
 
     def _on_end(self, problem: str) -> None:
         if problem:
-            log.error("the connection to the editor broke: %s", problem)
+            log.error("the connection to the editor was lost: %s", problem)
         self._server.finish(0 if self._server.protocol.is_shut_down else 1)
 
 

@@ -22,8 +22,11 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.restored import RestoredAgent
 from agent_ls.loop.turns import Turn
 
-CUT = "Interrupted: agent-ls ended before this call did. It may have had part of its effect: look first."
-ENDED = "agent-ls ended before this agent was done."
+CUT = (
+    "Interrupted: agent-ls ended while this call was running. The call may have had part of its effect: check "
+    "before you repeat it."
+)
+ENDED = "agent-ls ended before this agent had finished."
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ class StoreError(Exception):
 
 class BadSessionError(StoreError):
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"Not a session of agent-ls: {path}: {reason}")
+        super().__init__(f"{path} is not a session of agent-ls: {reason}")
 
 
 class NewerFormatError(StoreError):
@@ -44,13 +44,13 @@ class OwnershipLostError(StoreError):
 
 
 class UnknownOutputError(StoreError):
-    hint = "open the session again; the output may have been deleted with old files"
+    hint = "open the session again; the output may have been deleted together with old files"
 
     def __init__(self, output_ref: str) -> None:
-        super().__init__(f"No output {output_ref!r} is kept in this session.")
+        super().__init__(f"This session has no stored output {output_ref!r}.")
 
 
 class UnknownTurnError(StoreError):
     def __init__(self, turn_id: str) -> None:
         which = f"turn {turn_id} of this session" if turn_id else "turn in this session yet"
-        super().__init__(f"There is no whole {which}.")
+        super().__init__(f"There is no complete {which}.")

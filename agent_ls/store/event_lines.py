@@ -147,9 +147,9 @@ def _check_head(raw: dict[str, Any]) -> None:
     seq = raw["seq"]
     texts = (raw["sessionId"], raw["timestamp"], raw.get("turnId", ""), raw.get("agentId", ""))
     if type(seq) is not int or seq < 1 or not isinstance(raw["data"], dict):
-        raise ValueError("not an event: its number or its data is invalid")
+        raise ValueError("not an event: the number or the data is invalid")
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError("not an event: a field of its head is not a string")
+        raise ValueError("not an event: a required field is not a string")
 
 
 def _refuse_constant(name: str) -> None:

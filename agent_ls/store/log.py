@@ -104,7 +104,7 @@ def parse_header(line: bytes, path: str) -> Header:
             has_worktree=raw.get("worktree") is True,
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadSessionError(path, "the first line is not a header") from error
+        raise BadSessionError(path, "the first line of the session log is not a header") from error
 
 
 def record(kind: RecordKind, value: Any) -> bytes:
@@ -334,4 +334,4 @@ def json_line(value: Mapping[str, Any]) -> bytes:
 def _to_json_value(value: object) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} has no place in a log")
+    raise TypeError(f"{type(value).__name__} cannot be stored in a log")

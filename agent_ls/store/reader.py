@@ -61,12 +61,12 @@ def read_session(path: Path) -> StoredSession:
     """
     lines = path.read_bytes().split(b"\n")
     if len(lines) < 2:
-        raise BadSessionError(str(path), "its first line is torn")
+        raise BadSessionError(str(path), "the first line of the log is incomplete")
     header = parse_header(lines[0], str(path))
     reading = _Reading(header.session_id)
     reading.lines(lines[1:-1])
     if lines[-1]:
-        reading.problems.append(f"line {len(lines)} is torn and was dropped")
+        reading.problems.append(f"line {len(lines)} is incomplete and was dropped")
     return StoredSession(
         path=path,
         header=header,
@@ -110,7 +110,7 @@ class _Reading:
         try:
             event = parse_event(line)
             if event.session_id != self._session_id:
-                raise ValueError("it is of another session")
+                raise ValueError("the event belongs to another session")
         except ValueError as error:
             self._skip(number, str(error))
             return b""
@@ -123,7 +123,7 @@ class _Reading:
     def _event(self, event: EventLine, number: int, *, is_in_sequence: bool) -> None:
         seq, envelope = event.seq, event.envelope
         if not is_in_sequence:
-            self._skip(number, f"its event has number {seq} after {self.last_seq}")
+            self._skip(number, f"the event has number {seq}, but follows number {self.last_seq}")
             return
         if seq != self.last_seq + 1:
             self.problems.append(f"events {self.last_seq + 1} to {seq - 1} are missing before line {number}")
@@ -136,7 +136,7 @@ class _Reading:
 
     def _record(self, record: Any) -> None:
         if not isinstance(record, dict):
-            raise TypeError("a record is an object")
+            raise TypeError("a record must be an object")
         if turn := record.get("turn"):
             if restored := turn_from_json(turn):
                 self.fold.turn(restored)

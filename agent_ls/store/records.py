@@ -316,5 +316,5 @@ def _origin(record: Json) -> Origin | None:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"a string is wanted, not {type(value).__name__}")
+        raise TypeError(f"expected a string, not {type(value).__name__}")
     return value

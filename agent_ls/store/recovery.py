@@ -44,7 +44,7 @@ from agent_ls.store.reader import StoredSession
 
 PAUSE = ""
 """Used instead of a call id in the question of a turn that paused at a limit between two model calls."""
-NEVER_RUN = "Not run: interrupted, agent-ls ended before this call began."
+NEVER_RUN = "Not run: agent-ls ended before this call began."
 
 
 def recover(
@@ -187,7 +187,7 @@ def _make_missing_events(
             yield _end(start.call_id, start.name, CUT)
     for request in fold.approvals.values():
         if request.call_id not in asked:
-            reason = "agent-ls ended before this was answered."
+            reason = "agent-ls ended before this request was answered."
             yield ApprovalResolved(request.request_id, "deny", "once", "interrupt", reason)
     for question in fold.questions.values():
         if question.call_id not in questions:
@@ -195,7 +195,7 @@ def _make_missing_events(
     for terminal_id in fold.terminals:
         yield TerminalExit(terminal_id, None)
     if compaction := fold.compaction:
-        words = "Compaction was interrupted: agent-ls ended."
+        words = "Compaction was interrupted, because agent-ls ended."
         is_done = compaction.status == "done"  # the compaction's turn was recorded, only its event is missing
         yield compaction if is_done else replace(compaction, status="interrupted", message=words)
 

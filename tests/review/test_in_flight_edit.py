@@ -52,8 +52,8 @@ def state_after(*happenings: EditEvent) -> tuple[InFlightEdit, Outcome]:
         (
             [YES, TimedOut()],
             Refused(
-                "the editor said that it applied the edit, but no text has shown it: it is not known whether it did, "
-                "so read the file again"
+                "the editor reported that it applied the edit, but the text of the document did not change: "
+                "read the file again to see its state"
             ),
         ),
         ([YES, WITHOUT], SETTLING),
@@ -74,7 +74,7 @@ def state_after(*happenings: EditEvent) -> tuple[InFlightEdit, Outcome]:
         ([FAILED, TimedOut()], Refused("Document is out of date")),
         ([NO, Observed(2, OURS)], APPLIED),
         ([NO, WITH], WAITING),
-        ([Answered(False), TimedOut()], Refused("the editor did not apply it and gave no reason")),
+        ([Answered(False), TimedOut()], Refused("the editor did not apply the edit and gave no reason")),
         ([WITHOUT, Settled()], WAITING),
         ([YES, Observed(1, OLD)], WAITING),
         ([YES, Observed(1, OLD), Settled()], WAITING),
@@ -91,8 +91,8 @@ def test_the_state_after_each_sequence_of_events(happenings: list[EditEvent], ex
     [
         ([TimedOut()], "did not answer"),
         ([WITHOUT, TimedOut()], "did not answer"),
-        ([YES, UNCLEAR, TimedOut()], "not known"),
-        ([NO, UNCLEAR, TimedOut()], "not known"),
+        ([YES, UNCLEAR, TimedOut()], "not at all"),
+        ([NO, UNCLEAR, TimedOut()], "not at all"),
         ([Closed()], "closed"),
         ([YES, WITHOUT, Closed()], "closed"),
     ],
@@ -125,7 +125,7 @@ HALF_OLD, HALF_NEW = "a\nb\nc\n", "A\nb\nC\n"
 
 @pytest.mark.parametrize(
     ("answer", "expected"),
-    [(YES, "not known"), (NO, Stale())],
+    [(YES, "not at all"), (NO, Stale())],
     ids=["applied", "not applied"],
 )
 def test_a_partly_applied_edit_does_not_count_as_missing_unless_the_editor_denies_it(
@@ -156,4 +156,4 @@ def test_an_edit_is_not_sent_again_to_an_editor_with_repeated_versions_unless_it
     assert outcome == expected
     if outcome == WAITING:
         timed_out = advance_edit(edit, TimedOut())[1]
-        assert isinstance(timed_out, Refused) and "not known" in timed_out.reason
+        assert isinstance(timed_out, Refused) and "not at all" in timed_out.reason

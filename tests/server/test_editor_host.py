@@ -181,7 +181,7 @@ async def test_a_dropped_edit_is_not_sent_again_to_an_editor_that_has_repeated_a
         found.editor.type(0, "x")  # a second text with version 1
         found.editor.manners = replace(repeating, counts=True)
         found.editor.on_request = lambda: found.editor.type(0, "X")
-        with pytest.raises(EditRefusedError, match="not known"):
+        with pytest.raises(EditRefusedError, match="not at all"):
             await found.edit(LineEdit(1, 2, ""))
         assert len(found.editor.requests) == 1
 

@@ -79,7 +79,7 @@ def test_no_error_text_names_a_part_of_the_protocol() -> None:
 
 REFUSALS: tuple[RequestError, ...] = (
     InvalidParamsError("agent/submit", "clientKey: Field required"),
-    BadInputError("the message is empty", "write something"),
+    BadInputError("the message is empty", "write a message"),
     UnknownMethodError("agent/dance"),
     StartError(),
     NotNegotiatedError("events"),

@@ -344,7 +344,7 @@ async def test_ended_calls_keep_their_results_and_others_are_interrupted(
     results = next(turn for turn in session.history.turns if isinstance(turn, ToolResultsTurn)).results
     assert [result.content for result in results[:2]] == ["did a", "did b"]
     assert results[2].content.startswith("tests: \n\nInterrupted: ")
-    assert results[3].content.startswith("Not run: interrupted")
+    assert results[3].content.startswith("Not run: agent-ls ended")
     assert [result.is_error for result in results] == [False, False, True, True]
     kinds = [envelope.kind for envelope in events[:6]]
     assert kinds == [

@@ -60,7 +60,7 @@ class LocalChannel:
                     if running <= MAX_CONNECTIONS:
                         await self._serve(stream, token)
             except (FrameError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-                log.debug("a connection of the local channel broke: %s", error)
+                log.debug("a connection of the local channel was lost: %s", error)
             except Exception:  # last resort: a client must not end the server
                 log.exception("a connection of the local channel failed")
             finally:

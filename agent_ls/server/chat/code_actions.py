@@ -69,11 +69,11 @@ def chat_offers(uri: str, *, can_send: bool, is_running: bool, holds_back: bool 
 def new_worktree_offer(uri: str) -> Offer:
     """Return the action that sends the first message of a chat to a session in a git worktree."""
     given = {"uri": uri, "worktree": "current"}
-    return Offer(SOURCE, "Send to the agent, to work in a git worktree", "agentLs.send", (given,))
+    return Offer(SOURCE, "Send to the agent, which works in a new git worktree", "agentLs.send", (given,))
 
 
 def worktree_offer(uri: str) -> Offer:
-    title = "Bring the changes of the worktree to this folder"
+    title = "Apply the changes of the worktree to this folder"
     return Offer(SOURCE, title, "agentLs.bringChanges", ({"uri": uri},))
 
 
@@ -99,7 +99,7 @@ def answer_offers(uri: str, asked: QuestionAsked) -> list[Offer]:
 
 
 def read_only_offers(uri: str, owner: str) -> list[Offer]:
-    return [Offer(QUICKFIX, f"Take over: {owner} has this session", "agentLs.takeOver", ({"uri": uri},))]
+    return [Offer(QUICKFIX, f"Take over this session from {owner}", "agentLs.takeOver", ({"uri": uri},))]
 
 
 def read_only_mark(owner: str) -> dict[str, Any]:
@@ -109,7 +109,8 @@ def read_only_mark(owner: str) -> dict[str, Any]:
         "severity": INFORMATION,
         "source": "agent-ls",
         "code": "readOnly",
-        "message": f"Read only: {owner} has this session. Take it over by a code action (agentLs.takeOver).",
+        "message": f"This session is read-only, because {owner} has it open. Use the code action "
+        "agentLs.takeOver to take it over.",
     }
 
 
@@ -118,7 +119,7 @@ def hunk_offers(hunk: Hunk) -> list[Offer]:
     told = f"+{len(hunk.lines)} \u2212{len(hunk.base_lines)}"
     offers = [Offer(QUICKFIX, f"Keep this change of the agent ({told})", "agentLs.keep", (which,))]
     if hunk.state == "edited":
-        title = f"Undo it together with what you typed inside ({told})"
+        title = f"Undo this change and the text that you typed inside ({told})"
         return [*offers, Offer(QUICKFIX, title, "agentLs.undo", ({**which, "confirm": True},))]
     return [*offers, Offer(QUICKFIX, f"Undo this change of the agent ({told})", "agentLs.undo", (which,))]
 
@@ -218,7 +219,7 @@ def hunk_mark(hunk: Hunk) -> dict[str, Any]:
         "severity": INFORMATION,
         "source": "agent-ls",
         "code": "hunk",
-        "message": f"{told} ({counts}). Keep or undo it by a code action.{other}",
+        "message": f"{told} ({counts}). Keep or undo this change with a code action.{other}",
     }
 
 

@@ -56,7 +56,7 @@ LEAVE, FORCE = "Leave It There", "Take It by Force"
 
 
 def describe_owner(owner: Owner | None) -> str:
-    return f"another editor ({owner})" if owner else "another editor, which has ended,"
+    return f"another editor ({owner})" if owner else "another editor, which was closed,"
 
 
 class ChatRoom:
@@ -137,7 +137,7 @@ class ChatRoom:
         files = await self._live.bring_changes()
         left = [it for it in files if it.state == "left"]
         if not files:
-            return "This folder has all changes of the worktree."
+            return "All changes of the worktree are already in this folder."
         return "; ".join(f"{relative_to_folder(it.path, self.folder) or it.path} {it.reason}" for it in left)
 
     def show(self) -> None:
@@ -199,7 +199,7 @@ class ChatRoom:
             if self._read:
                 return self._words(self._read)
             if self.holds_back:  # the last message in the document is already answered
-                return "The last answer is not in the chat yet: the code action 'Show the answer' brings it there."
+                return "The chat does not display the last answer yet: run the code action 'Show the answer'."
             if not self.has_news(chat):
                 return self._why_nothing(chat)
             if (words := await self._local_answer(chat)) is not None:
@@ -269,8 +269,8 @@ class ChatRoom:
         if self.is_running:
             return "The agent is still working; the code action 'Stop the agent' ends its turn."
         if chat.message:
-            return "The answer is on its way into the chat."
-        return "There is nothing to send: write below the last heading."
+            return "The answer is being written into the chat."
+        return "There is nothing to send: write your message below the last heading."
 
     def has_news(self, chat: ChatText) -> bool:
         """Return whether the document ends with a message of the user that was not sent yet."""
@@ -290,7 +290,7 @@ class ChatRoom:
         async with self._sending:
             document, live = self._means.context.host.open_document(self.path), self._live
             if document is None or live is None or not self.has_plan:
-                return "There is no plan to accept: in mode plan, ask for one and wait for the answer."
+                return "There is no plan to accept: in mode plan, ask for a plan and wait for the answer."
             if self._is_behind:
                 return "The plan is not in the chat yet: wait, or run the code action 'Show the answer'."
             chat = read_chat(document.text)
@@ -311,7 +311,7 @@ class ChatRoom:
         asked = self.pending_question
         if self._live is None or asked is None or asked.question_id != question_id:
             raise NothingPendingError(
-                f"this question is no longer pending ({question_id})", "request the code actions again"
+                f"this question is no longer pending ({question_id})", "open the list of code actions again"
             )
         self._answer(self._live, asked, words)
 
@@ -356,7 +356,10 @@ class ChatRoom:
         try:
             await manager.take_over(read.id, force=False)
         except OwnerSilentError as silent:
-            question = f"agent-ls: {silent}. Take it by force? What it does until then is lost."
+            question = (
+                f"agent-ls: {silent}. Take the session over by force? Work of the other editor in the "
+                "meantime is lost."
+            )
             if await self._means.ask(question, (LEAVE, FORCE)) != FORCE:
                 return ""
             await manager.take_over(read.id, force=True)
@@ -382,7 +385,7 @@ class ChatRoom:
         """Append a message that begins with `begin` and mentions lines, and send it."""
         document = self._means.context.host.open_document(self.path)
         if document and read_chat(document.text).message:
-            return "The chat has text that is not sent yet: send or remove it first."
+            return "The chat has text that you have not sent: send or remove this text first."
         return await self.mention(path, first, end, f"{begin.strip()} ") or await self.send()
 
     async def mention(self, path: str, first: int, end: int, begin: str = "") -> str:
@@ -454,8 +457,8 @@ class ChatRoom:
 
     def _words(self, session: SessionFollower) -> str:
         return (
-            f"This chat is read only: {describe_owner(session.owner)} has its session. The code action "
-            '"Take over" (command agentLs.takeOver) makes it this editor\'s.'
+            f"This chat is read-only, because {describe_owner(session.owner)} has its session. The code action "
+            '"Take over" (command agentLs.takeOver) moves the session to this editor.'
         )
 
     @property
@@ -490,14 +493,16 @@ class ChatRoom:
                 if await self._has_read_along(session_id):
                     return None
         except Exception as error:  # last resort: the id in a document may be anything
-            self._means.say(f"agent-ls: {error}. The chat goes on in a new session.")
+            self._means.say(f"agent-ls: {error}. The chat continues in a new session.")
             return None
         if true_name(live.summary().workspace_folder) == true_name(self.folder):
             return live
         if not self._is_told_of_move:
             self._is_told_of_move = True
             folder = live.summary().workspace_folder
-            self._means.say(f"agent-ls: this chat's session works in {folder}. It goes on here in a new one.")
+            self._means.say(
+                f"agent-ls: this chat's session works in {folder}. The chat continues in a new session here."
+            )
         return None
 
     async def _maybe_open(self, session_id: str) -> LiveSession | None:

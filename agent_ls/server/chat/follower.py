@@ -39,9 +39,9 @@ log = logging.getLogger(__name__)
 
 _ENDS: Mapping[EndReason, str] = {
     "completed": "done.",
-    "refused": "done, except for what was refused.",
-    "limit": "stopped at a limit; the chat says which.",
-    "error": "ended by an error; the chat says which.",
+    "refused": "done, but some actions were refused.",
+    "limit": "stopped at a limit, which the chat names.",
+    "error": "ended by an error, which is in the chat.",
 }
 """Messages about the end of a turn, for clients without progress. "interrupted" is left out: the user knows."""
 

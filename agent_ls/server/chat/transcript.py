@@ -31,11 +31,11 @@ _ENDS = {
     "interrupted": "Stopped.",
     "limit": "Stopped at a limit.",
     "aborted": "The session was ended.",
-    "refused": "Ended: what it wanted to do was refused.",
+    "refused": "Ended, because the actions of the agent were refused.",
 }
-HOW = "This is done only if you allow it: by the prompt, a code action here, or `agentLs.approve`."
+HOW = "The agent does this only if you allow it: in the prompt, with a code action here, or with `agentLs.approve`."
 """The document only grows, so this line must still be true after the user's decision."""
-PROPOSED = "they are made when you keep them there, by a code action."
+PROPOSED = "the changes are made when you keep them there with a code action."
 ANSWER = "Write the answer below and save."
 ANSWER_OR_NUMBER = "Write the answer, or its number, below and save."
 INTERRUPTED = " … (interrupted)"

@@ -367,20 +367,20 @@ class StockFace:
         try:
             live.approver.answer(request_id, given)
         except UnknownApprovalError as error:
-            raise NothingPendingError(str(error), "request the code actions again") from None
+            raise NothingPendingError(str(error), "open the list of code actions again") from None
 
     def _find_session(self, request_id: str) -> LiveSession:
         for room in self._rooms.values():
             if room.live and request_id in room.pending:
                 return room.live
         raise NothingPendingError(
-            f"this approval is no longer pending ({request_id})", "request the code actions again"
+            f"this approval is no longer pending ({request_id})", "open the list of code actions again"
         )
 
     async def _review(self, verdict: Any, raw: Any) -> None:
         given = _read(messages.HunkCommand, f"agentLs.{verdict}", raw)
         if (given.hunk_ids is None) == (given.uri is None):
-            raise InvalidParamsError(f"agentLs.{verdict}", "name hunkIds, or the uri of a file")
+            raise InvalidParamsError(f"agentLs.{verdict}", "give hunkIds, or the uri of a file")
         path = maybe_path(given.uri) if given.uri else None
 
         async def work() -> str:
@@ -414,7 +414,9 @@ class StockFace:
             rooms = {path: room for path, room in rooms.items() if path == maybe_path(given.uri or "")}
         if len(rooms) == 1:
             return next(iter(rooms.values()))
-        problem = "several chats are open: name one by its uri" if rooms else "no chat document is open"
+        problem = (
+            "several chats are open: give the uri of one of them" if rooms else "no chat document is open"
+        )
         raise NothingPendingError(problem, "open a file whose name ends with .agent.md")
 
 

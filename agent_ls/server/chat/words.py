@@ -62,7 +62,7 @@ def action(request: ApprovalRequested) -> tuple[str, str]:
             f"{file.get('action')} {reveal_controls(str(file.get('path')))}" for file in files
         ), ""
     if folder := effect.get("folder"):
-        return f"be told whether you trust {reveal_controls(str(folder))}", ""
+        return f"know whether you trust {reveal_controls(str(folder))}", ""
     if url := effect.get("url"):
         return f"fetch {reveal_controls(str(url))}", ""
     if paths := effect.get("paths"):
@@ -74,10 +74,10 @@ def _server_call(effect: Mapping[str, Any]) -> tuple[str, str]:
     """Describe a call of an MCP server's tool: arguments, description, and changes since its approval."""
     parts = [
         reveal_controls(str(effect.get("text"))),
-        f"The server describes it so:\n{reveal_controls(str(effect.get('about', '')))}",
+        f"The server's description of the tool:\n{reveal_controls(str(effect.get('about', '')))}",
     ]
     if change := effect.get("change"):
-        parts.append(f"It has changed since you approved it:\n{reveal_controls(str(change))}")
+        parts.append(f"The server has changed since you approved it:\n{reveal_controls(str(change))}")
     name, server = reveal_controls(str(effect.get("title"))), reveal_controls(str(effect.get("server")))
     return f"call the tool {name} of the MCP server {server}", "\n\n".join(parts)
 

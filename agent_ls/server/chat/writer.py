@@ -35,7 +35,8 @@ FLUSH_S = 0.2
 TRIES = 8  # the user may be typing
 CLOSE = f"\n{YOU}\n"
 HELD = (
-    "This editor takes edits after a command only: the code action 'Show the answer' brings it into the chat."
+    "This editor accepts edits only as the result of a command: run the code action 'Show the answer' to "
+    "write the answer into the chat."
 )
 ATTRIBUTION = Attribution(label="agent-ls: the answer")
 

@@ -42,7 +42,7 @@ class AskToSave:
         more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
         question = (
             f"A command of the agent is about to run. Save your changes in {names}{more} first? "
-            "Else it reads the files as they are on disk. The answer holds for later commands as well."
+            "Otherwise the command reads the files as they are on disk. Your answer also applies to later commands."
         )
         try:
             with anyio.move_on_after(PATIENCE_S):

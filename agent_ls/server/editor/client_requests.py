@@ -76,7 +76,7 @@ class ClientRequests:
         if pending is None:
             raise NothingPendingError(
                 f"no request {request_id} waits for an answer",
-                "it was answered, its deadline is over, or never made",
+                "the request was already answered, timed out, or was never made",
             )
         pending.result, pending.error = result, error
         pending.answered.set()

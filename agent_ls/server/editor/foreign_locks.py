@@ -32,11 +32,11 @@ def find_other_editor(path: str) -> str:
     folder, name = Path(path).parent, Path(path).name
     swap_files = (f"{stem}.{suffix}" for stem in _swap_stems(path) for suffix in _SWAP_SUFFIXES)
     if any(_vim_has_changes(Path(swap)) for swap in swap_files):
-        return "another Vim or Neovim has unsaved changes of it (swap file)"
+        return "another Vim or Neovim has unsaved changes of this file (swap file)"
     if _emacs_has_changes(folder / f".#{name}"):
-        return "Emacs has unsaved changes of it (lock file)"
+        return "Emacs has unsaved changes of this file (lock file)"
     if (folder / f".~lock.{name}#").exists():
-        return "an office program has it open (lock file)"
+        return "an office program has this file open (lock file)"
     return ""
 
 

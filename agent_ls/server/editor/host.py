@@ -45,12 +45,12 @@ SAVED_EARLY = 20
 MAX_DOCUMENT_CHARS = READ_LIMIT_BYTES
 """Longer documents are neither read nor edited. A file of this size exceeds the read limit as well."""
 
-TOO_LARGE = f"it is open in the editor and too large to edit: more than {MAX_DOCUMENT_CHARS >> 20} MiB"
+TOO_LARGE = f"the file is open in the editor and too large to edit: more than {MAX_DOCUMENT_CHARS >> 20} MiB"
 TOO_LARGE_TO_READ = (
-    "it is open in the editor and too large to edit: agent-ls could not read its text; the user can close it there, "
-    "or open it again once it is smaller"
+    "the file is open in the editor and too large for agent-ls to read or edit; the user can "
+    "close the file there, or open it again after making it smaller"
 )
-UNREADABLE = "its text in the editor could not be read; the user can close it there and open it again"
+UNREADABLE = "the text of the file in the editor could not be read; the user can close the file there and open it again"
 
 OPERATION_S = 10.0
 """Time that an editor has to rename or delete a file."""
@@ -347,7 +347,7 @@ class LspEditorHost:
     ) -> AppliedEdit:
         tracked = self._tracked.get(document.path)
         if tracked is None:
-            raise EditRefusedError(document.path, "it was closed before the change was made")
+            raise EditRefusedError(document.path, "the document was closed before the change was made")
         async with tracked.lock:
             current = self._find_current(tracked, document)
             expected = _apply_edits(current.text, edits)
@@ -371,7 +371,7 @@ class LspEditorHost:
                     request.cancel()  # if the editor is still asking the user, the edit must not be applied later
                     raise EditRefusedError(document.path, reason)
                 case _:
-                    raise StaleFileError(document.path, "the user changed it at the same time")
+                    raise StaleFileError(document.path, "the user changed the file at the same time")
 
     @property
     def takes_edits_after_commands(self) -> bool:
@@ -499,12 +499,12 @@ class LspEditorHost:
         """
         current = self._document(tracked) if self._tracked.get(tracked.path) is tracked else None
         if current is None:
-            raise EditRefusedError(document.path, "it was closed before the change was made")
+            raise EditRefusedError(document.path, "the document was closed before the change was made")
         if self._protocol.client.apply_edit_refused:
             raise EditRefusedError(document.path, "this editor does not apply edits of a language server")
         # Compare the texts too, because an editor may reuse or omit version numbers.
         if (current.version, current.text) != (document.version, document.text):
-            raise StaleFileError(document.path, "the user changed it at the same time")
+            raise StaleFileError(document.path, "the user changed the file at the same time")
         return current
 
     async def _wait_for_decision(self, tracked: _Tracked, flight: _Flight) -> None:

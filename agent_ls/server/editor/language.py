@@ -103,12 +103,12 @@ class EditorLanguage:
         if answer.file_operations:
             first = _cut(answer.file_operations[0])
             raise NoAnswerError(
-                f"For this the editor would also rename or create files ({first}), which is not done here: "
-                f"do that by a command, and change the names in the files by edits."
+                f"The editor would also rename or create files for this change ({first}), which is not "
+                "supported: rename the files with a command, and change the names in the files with edits."
             )
         found = [self._changes(document) for document in answer.documents if document.edits]
         if len({file.path for file in found}) < len(found):
-            raise NoAnswerError("The editor's answer names a file twice.")
+            raise NoAnswerError("The editor's answer lists the same file twice.")
         return found
 
     async def problems(self, path: str) -> Sequence[FileProblems]:
@@ -175,7 +175,7 @@ class EditorLanguage:
             return FileChanges(path, changes)
         # The client sends a document's changes before its answers, so an equal version means an equal text.
         if document.version not in (None, opened.version):
-            raise StaleFileError(path, "the user changed it at the same time")
+            raise StaleFileError(path, "the user changed the file at the same time")
         return FileChanges(opened.path, changes, opened.text if document.version is not None else None)
 
     async def _ask(self, what: str, answer: type[M], params: dict[str, Any]) -> M:

@@ -28,11 +28,12 @@ SEEN_S = 10.0
 """Longest time between the client's answer and the notification that shows the change."""
 
 _UNKNOWN = (
-    "it is open in the editor, which did not send all of its cells; the user can close it and open it again"
+    "the notebook is open in the editor, which did not send all of its cells; the user can close the "
+    "notebook and open it again"
 )
 _CANNOT = (
-    "it is open in an editor that agent-ls cannot change notebooks in; the user can close it there, or change the cell "
-    "themselves"
+    "the notebook is open in an editor in which agent-ls cannot change notebooks; the user can close the "
+    "notebook there, or change the cell themselves"
 )
 
 
@@ -217,7 +218,7 @@ class OpenNotebooks:
                 return watched.seen
             now = self._find_current(notebook, is_moved_fine=True)
             if reason and now.version != current.version:
-                raise StaleFileError(notebook.path, "the user changed it at the same time")
+                raise StaleFileError(notebook.path, "the user changed the notebook at the same time")
             raise EditRefusedError(notebook.path, reason or "the editor did not show the change in time")
 
     # -- internals
@@ -271,11 +272,11 @@ class OpenNotebooks:
     def _find_current(self, notebook: OpenNotebook, *, is_moved_fine: bool = False) -> OpenNotebook:
         current = self.open_notebook(notebook.path)
         if current is None:
-            raise EditRefusedError(notebook.path, "it was closed before the change was made")
+            raise EditRefusedError(notebook.path, "the notebook was closed before the change was made")
         if current.problem:
             raise EditRefusedError(notebook.path, current.problem)
         if not is_moved_fine and current.cells != notebook.cells:
-            raise StaleFileError(notebook.path, "the user changed it at the same time")
+            raise StaleFileError(notebook.path, "the user changed the notebook at the same time")
         return current
 
     def _request(self, notebook: OpenNotebook, wanted: Sequence[TargetCell]) -> dict[str, Any]:

@@ -78,7 +78,9 @@ async def unsaved_note(
     if not unsaved:
         return ""
     listed = ", ".join(f"{path} ({_WHOSE[owner]})" for path, owner in unsaved)
-    return f"Not saved in the editor, so commands see the older text on disk: {listed}."
+    return (
+        f"Files with unsaved changes in the editor, of which commands see the older text on disk: {listed}."
+    )
 
 
 async def saved_undone(documents: Documents, save: Save | None, paths: Collection[str]) -> list[str]:

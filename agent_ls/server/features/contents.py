@@ -30,7 +30,7 @@ async def text_document_content(
         document = context.host.open_document(path)
         if document is None:
             raise NothingPendingError(
-                f"no session that is open here has changed {path}",
+                f"no session open in this editor has changed {path}",
                 "open the file itself, or subscribe to the session that changed it",
             )
         text = document.text

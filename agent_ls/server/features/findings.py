@@ -97,10 +97,12 @@ class FindingMarks:
         """
         finding_id = argument.get("findingId") if isinstance(argument, dict) else None
         if not isinstance(finding_id, str):
-            raise InvalidParamsError(command, "findingId: the id of a finding")
+            raise InvalidParamsError(command, "findingId: must be the id of a finding")
         finding = self._findings.find(finding_id)
         if finding is None:
-            raise NothingPendingError("this finding is no longer listed", "ask for the code actions again")
+            raise NothingPendingError(
+                "this finding is no longer listed", "open the list of code actions again"
+            )
         act = _ACTS[command]
         if act == "dismiss":
             self._findings.dismiss(finding.id)

@@ -63,13 +63,17 @@ async def steer(context: Context, params: wire.Steer) -> wire.SteerResult:
     live, text, images = await _read_input(context, params.input, params.session_id)
     session = live.session
     if params.expected_turn_id not in (None, session.turn_id):
-        raise NothingPendingError("the turn that this message was for is over", "send it as a new message")
+        raise NothingPendingError(
+            "the turn that this message belongs to has ended", "send the text as a new message"
+        )
     return wire.SteerResult(steer_id=session.steer(text, images=images, client_key=params.client_key))
 
 
 async def unsteer(context: Context, params: wire.Unsteer) -> wire.Empty:
     if not context.require_live(params.session_id).session.unsteer(params.steer_id):
-        raise NothingPendingError("the model has read this message already", "send another to correct it")
+        raise NothingPendingError(
+            "the model has read this message already", "send another message to correct it"
+        )
     return wire.Empty()
 
 
@@ -105,8 +109,8 @@ async def queue(context: Context, params: wire.Queue) -> wire.Empty:
     change = await _queue_change(context, params, live)
     if not live.session.change_queue(change):
         raise NothingPendingError(
-            "this message, or the one that it was moved before, is no longer in the queue",
-            "look at the queue again; a message that has begun can be stopped",
+            "this message, or the message before which it was moved, is no longer in the queue",
+            "check the queue; you can stop a message that the agent already works on",
         )
     return wire.Empty()
 
@@ -128,7 +132,9 @@ async def _queue_change(context: Context, params: wire.Queue, live: LiveSession)
     if params.start_now is not None:
         changes.append(StartNow(params.start_now))
     if len(changes) != 1:
-        raise InvalidParamsError(params.method, f"{len(changes)} changes; give exactly one")
+        raise InvalidParamsError(
+            params.method, f"the request has {len(changes)} changes of the queue; give exactly one"
+        )
     return changes[0]
 
 

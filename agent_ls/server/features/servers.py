@@ -35,8 +35,8 @@ async def servers(context: Context, params: wire.McpServers) -> wire.McpServersR
 async def switch(context: Context, params: wire.McpSwitch) -> wire.Empty:
     if not await context.require_live(params.session_id).switch_mcp_server(params.name, params.to):
         raise NothingPendingError(
-            f"this session has no MCP server {params.name} that could be switched",
-            "look at the list of servers again",
+            f"this session has no MCP server {params.name} that can be switched on, off or restarted",
+            "check the list of servers",
         )
     return wire.Empty()
 

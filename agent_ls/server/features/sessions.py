@@ -157,7 +157,7 @@ async def _draft(context: Context, session_id: str) -> wire.DraftInfo | None:
     try:
         return wire.DraftInfo.model_validate(kept) if kept else None
     except ValidationError:
-        log.warning("the draft of session %s is of another version and was left out", session_id)
+        log.warning("the draft of session %s has an unknown version and was ignored", session_id)
         return None
 
 

@@ -61,7 +61,8 @@ def text_and_images(
                 texts.append(f"Resource of the MCP server {part.server}: {part.uri}")
             case SymbolInput() | DiffInput() | CommitInput() | TerminalTextInput() | PageInput():
                 raise BadInputError(
-                    "this mention cannot be sent here", "remove it, and send the message again"
+                    "this kind of mention cannot be sent here",
+                    "remove the mention, and send the message again",
                 )
             case CommandInput():
                 texts.append(_command(part))
@@ -74,7 +75,7 @@ def text_and_images(
                 assert_never(part)
     text = "\n\n".join(text for text in texts if text.strip())
     if not text and not images:
-        raise BadInputError("the message is empty", "write something, and send it again")
+        raise BadInputError("the message is empty", "write a message, and send it again")
     return text, tuple(images)
 
 

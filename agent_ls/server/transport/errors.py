@@ -132,10 +132,12 @@ class RequestError(Exception):
 
 class InvalidParamsError(RequestError):
     kind = "invalid_params"
-    hint = "update the editor plugin and agent-ls; if it stays so, report it to the authors of the plugin"
+    hint = (
+        "update the editor plugin and agent-ls; if the error remains, report it to the authors of the plugin"
+    )
 
     def __init__(self, method: str, problems: str) -> None:
-        super().__init__("the editor plugin asked for something in a form that agent-ls cannot read")
+        super().__init__("the editor plugin sent a request with parameters that agent-ls cannot read")
         self.detail = f"{method}: {problems}"
 
 
@@ -152,13 +154,13 @@ class UnknownMethodError(RequestError):
     hint = "the editor plugin may be newer than agent-ls: update agent-ls"
 
     def __init__(self, method: str) -> None:
-        super().__init__("the editor plugin asked for something that this version of agent-ls does not know")
+        super().__init__("the editor plugin sent a request that this version of agent-ls does not know")
         self.detail = f"unknown method: {method}"
 
 
 class StartError(RequestError):
     kind = "start_failed"
-    hint = "the log of agent-ls has the reason: correct it, then restart the server"
+    hint = "read the reason in the log of agent-ls, correct the problem, then restart the server"
 
     def __init__(self) -> None:
         super().__init__("agent-ls could not start its sessions")
@@ -169,22 +171,22 @@ class NotNegotiatedError(RequestError):
     hint = "update the editor plugin and agent-ls, and restart the editor"
 
     def __init__(self, what: str) -> None:
-        super().__init__("the editor plugin did not say at its start that it can show this")
+        super().__init__("the editor plugin did not announce at its start that it supports this feature")
         self.detail = f"send capabilities.experimental.agentLs = {{version: 1, {what}: true}} with initialize"
 
 
 class KeyReusedError(RequestError):
     kind = "key_reused"
-    hint = "send it again; if it stays so, report it to the authors of the editor plugin"
+    hint = "send the request again; if the error remains, report it to the authors of the editor plugin"
 
     def __init__(self, method: str, before: str) -> None:
-        super().__init__("the editor plugin sent two different requests under one name")
+        super().__init__("the editor plugin sent two different requests with the same key")
         self.detail = f"the clientKey of this {method} was already used for {before}"
 
 
 class NotOpenError(RequestError):
     kind = "session_closed"
-    hint = "send a message to go on with it, or choose another session"
+    hint = "send a message to continue the session, or choose another session"
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"session {session_id} is closed")
@@ -209,7 +211,7 @@ class AmbiguousSelectionError(RequestError):
 
 class UnknownCommandError(RequestError):
     kind = "bad_choice"
-    hint = "type / alone to see the commands"
+    hint = "type / to list the commands"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no command /{name}")
@@ -241,4 +243,6 @@ def response_error(error: BaseException) -> lsp.ResponseError:
         return lsp.ResponseError(code=error.code, message=error.message)
     log.error("a request failed because of an internal error", exc_info=error)
     data = {"kind": "internal", "retryable": False, "hint": "the log of agent-ls has the details"}
-    return lsp.ResponseError(code=INTERNAL, message="agent-ls failed at this; it is a bug", data=data)
+    return lsp.ResponseError(
+        code=INTERNAL, message="agent-ls failed because of an internal error; this is a bug", data=data
+    )

@@ -74,11 +74,11 @@ class FrameParser:
         end = self._buffer.find(b"\r\n\r\n", 0, MAX_HEADER_BYTES)
         if end < 0:
             if len(self._buffer) >= MAX_HEADER_BYTES or b"\n\n" in self._buffer:
-                raise FrameError("no end of the header")
+                raise FrameError("the message header has no end")
             return None
         length = _content_length(bytes(self._buffer[:end]))
         if length > self._max_body_bytes and self.on_large is None:
-            raise FrameError(f"a message of {length} bytes; the limit is {self._max_body_bytes}")
+            raise FrameError(f"the message has {length} bytes, but the limit is {self._max_body_bytes}")
         del self._buffer[: end + 4]
         if length > self._max_body_bytes:
             self._skipped = _Skipped(length)
@@ -105,7 +105,7 @@ def _content_length(header: bytes) -> int:
         name, colon, value = line.partition(b":")
         name, value = name.strip().lower(), value.strip()
         if not colon or not name:
-            raise FrameError("a header line without a name")
+            raise FrameError("the message header has a line without a name")
         if name == b"content-length":
             if length is not None or not _LENGTH.match(value):
                 raise FrameError("Content-Length is not a number")

@@ -155,7 +155,9 @@ class AgentProtocol(LanguageServerProtocol):
         if future and not future.done():
             future.set_exception(JsonRpcException(f"the answer of the editor is too large ({size})"))
         elif told.method and told.id is not None:
-            self._refuse(told.id, INVALID_REQUEST, f"the request is too large ({size}): send less at once")
+            self._refuse(
+                told.id, INVALID_REQUEST, f"the request is too large ({size}): send less text at once"
+            )
         elif told.uri and told.method in DOCUMENT_TEXTS:
             self.on_unread(told.method, told.uri, is_too_large=True)
             name = PurePosixPath(unquote(urlsplit(told.uri).path)).name
@@ -188,10 +190,10 @@ class AgentProtocol(LanguageServerProtocol):
         except JsonRpcException:
             if "id" in data:
                 self._refuse(
-                    data["id"], JsonRpcInvalidParams.CODE, f"{data['method']}: parameters do not fit"
+                    data["id"], JsonRpcInvalidParams.CODE, f"{data['method']}: the parameters are not valid"
                 )
             else:
-                log.warning("ignored %s: its parameters do not fit", data["method"])
+                log.warning("ignored %s: its parameters are not valid", data["method"])
                 if data["method"] in DOCUMENT_TEXTS and (uri := document_uri(data["params"])):
                     self.on_unread(data["method"], uri, is_too_large=False)
             return
@@ -214,7 +216,7 @@ class AgentProtocol(LanguageServerProtocol):
     def _on_response(self, data: dict[str, Any]) -> None:
         if data.get("jsonrpc") != self.VERSION or not _is_id(data.get("id")):
             log.warning(
-                "ignored a response that answers nothing"
+                "ignored a response to an unknown request"
             )  # an error response could itself be answered, endlessly
             return
         if "error" not in data:

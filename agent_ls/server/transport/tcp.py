@@ -46,11 +46,11 @@ def parse_address(given: str) -> tuple[str, int]:
         port = given
     if not port.isdigit() or int(port) > 65_535:
         raise ListenError(
-            f"{given!r} is not an address: give a port, or 127.0.0.1:PORT; port 0 is a free one"
+            f"{given!r} is not an address: give a port, or 127.0.0.1:PORT; port 0 chooses a free port"
         )
     if host != "localhost" and not _is_loopback(host):
         raise ListenError(
-            f"{host} is not this machine: listen on 127.0.0.1, and use a tunnel to reach it from other machines"
+            f"{host} is not this machine: listen on 127.0.0.1, and use a tunnel to connect from other machines"
         )
     return "127.0.0.1" if host == "localhost" else host, int(port)
 
@@ -78,10 +78,10 @@ def read_token(path: Path) -> str:
     except OSError as error:
         raise ListenError(f"the token file {path} cannot be used: {error.strerror or error}") from None
     if os.name == "posix" and mode & 0o077:
-        raise ListenError(f"others may read the token file: chmod 600 {path}")
+        raise ListenError(f"other users may read the token file: run chmod 600 {path}")
     if len(token) < TOKEN_BYTES:
         raise ListenError(
-            f"the token in {path} is shorter than {TOKEN_BYTES} characters; remove it for a new one"
+            f"the token in {path} is shorter than {TOKEN_BYTES} characters; delete the file to get a new token"
         )
     return token
 
@@ -104,7 +104,7 @@ def refusal(body: bytes) -> bytes:
         message_id = message.get("id")
     except (ValueError, AttributeError, RecursionError):
         message_id = None
-    words = "the token is missing or wrong: give it as initializationOptions.agentLs.token"
+    words = "the token is missing or wrong: send the token as initializationOptions.agentLs.token"
     error = {"code": -32600, "message": words}
     return json.dumps({"jsonrpc": "2.0", "id": message_id, "error": error}).encode()
 

@@ -75,7 +75,7 @@ def parse_origin(given: str) -> str:
     origin = given.rstrip("/").lower()
     if not _ORIGIN.match(origin):
         raise ListenError(
-            f"{given!r} is not the origin of a web page: give it as https://example.org, without a path"
+            f"{given!r} is not the origin of a web page: write the origin as https://example.org, without a path"
         )
     return origin
 
@@ -167,13 +167,13 @@ class WebSocket:
             if not isinstance(event, Frame) or event.opcode not in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
                 continue
             if event.opcode is Opcode.BINARY:
-                await self._fail(CloseCode.UNSUPPORTED_DATA, "one JSON-RPC message is one text frame")
+                await self._fail(CloseCode.UNSUPPORTED_DATA, "each JSON-RPC message must be one text frame")
                 return
             parts += event.data
             if event.fin:
                 message, parts = bytes(parts), bytearray()
                 if not _is_text(message):
-                    await self._fail(CloseCode.INVALID_DATA, "a text frame was not UTF-8")
+                    await self._fail(CloseCode.INVALID_DATA, "the text frame is not valid UTF-8")
                     return
                 yield message
 
@@ -263,7 +263,7 @@ async def _carry(socket: WebSocket, command: Sequence[str], pulse: Pulse) -> Non
                 code, reason = (
                     (CloseCode.NORMAL_CLOSURE, "")
                     if process.returncode == 0
-                    else (CloseCode.INTERNAL_ERROR, "the server ended; its log says why")
+                    else (CloseCode.INTERNAL_ERROR, "the server ended; its log has the reason")
                 )
 
             tasks.start_soon(until_end, lambda: _to_server(socket, process))
@@ -328,7 +328,7 @@ def _check_token(token: str, protocol: ServerProtocol, request: Request) -> Resp
     response = protocol.accept(request)
     if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS or _has_token(request, token):
         return response
-    words = "the token is missing or wrong: give it as Authorization: Bearer TOKEN"
+    words = "the token is missing or wrong: send the header Authorization: Bearer TOKEN"
     refused = protocol.reject(HTTPStatus.UNAUTHORIZED, f"agent-ls: {words}\n")
     refused.headers["WWW-Authenticate"] = "Bearer"
     return refused

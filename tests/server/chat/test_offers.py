@@ -18,13 +18,13 @@ def mark(state: HunkState, base: tuple[str, ...], lines: tuple[str, ...]) -> str
 
 def test_the_diagnostic_of_a_change_has_the_old_text() -> None:
     assert mark("pending", ("    a = 1\r\n", "    b = 2\n"), ("c\n",)) == (
-        "Changed by the agent (+1 \u22122). Keep or undo it by a code action.\nBefore:\n    a = 1\n    b = 2"
+        "Changed by the agent (+1 \u22122). Keep or undo this change with a code action.\nBefore:\n    a = 1\n    b = 2"
     )
 
 
 def test_the_diagnostic_of_a_proposal_has_the_proposed_text() -> None:
     assert mark("proposed", ("old\n",), ("new\n",)).endswith("It would be:\nnew")
-    assert mark("proposed", ("old\n",), ()).endswith("by a code action.")
+    assert mark("proposed", ("old\n",), ()).endswith("with a code action.")
 
 
 def test_a_diagnostic_is_not_longer_than_an_editor_can_display() -> None:
