@@ -44,7 +44,7 @@ async def test_a_key_that_ssh_refuses_is_reported() -> None:
 
 
 async def test_a_host_with_an_unknown_key_is_not_trusted() -> None:
-    await refused(places.ssh_place(known=False), "its host key is not known here")
+    await refused(places.ssh_place(known=False), "its host key is unknown on this machine")
 
 
 async def test_a_refused_ssh_connection_is_reported() -> None:
@@ -125,7 +125,7 @@ async def test_a_container_that_is_killed_in_the_middle_of_a_commit_is_reported(
         assert all((tmp_path / write.path).exists() for write in writes)
     else:
         assert f"podman:{name}" in str(error)
-        assert "Not known whether they were written" in str(error)
+        assert "It is unknown whether these files were written" in str(error)
     await host.close()
 
 

@@ -63,7 +63,7 @@ def test_a_session_of_neovim_is_followed_and_taken_over_also_by_force(tmp_path: 
                     rig.nvim.wait_screen("read only", *words)
                 case "takeOver":
                     rig.nvim.cmd("AgentLs takeover")
-                    rig.wait_transcript("This session is this editor's now.")
+                    rig.wait_transcript("This editor now owns the session.")
                 case _:
                     raise AssertionError(do)
 

@@ -117,7 +117,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const hosts = new HostTerminals();
   connect(ctx, [state, problems], keys, { terminals: hosts, problems }, () => status);
   client.onProgress = locator.onProgress = (words) => { sessions.progress(words); };
-  if (!vscode.workspace.isTrusted) sessions.say("warn", "This folder is not trusted, so the agent does not start in it.", "It reads, edits and runs what is in the folder.", ["manageTrust"]);
+  if (!vscode.workspace.isTrusted) sessions.say("warn", "This folder is not trusted, so the agent does not start in it.", "The agent reads, edits and runs files of the folder.", ["manageTrust"]);
 
   const store = new ReviewStore(sessions);
   client.onMoved = (file) => { store.placed(file); };

@@ -55,7 +55,7 @@ async function lose(actor) {
   await chat.locator("textarea").fill("half a thought");
   await actor.ask("neovim", "takeOver");
   await isReadOnly(actor);
-  await chat.getByText("Read only: owned by Neovim").first().waitFor();
+  await chat.getByText("Read-only: owned by Neovim").first().waitFor();
   const isMarkedOnly = (text) => /agent 1\/1 · \+1 −1/.test(text) && !/Keep|Undo/.test(text);
   await actor.until(async () => isMarkedOnly(await lenses(actor)), "the change to be marked, and its buttons to go");
   await actor.ask("neovim", "say", "Say it to Neovim.");

@@ -32,7 +32,7 @@ async function works(actor) {
 
 async function brings(actor) {
   const { workbench } = actor;
-  await workbench.runCommand("agent-ls: Bring the Changes of the Worktree");
+  await workbench.runCommand("agent-ls: Apply the Changes of the Worktree");
   await actor.lens("agent 1/1", "Keep").waitFor();
   assert.match(await workbench.text("stock.py"), /^# mine\n[^]*sum\(stock\.values\(\)\)/);
   assert.equal(await workbench.eval((vscode) => vscode.window.activeTextEditor.document.isDirty), true, "nobody saved it");

@@ -10,7 +10,7 @@ export type Choice = { readonly label: string; readonly detail: string } & (
 const LINE_CHARS = 120; // characters that a notification shows completely
 
 function ruleChoice(rule: RuleOffer): Choice {
-  const detail = [`Holds for ${HOLDS[rule.scope]}`, ...formatExamples(rule)].join(". ");
+  const detail = [`Applies to ${HOLDS[rule.scope]}`, ...formatExamples(rule)].join(". ");
   return { kind: "send", label: rule.label, detail, answer: { decision: "allow", scope: rule.scope, ruleId: rule.id } };
 }
 
@@ -18,7 +18,7 @@ function ruleChoice(rule: RuleOffer): Choice {
 export function formatExamples({ allows, stillAsked }: Pick<RuleOffer, "allows" | "stillAsked">): string[] {
   return [
     ...(allows.length > 0 ? [`Also allows: ${allows.join(" · ")}`] : []),
-    ...(stillAsked.length > 0 ? [`Still asked: ${stillAsked.join(" · ")}`] : []),
+    ...(stillAsked.length > 0 ? [`Still needs approval: ${stillAsked.join(" · ")}`] : []),
   ];
 }
 
@@ -27,8 +27,8 @@ const HOLDS: Record<RuleOffer["scope"], string> = {
 };
 
 const TRUST: Choice[] = [
-  { kind: "send", label: "Trust This Folder", detail: "Its files are yours, or of somebody you know", answer: { decision: "allow", scope: "once" } },
-  { kind: "send", label: "Do Not Trust It", detail: "The agent only reads and answers here", answer: { decision: "deny" } },
+  { kind: "send", label: "Trust This Folder", detail: "Its files come from you or from somebody you know", answer: { decision: "allow", scope: "once" } },
+  { kind: "send", label: "Do Not Trust It", detail: "The agent can only read and answer in this folder", answer: { decision: "deny" } },
   { kind: "show", label: "Show in Chat", detail: "" },
 ];
 
@@ -43,9 +43,9 @@ export function listChoices(request: ApprovalRequested): Choice[] {
   return [
     { kind: "send", label: "Allow Once", detail: "", answer: { decision: "allow", scope: "once" } },
     ...request.rules.map(ruleChoice),
-    ...(isCommand ? [{ kind: "edit" as const, label: "Run Another Command Instead…", detail: "You change it; the model gets your command" }] : []),
+    ...(isCommand ? [{ kind: "edit" as const, label: "Run Another Command Instead…", detail: "You change the command; the model is sent your command" }] : []),
     { kind: "send", label: "Deny", detail: "", answer: { decision: "deny" } },
-    { kind: "reason", label: "Deny with a Reason…", detail: "The model gets your reason" },
+    { kind: "reason", label: "Deny with a Reason…", detail: "Your reason is sent to the model" },
     { kind: "show", label: "Show in Chat", detail: "" },
   ];
 }

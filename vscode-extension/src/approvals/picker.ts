@@ -25,7 +25,7 @@ export class ApprovalPicker {
 
   /** Denies a request; an empty reason counts as none. */
   async denyWithReason(item: ApprovalItem): Promise<void> {
-    const reason = await vscode.window.showInputBox({ prompt: "Why not? The model gets your reason.", placeHolder: item.summary, ignoreFocusOut: true });
+    const reason = await vscode.window.showInputBox({ prompt: "Reason for denying (sent to the model)", placeHolder: item.summary, ignoreFocusOut: true });
     if (reason !== undefined) await this.send(item, { decision: "deny", ...(reason.trim() !== "" && { reason: reason.trim() }) });
   }
 

@@ -124,7 +124,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     const isSent = await this.sessions.submit(input, this.sessions.snapshot.state === "PROCESSING" ? "queue" : "send");
     const sessionId = this.sessions.currentId;
     if (!isSent || sessionId === undefined) {
-      showAnswer(thread, "The message was not sent. The chat says why.");
+      showAnswer(thread, "The message was not sent. The chat has the reason.");
       return;
     }
     this.sentQuestion = { thread, sessionId, from };

@@ -17,7 +17,7 @@ interface Incoming {
   readonly error?: unknown;
 }
 
-const LOST = { message: "The panel is not connected.", data: { hint: "It connects again by itself. If not, start agent-ls panel again." } };
+const LOST = { message: "The panel is not connected.", data: { hint: "The panel reconnects automatically. If it does not, start agent-ls panel again." } };
 
 export class PanelConnection implements Connection {
   onEvent: (event: AgentEvent) => void = () => undefined;

@@ -20,10 +20,10 @@ import { rollBack } from "./rollback";
 import type { SessionList } from "./session_list";
 
 const ELSEWHERE: Readonly<Record<HostAction, string>> = {
-  setKey: "API keys are not entered in the browser. Set one in your editor, or run “agent-ls keys set” in a terminal.",
-  manageTrust: "Trust this folder in your editor, or run “agent-ls trust add” in it.",
-  choosePython: "This is a setting of your editor.",
-  showLog: "The log is in your editor, and in the folder that “agent-ls doctor” shows.",
+  setKey: "API keys cannot be entered in the browser. Set a key in your editor, or run “agent-ls keys set” in a terminal.",
+  manageTrust: "Trust this folder in your editor, or run “agent-ls trust add” in the folder.",
+  choosePython: "Change this setting in your editor.",
+  showLog: "You find the log in your editor, and in the folder that “agent-ls doctor” reports.",
 };
 
 interface Parts {
@@ -46,8 +46,8 @@ export async function takeOver(sessions: Sessions, connection: PanelConnection, 
       sessions.say("error", message, hint);
       return;
     }
-    const detail = "The other program does not answer. What is done there with this session meanwhile is lost.";
-    if ((await askUser("Take the session by force?", [detail], [{ label: "Take It by Force" }])) === undefined) return;
+    const detail = "The other program does not answer. Its work in this session until the take-over is lost.";
+    if ((await askUser("Take the session over by force?", [detail], [{ label: "Take It by Force" }])) === undefined) return;
     await library.takeOver(id, true);
   }
   await sessions.open(id);
@@ -90,7 +90,7 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
     newSession: () => sessions.create(),
     sessions: () => { list.toggle(true); list.focus(); return undefined; },
     demo: () => sessions.create({ provider: "walkthrough" }),
-    configure: () => { showToast("These settings are in your editor."); return undefined; },
+    configure: () => { showToast("Change these settings in your editor."); return undefined; },
     nextHunk: () => { review.show(); return undefined; },
     previousHunk: () => { review.show(openHunks(sessions).at(-1)?.id); return undefined; },
     reviewAll: () => { review.show(); return undefined; },
@@ -114,17 +114,17 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
     },
     openSession: async (id) => { await sessions.open(id); },
     shareActiveFile: () => undefined,
-    insert: async (text) => { await navigator.clipboard.writeText(text); showToast("Copied. Paste it in your editor."); },
+    insert: async (text) => { await navigator.clipboard.writeText(text); showToast("Copied. Paste the text in your editor."); },
     judge: (hunkIds, verdict) => judge(sessions, hunkIds, verdict),
     compare: (hunkId) => { review.show(hunkId); return Promise.resolve(); },
     openFile: (target) => copyPath(target, relative),
     openLink,
     showTerminal: (callId) => {
       const output = sessions.snapshot.calls.get(callId)?.part.text ?? "";
-      void askUser("Output of the command", [h("pre", { class: "output", tabindex: 0 }, output === "" ? "It has printed nothing yet." : output)], []);
+      void askUser("Output of the command", [h("pre", { class: "output", tabindex: 0 }, output === "" ? "The command has not printed anything yet." : output)], []);
     },
     kill: async (terminalId) => { await sessions.requestForCurrent("agent/terminalKill", (change) => ({ ...change, terminalId })); },
-    showServers: async () => { await askUser("MCP servers are switched on and off in your editor.", [], []); },
+    showServers: async () => { await askUser("Switch MCP servers on and off in your editor.", [], []); },
     openMemory: async () => { await askUser("The notes are in .agent-ls/memory.md of the project.", [], []); },
     rollBack: (turnId) => rollBack(sessions, turnId, relative),
   };

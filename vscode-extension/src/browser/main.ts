@@ -110,7 +110,7 @@ function showTitle(): void {
   document.title = `${asks}${title === "" ? "agent-ls" : title}`;
 }
 
-const lost = h("p", { id: "lost", role: "status", hidden: true }, "The panel does not answer. If it has ended, run “agent-ls panel” again and open its new link.");
+const lost = h("p", { id: "lost", role: "status", hidden: true }, "The program of the panel does not answer. If the program has ended, run “agent-ls panel” again and open its new link.");
 
 connection.onEvent = onEvent;
 connection.onState = (isConnected) => {
@@ -135,7 +135,7 @@ sessions.listen(({ switched }) => {
 document.body.classList.add("no-session");
 document.body.prepend(h("header", { id: "panel-bar" }, list.button, lost), list.element);
 document.body.append(
-  h("p", { id: "choose" }, "Choose a session to see it and to decide in it, or start a new one. Changes land in the files of its project; sessions of your editor stay there."),
+  h("p", { id: "choose" }, "Choose a session to read it and to decide about its changes, or start a new session. Changes are made in the files of its project; sessions of your editor stay in your editor."),
   h("div", { id: "told", role: "status", hidden: true }),
 );
 onPosted((message) => { page.receive(message); });

@@ -10,7 +10,7 @@ export async function rollBack(sessions: Sessions, atTurnId: string, name: (path
   if (!plan) return undefined;
   const { title, conversation, files, answers } = questionOf(plan, name);
   const changed = files.length === 0
-    ? [h("p", {}, "No file is to be changed.")]
+    ? [h("p", {}, "No file will be changed.")]
     : [h("ul", {}, ...files.map((line) => h("li", {}, line))), h("p", {}, TYPED)];
   const chosen = await askUser(title, [conversation, ...changed], answers.map((each, i) => ({ label: ANSWERS[each], isPrimary: i === 0 })));
   const answer = chosen === undefined ? undefined : answers[chosen];

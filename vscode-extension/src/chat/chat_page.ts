@@ -103,7 +103,7 @@ export class ChatPage {
   private rejectLate(message: Posted): void {
     if (message.type !== "submit") return;
     this.seams.post({ type: "unsent", text: message.text, attachments: message.attachments });
-    this.sessions.say("warn", "The message was not sent: it was written in another session.", "It is in the prompt. Send it again to say it here.");
+    this.sessions.say("warn", "The message was not sent, because you wrote it in another session.", "The message is in the prompt. Send it again to send it in this session.");
   }
 
   private startPage(): void {

@@ -183,7 +183,7 @@ export class Inbox {
         break;
       case "mode":
         if (isMode(words)) await sessions.configure({ mode: words });
-        else sessions.say("warn", "There is no such mode.", "Write /mode with plan, ask, edits or full.");
+        else sessions.say("warn", "There is no such mode.", "Write /mode followed by plan, ask, edits or full.");
         break;
     }
     return undefined;

@@ -6,5 +6,5 @@ export async function insertAtCursor(text: string): Promise<void> {
   const isDone = (await editor?.edit((builder) => {
     for (const selection of editor.selections) builder.replace(selection, text.replace(/\n$/, ""));
   })) === true;
-  if (!isDone) void vscode.window.showWarningMessage("The code was not inserted: open a file and put the cursor where it is to go.");
+  if (!isDone) void vscode.window.showWarningMessage("The code was not inserted: open a file and move the cursor to the position for the code.");
 }

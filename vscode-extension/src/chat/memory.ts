@@ -23,5 +23,5 @@ export async function openMemory(connection: Connection): Promise<void> {
   const isUserShown = await show(files.user, { preview: false });
   const isProjectShown = await show(files.project, { preview: false });
   if (isUserShown || isProjectShown) return;
-  await vscode.window.showInformationMessage("There is no memory yet. Write /remember and what to keep for later sessions of this project, or /remember --user for all projects.");
+  await vscode.window.showInformationMessage("There is no memory yet. Write /remember and a fact for later sessions of this project, or /remember --user for all projects.");
 }

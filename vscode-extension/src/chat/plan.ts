@@ -32,7 +32,7 @@ export class Plans implements vscode.Disposable {
   private async open(): Promise<void> {
     const content = planOf(this.sessions.snapshot);
     if (content === undefined) {
-      await vscode.window.showInformationMessage("There is no plan to accept: in mode plan, ask for one and wait for the answer.");
+      await vscode.window.showInformationMessage("There is no plan to accept: in mode plan, ask for a plan and wait for the answer.");
       return;
     }
     await this.set(await vscode.workspace.openTextDocument({ language: "markdown", content }));
@@ -45,7 +45,7 @@ export class Plans implements vscode.Disposable {
       return;
     }
     const { document } = this;
-    const chosen = await vscode.window.showQuickPick(MODES, { placeHolder: "What may the agent do without asking while it carries out the plan?" });
+    const chosen = await vscode.window.showQuickPick(MODES, { placeHolder: "Which actions need no approval while the agent carries out the plan?" });
     if (!chosen || !(await this.sessions.acceptPlan(document.getText(), chosen.mode))) return;
     await vscode.window.showTextDocument(document);
     await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");

@@ -12,13 +12,13 @@ export const CLIENT_COMMANDS = {
   new: { description: "Start a new session" },
   stop: { description: "Stop the agent" },
   model: { description: "Choose the model", hint: "name" },
-  mode: { description: "What it may do without asking", hint: "plan, ask, edits or full" },
-  compact: { description: "Make room in the model's window: earlier messages become a summary", hint: "what it should keep" },
+  mode: { description: "Choose which actions of the agent need no approval", hint: "plan, ask, edits or full" },
+  compact: { description: "Replace earlier messages with a summary to free space in the context window", hint: "what it should keep" },
   keep: { description: "Keep all changes" },
   undo: { description: "Undo all changes" },
   memory: { description: "Open the notes for later sessions of this project" },
-  sessions: { description: "Go on with another session" },
-  mcp: { description: "The MCP servers of this session: look, switch on and off" },
+  sessions: { description: "Continue another session" },
+  mcp: { description: "List the MCP servers of this session, and switch them on and off" },
 } as const satisfies Record<string, ClientCommand>;
 
 export type ClientCommandName = keyof typeof CLIENT_COMMANDS;

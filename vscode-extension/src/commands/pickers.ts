@@ -63,12 +63,12 @@ export async function chooseFolder(): Promise<string | null | undefined> {
 }
 
 async function chooseMode(sessions: Sessions): Promise<void> {
-  const chosen = await vscode.window.showQuickPick(MODES, { placeHolder: "What may the agent do without asking?" });
+  const chosen = await vscode.window.showQuickPick(MODES, { placeHolder: "Which actions of the agent need no approval?" });
   if (chosen) await sessions.configure({ mode: chosen.label });
 }
 
 async function chooseReview(sessions: Sessions): Promise<void> {
-  const chosen = await vscode.window.showQuickPick(REVIEWS, { placeHolder: "When do you judge the agent's changes?" });
+  const chosen = await vscode.window.showQuickPick(REVIEWS, { placeHolder: "When do you review the agent's changes?" });
   if (chosen) await sessions.configure({ review: chosen.label });
 }
 
@@ -81,8 +81,8 @@ export async function configure(sessions: Sessions): Promise<void> {
   const { session } = sessions.snapshot;
   const chosen = await vscode.window.showQuickPick(
     [
-      { label: "Model", description: session.model ?? "", run: () => typeIn(sessions, "model", "A model that the provider knows") },
-      { label: "Effort", description: session.effort ?? "the model's own", run: () => typeIn(sessions, "effort", "low, medium, high, or what the provider adds") },
+      { label: "Model", description: session.model ?? "", run: () => typeIn(sessions, "model", "The name of a model of the provider") },
+      { label: "Effort", description: session.effort ?? "the model's own", run: () => typeIn(sessions, "effort", "Reasoning effort: low, medium, high, or another value of the provider") },
       { label: "Mode", description: session.mode ?? "", run: () => chooseMode(sessions) },
       { label: "Review", description: session.review ?? "after", run: () => chooseReview(sessions) },
       { label: "Provider", description: session.provider ?? "", run: () => typeIn(sessions, "provider", "anthropic, openai, gemini, ollama, or another that the server knows") },

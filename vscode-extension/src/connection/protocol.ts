@@ -100,7 +100,7 @@ export function problemOf(error: unknown): Problem {
   const { message, data } = error as { message?: unknown; data?: unknown };
   const fields = typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
   return {
-    message: typeof message === "string" && message !== "" ? message : "The server gave an error without words.",
+    message: typeof message === "string" && message !== "" ? message : "The server returned an error without a message.",
     ...(typeof fields["hint"] === "string" && { hint: fields["hint"] }),
     ...(typeof fields["kind"] === "string" && { kind: fields["kind"] }),
   };

@@ -30,6 +30,6 @@ export class UnexpectedEnds {
 
   /** Description for the user. */
   get description(): string {
-    return `The server ended ${this.endsMs.length} times within a few minutes, and is not started again by itself.`;
+    return `The server ended ${this.endsMs.length} times within a few minutes, and is not restarted automatically.`;
   }
 }

@@ -45,7 +45,7 @@ export class CommitMessages {
     if (message === undefined) return;
     // Text that the user has typed since the request is replaced only after they confirm it.
     const isUnchanged = inputBox.value === draft;
-    if (isUnchanged || (await vscode.window.showInformationMessage("The commit message is ready, but you have changed yours.", { detail: message }, REPLACE)) === REPLACE) inputBox.value = message;
+    if (isUnchanged || (await vscode.window.showInformationMessage("The commit message was not inserted, because you changed the text in the meantime.", { detail: message }, REPLACE)) === REPLACE) inputBox.value = message;
   }
 }
 

@@ -29,5 +29,5 @@ export async function chooseRepository(root: vscode.Uri | undefined): Promise<Re
   if (all.length === 0) void vscode.window.showWarningMessage("agent-ls: No git repository is open. Open a folder of one, and check that the setting git.enabled is on.");
   if (all.length <= 1) return all[0];
   const rows = all.map((repository) => ({ label: vscode.workspace.asRelativePath(repository.rootUri), repository }));
-  return (await vscode.window.showQuickPick(rows, { placeHolder: "Write the commit message of which repository?" }))?.repository;
+  return (await vscode.window.showQuickPick(rows, { placeHolder: "Choose the repository for the commit message" }))?.repository;
 }

@@ -122,7 +122,7 @@ function formatFile({ path, action, added, removed }: FileItem): string {
 
 function formatProblems(sessions: Sessions): string {
   const notice = sessions.snapshot.items.findLast((item) => item.kind === "notice" && item.level !== "info");
-  return notice?.kind === "notice" ? notice.text : "The agent could not be asked. Its chat says why.";
+  return notice?.kind === "notice" ? notice.text : "The message could not be sent to the agent. The chat has the reason.";
 }
 
 function failureResult(sessions: Sessions): vscode.ChatResult {

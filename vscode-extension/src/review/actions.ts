@@ -26,7 +26,7 @@ async function mayUndo(edited: readonly Hunk[]): Promise<boolean> {
     .map((hunk) => `${vscode.workspace.asRelativePath(vscode.Uri.parse(hunk.uri))}\nNow:\n${excerpt(hunk.newLines)}\nAfter undoing:\n${excerpt(hunk.oldLines)}`)
     .join("\n\n");
   const undo = "Undo and Lose My Typing";
-  return (await vscode.window.showWarningMessage("You have typed in this change of the agent.", { modal: true, detail }, undo)) === undo;
+  return (await vscode.window.showWarningMessage("You have typed inside this change of the agent.", { modal: true, detail }, undo)) === undo;
 }
 
 function tell(words: string): void {
@@ -156,7 +156,7 @@ export class ReviewActions {
   /** Reports the session's owner. These hunks have no buttons here, but keys and commands can still reach them. */
   private tellOwner(): void {
     const takeOver = "Take Over";
-    const words = `Nothing is decided here: this session is owned by ${describeOwner(this.sessions.snapshot.session.owner)}.`;
+    const words = `You cannot decide here, because this session is owned by ${describeOwner(this.sessions.snapshot.session.owner)}.`;
     void vscode.window.showWarningMessage(words, takeOver).then((chosen) => {
       if (chosen === takeOver) void vscode.commands.executeCommand("agentLs.takeOver");
     });

@@ -36,14 +36,14 @@ function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared
   const isProposal = hunk.state === "proposed";
   const verdicts = isOthers ? [] : [
     lens(sign("check", keep), "agentLs.keepHunk", isProposal ? "Make this change" : "Keep this change of the agent"),
-    lens(sign("discard", undo), "agentLs.undoHunk", isProposal ? "Leave it as it is" : "Restore the text that was here before"),
+    lens(sign("discard", undo), "agentLs.undoHunk", isProposal ? "Leave it as it is" : "Undo this change and restore the earlier text"),
     lens(sign("comment", "Comment"), "agentLs.commentHunk", "Tell the agent what to do differently"),
-    ...(isProposal ? [lens(sign("edit", "Edit"), "agentLs.editProposal", "Accept it with a text of your own")] : []),
+    ...(isProposal ? [lens(sign("edit", "Edit"), "agentLs.editProposal", "Accept this change with your own text")] : []),
   ];
   return [
     ...verdicts,
-    ...(isProposal && !isCompared && !isCell ? [lens(sign("diff", "Compare"), "agentLs.compareHunk", "Show the file as it would be")] : []),
-    lens(label, isProposal && !isCell ? "agentLs.compareHunk" : "agentLs.showHunk", "Show the text that was here before"),
+    ...(isProposal && !isCompared && !isCell ? [lens(sign("diff", "Compare"), "agentLs.compareHunk", "Show the file with this change")] : []),
+    lens(label, isProposal && !isCell ? "agentLs.compareHunk" : "agentLs.showHunk", "Show the earlier text"),
     ...(isAlone || isCompared ? [] : [lens("$(arrow-up)", "agentLs.previousHunk", "Previous change"), lens("$(arrow-down)", "agentLs.nextHunk", "Next change")]),
   ];
 }

@@ -26,7 +26,7 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
     private readonly sessions: Sessions,
     private readonly actions: ReviewActions,
   ) {
-    this.controller.options = { prompt: "Tell the agent about this change", placeHolder: "What should be different?" };
+    this.controller.options = { prompt: "Write a comment on this change for the agent", placeHolder: "What should be different?" };
     // Setting it again makes VS Code request the commentable lines again.
     const offer = () => { this.controller.commentingRangeProvider = this; };
     this.subscription = store.onDidChange(offer);

@@ -17,7 +17,7 @@ const LOOKS: Record<HunkState, Look> = {
 
 const WORDS: Partial<Record<HunkState, string>> = {
   edited: "The agent's change, with your edits",
-  stale: "The agent's change can no longer be placed",
+  stale: "The position of the agent's change is no longer known",
   proposed: "The agent proposes a change",
 };
 
@@ -62,7 +62,7 @@ function hover(hunk: Hunk, { languageId, uri }: vscode.TextDocument, isOthers: b
   text.isTrusted = { enabledCommands: COMMANDS };
   const isProposal = hunk.state === "proposed";
   const other = isProposal ? hunk.newLines : hunk.oldLines;
-  const none = isProposal ? "These lines would go." : "There was no text here before.";
+  const none = isProposal ? "These lines would go." : "These lines are new.";
   text.appendMarkdown(`**${WORDS[hunk.state] ?? "The agent's change"}.** ${other.length === 0 ? none : isProposal ? "It would be:" : "Before:"}`);
   if (other.length > 0) text.appendCodeblock(other.join("\n"), languageId);
   const { keep, undo } = verdictWords(hunk);

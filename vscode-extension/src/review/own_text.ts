@@ -66,7 +66,7 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
   async writeFile(uri: vscode.Uri, content: Uint8Array): Promise<void> {
     const draft = this.draftOf(uri);
     if (!(await this.send(uri, new TextDecoder().decode(content)))) {
-      throw vscode.FileSystemError.Unavailable("The proposal was not accepted: see the chat.");
+      throw vscode.FileSystemError.Unavailable("The proposal was not accepted. The chat has the reason.");
     }
     Object.assign(draft, { text: content, mtime: Date.now() });
   }

@@ -76,7 +76,7 @@ async function putInPlace(partial: string, environment: string): Promise<Problem
   try {
     await rename(partial, environment);
   } catch (error) {
-    if (!isWhole()) return { message: `The server's environment could not be put in place: ${String(error)}`, hint: "Try again." };
+    if (!isWhole()) return { message: `The server's environment could not be set up: ${String(error)}`, hint: "Try again." };
   }
   return undefined;
 }
@@ -90,7 +90,7 @@ export function describeVenvFailure(output: string, { program, version }: Python
       hint: `Install the package ${name} or python3-venv (Debian, Ubuntu: sudo apt install ${name}), then try again.`,
     };
   }
-  return { message: `${program} -m venv failed: ${lastLine(output)}`, hint: "See agent-ls: Show Log, or name another Python in the setting agentLs.python." };
+  return { message: `${program} -m venv failed: ${lastLine(output)}`, hint: "See agent-ls: Show Log, or choose another Python with the setting agentLs.python." };
 }
 
 export function describePipFailure(output: string): Problem {
@@ -98,7 +98,7 @@ export function describePipFailure(output: string): Problem {
   const said = (errors.find((line) => !line.includes("No matching distribution")) ?? lastLine(output)).replace(/^ERROR:\s*/, "");
   return {
     message: `pip could not install what the server needs: ${said}`,
-    hint: "It uses the package index, proxy and certificates of your pip configuration. See agent-ls: Show Log, then try again.",
+    hint: "The installation uses the package index, proxy and certificates of your pip configuration. See agent-ls: Show Log, then try again.",
   };
 }
 

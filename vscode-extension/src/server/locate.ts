@@ -37,7 +37,7 @@ export class ServerLocator {
     if (!vscode.workspace.isTrusted) {
       return {
         message: "This folder is not trusted, so the agent does not start in it.",
-        hint: "It reads, edits and runs what is in the folder.",
+        hint: "The agent reads, edits and runs files of the folder.",
         kind: "untrusted",
       };
     }
@@ -54,7 +54,7 @@ export class ServerLocator {
   private async bundledCommand(): Promise<Command | Problem> {
     const bundle = findBundle(this.extension.extensionPath);
     if (!bundle) {
-      return { message: "This build of the extension brings no server along.", hint: "Install agent-ls, and name it in the setting agentLs.command." };
+      return { message: "This build of the extension contains no server.", hint: "Install agent-ls, and set agentLs.command to the program." };
     }
     const own = await this.ownServer(bundle);
     if (own !== undefined) return { program: own, args: SERVE };
@@ -133,7 +133,7 @@ function fromSettings(): Command | Problem | undefined {
   const program = folder === undefined ? named : named.replace(FOLDER, () => folder);
   const found = isAbsolute(program) ? findExecutable(program) : findOnPath(program);
   if (found === undefined) {
-    return { message: `The program ${named} of the setting agentLs.command was not found.`, hint: "Set it to a program and its arguments, or empty it for the server that comes with the extension." };
+    return { message: `The program ${named} of the setting agentLs.command was not found.`, hint: "Set agentLs.command to a program and its arguments, or clear the setting to use the server of the extension." };
   }
   return { program: found, args: args.length > 0 ? args : SERVE };
 }

@@ -5,7 +5,7 @@ import { findExecutable, findOnPath, run } from "./programs";
 
 const NEEDED: readonly [number, number] = [3, 11];
 const NAMES = ["python3", "python", "python3.13", "python3.12", "python3.11", "python3.14"] as const;
-const HINT = `Install Python ${NEEDED.join(".")} or newer, or name one in the setting agentLs.python; then try again.`;
+const HINT = `Install Python ${NEEDED.join(".")} or newer, or set agentLs.python to such a Python; then try again.`;
 
 export interface Python {
   readonly program: string;

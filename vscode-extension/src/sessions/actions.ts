@@ -118,7 +118,7 @@ export class SessionCommands implements vscode.Disposable {
 
   private async remove(info: SessionInfo): Promise<void> {
     const del = "Delete";
-    const detail = "Its transcript is gone for good. Files stay as they are.";
+    const detail = "The transcript is deleted permanently. Files are not changed.";
     if ((await vscode.window.showWarningMessage(`Delete “${titleOf(info)}”?`, { modal: true, detail }, del)) !== del) return;
     try {
       await this.library.remove(info.id, false);
@@ -126,7 +126,7 @@ export class SessionCommands implements vscode.Disposable {
       const problem = problemOf(error);
       if (problem.kind !== "session_has_hunks") throw error;
       const anyway = "Delete Anyway";
-      const answer = await vscode.window.showWarningMessage("Changes of this session still wait for you.", { modal: true, detail: "They stay in the files, but can no longer be undone one by one." }, anyway);
+      const answer = await vscode.window.showWarningMessage("Changes of this session still wait for your decision.", { modal: true, detail: "These changes stay in the files, but can no longer be undone one by one." }, anyway);
       if (answer !== anyway) return;
       await this.library.remove(info.id, true);
     }

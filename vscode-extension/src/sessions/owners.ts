@@ -4,7 +4,7 @@ import { addNoticeItem } from "../snapshot/folds";
 import type { Snapshot } from "../snapshot/items";
 import { markChanged } from "../snapshot/parts";
 
-export const TAKE_OVER = "Take it over (command “Take Over This Session”), or fork it to go on in a copy.";
+export const TAKE_OVER = "Take the session over (command “Take Over This Session”), or fork it to continue in a copy.";
 
 /** The displayed session, and how to show a message. */
 interface Speaker {
@@ -28,7 +28,7 @@ const LOOKS: ReadonlySet<string> = new Set(["agent/rules", "agent/terminals", "a
 /** Whether the request would change a session of another process. If so, a message was shown; do not send it. */
 export function isRefused(sessions: Speaker, method: string, what: "sent" | "answered" | "done" = "done"): boolean {
   if (!isReadOnly(sessions.snapshot) || LOOKS.has(method)) return false;
-  sessions.say("warn", `Not ${what}: this session is owned by ${describeOwner(sessions.snapshot.session.owner)}.`, TAKE_OVER);
+  sessions.say("warn", `Not ${what}, because this session is owned by ${describeOwner(sessions.snapshot.session.owner)}.`, TAKE_OVER);
   return true;
 }
 
@@ -41,6 +41,6 @@ export function foldAccess(s: Snapshot, { access, owner }: AccessData): void {
   // redraw: only the owner can answer them
   for (const item of [...s.requests.values(), ...s.questions.values()]) markChanged(s, item);
   const id = `access:${s.lastSeq}:${s.items.length}`;
-  if (access === "readOnly") addNoticeItem(s, "warn", `Read only: owned by ${describeOwner(owner)}.`, TAKE_OVER, id);
-  else if (was) addNoticeItem(s, "info", "This session is this window's now.", "", id);
+  if (access === "readOnly") addNoticeItem(s, "warn", `Read-only: owned by ${describeOwner(owner)}.`, TAKE_OVER, id);
+  else if (was) addNoticeItem(s, "info", "This window now owns the session.", "", id);
 }

@@ -12,7 +12,7 @@ export async function rollBack(sessions: Sessions, atTurnId: string): Promise<st
   const plan = await sessions.requestForCurrent("agent/revert", (change) => ({ ...change, atTurnId, files: "preview" }));
   if (!plan) return undefined;
   const { title, conversation, files, answers } = questionOf(plan, (path) => vscode.workspace.asRelativePath(path));
-  const changed = files.length === 0 ? "No file is to be changed." : `Files:\n${files.map((line) => `• ${line}`).join("\n")}\n\n${TYPED}`;
+  const changed = files.length === 0 ? "No file will be changed." : `Files:\n${files.map((line) => `• ${line}`).join("\n")}\n\n${TYPED}`;
   const chosen = await vscode.window.showWarningMessage(title, { modal: true, detail: `${conversation}\n\n${changed}` }, ...answers.map((each) => ANSWERS[each]));
   const answer = answers.find((each) => ANSWERS[each] === chosen);
   if (answer === undefined) return undefined;
@@ -41,7 +41,7 @@ export async function showRules(sessions: Sessions): Promise<void> {
   if (!answer) return;
   const remove: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Ask about it again" };
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly rule: RuleInfo }>();
-  pick.placeholder = answer.rules.length > 0 ? "Allowed without asking; the trash takes a rule back" : "No rule is given: an approval offers rules to allow by";
+  pick.placeholder = answer.rules.length > 0 ? "Allowed without approval; the trash icon removes a rule" : "You have not stored any rules; approval requests offer rules";
   pick.items = answer.rules.map((rule) => ({ label: rule.label, description: uses(rule), rule, buttons: [remove] }));
   pick.onDidTriggerItemButton(async ({ item }) => {
     const done = await sessions.requestForCurrent("agent/removeRule", (change) => ({ ...change, ruleId: item.rule.id }));

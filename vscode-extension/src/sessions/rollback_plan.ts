@@ -10,7 +10,7 @@ const ACTIONS = { create: "written again", modify: "changed back", delete: "remo
 export const ANSWERS = { all: "Roll Back", files: "Only Files", conversation: "Only Conversation", force: "These Files Too" } as const;
 export type Answer = keyof typeof ANSWERS;
 
-export const TYPED = "What you typed in these files since then stays.";
+export const TYPED = "Your own later edits of these files are kept.";
 
 export interface Question {
   readonly title: string;
@@ -25,7 +25,7 @@ export function questionOf(plan: RevertResult, name: (path: string) => string): 
   const { turns, restoredTurns, files } = plan;
   const conversation = turns.length > 0
     ? `Removes ${count(turns.length, "message")} and the replies to ${turns.length === 1 ? "it" : "them"}.`
-    : restoredTurns.length > 0 ? `Brings ${count(restoredTurns.length, "message")} back into the conversation.` : "The conversation stays as it is.";
+    : restoredTurns.length > 0 ? `Brings ${count(restoredTurns.length, "message")} back into the conversation.` : "The conversation is not changed.";
   const line = ({ path, action, state, reason }: RevertFile) => `${name(path)}${state === "planned" ? `: ${ACTIONS[action]}` : ` stays as it is: ${reason}`}`;
   const hasConflict = files.some(({ state }) => state === "conflict");
   return {

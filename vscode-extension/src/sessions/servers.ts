@@ -5,7 +5,7 @@ import type { Sessions } from "./session";
 import { type ServerSwitch, serverRow, switchesOf } from "./server_rows";
 
 const ICONS: Readonly<Record<ServerSwitch, string>> = { on: "play", off: "debug-stop", restart: "debug-restart" };
-const TIPS: Readonly<Record<ServerSwitch, string>> = { on: "Switch it on", off: "Switch it off, for later sessions too", restart: "Start it again" };
+const TIPS: Readonly<Record<ServerSwitch, string>> = { on: "Switch it on", off: "Switch the server off, also for later sessions", restart: "Start it again" };
 
 interface Row extends vscode.QuickPickItem {
   readonly server?: McpServerInfo;
@@ -54,6 +54,6 @@ async function showTools(server: McpServerInfo): Promise<void> {
     ...server.tools.map((name) => ({ label: `$(tools) ${name}` })),
     ...server.prompts.map((name) => ({ label: `$(comment) /${server.name}:${name}` })),
   ];
-  const placeHolder = rows.length > 0 ? `What ${server.name} offers` : `${server.name} offers nothing now${server.error === undefined ? "" : `: ${server.error}`}`;
+  const placeHolder = rows.length > 0 ? `Tools and prompts of ${server.name}` : `${server.name} offers nothing now${server.error === undefined ? "" : `: ${server.error}`}`;
   await vscode.window.showQuickPick(rows, { placeHolder });
 }

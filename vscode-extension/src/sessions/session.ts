@@ -134,7 +134,7 @@ export class Sessions extends SessionVerbs {
 
   private async createSession(configuration: NewSessionChoice, folder: string | undefined): Promise<boolean> {
     if (folder === undefined) {
-      this.say("warn", "No folder is open.", "The agent works in a folder: open one first.");
+      this.say("warn", "No folder is open.", "Open a folder first, because the agent works in a folder.");
       return false;
     }
     const wanted = { ...this.around.configuration(), ...configuration };
@@ -231,7 +231,7 @@ export class Sessions extends SessionVerbs {
     params: (change: { sessionId: string; clientKey: string }) => Requests[M]["params"],
   ): Promise<Requests[M]["result"] | undefined> {
     if (this.current === undefined) {
-      this.say("warn", "There is no session yet.", "Write a message to start one.");
+      this.say("warn", "There is no session yet.", "Write a message to start a session.");
       return undefined;
     }
     if (isRefused(this, method)) return undefined;

@@ -53,22 +53,22 @@ export class Keys implements vscode.Disposable {
     if (!provider) return false;
     const secret = await vscode.window.showInputBox({
       title: `agent-ls: API key of ${provider.name}`,
-      prompt: "Kept in the secret storage of this editor, and handed to the server only.",
+      prompt: "The key is stored in the secret storage of this editor, and only sent to the server.",
       password: true,
       ignoreFocusOut: true,
-      validateInput: (text) => (/\s/.test(text.trim()) ? "A key has no white space in it." : undefined),
+      validateInput: (text) => (/\s/.test(text.trim()) ? "An API key cannot contain white space." : undefined),
     });
     if (secret === undefined || secret.trim() === "") return false;
     await this.remember([...new Set([...this.storedProviders, provider.id])]);
     await this.extension.secrets.store(PREFIX + provider.id, secret.trim());
-    void vscode.window.showInformationMessage(`The key of ${provider.name} is stored. It is used from the next message on.`);
+    void vscode.window.showInformationMessage(`The key of ${provider.name} is stored. The key is used from the next message on.`);
     return true;
   }
 
   async remove(): Promise<void> {
     const stored = (await this.providers()).filter(({ id }) => this.storedProviders.includes(id));
     if (stored.length === 0) {
-      void vscode.window.showInformationMessage("No API key is stored here. One of the environment is not ours to remove.");
+      void vscode.window.showInformationMessage("No API key is stored in this editor. To remove a key of the environment, unset its variable.");
       return;
     }
     const provider = await choose(stored, "Remove whose API key?");
@@ -120,7 +120,7 @@ export class Keys implements vscode.Disposable {
     try {
       await send("agent/setCredential", { provider, secret, clientKey: randomUUID() });
     } catch (error) {
-      this.log.error(`The key of ${provider} was not taken: ${problemOf(error).message}`);
+      this.log.error(`The key of ${provider} was not accepted: ${problemOf(error).message}`);
     }
   }
 

@@ -42,7 +42,7 @@ function details(s: Snapshot): string[] {
   if (session.model !== undefined) lines.push([session.model, session.effort ?? "", session.mode ?? ""].filter(Boolean).join(" · "));
   const folder = decodeURIComponent(session.workspaceFolder?.replace(/\/$/, "").split("/").at(-1) ?? "");
   if (folder !== "") lines.push(`In ${folder}`);
-  if (session.access === "readOnly") lines.push("Another window owns this session: it can only be read here.");
+  if (session.access === "readOnly") lines.push("Another window owns this session, so it is read-only here.");
   if (usage && usage.contextWindowTokens > 0) {
     lines.push(`Context: ${Math.round((100 * usage.contextTokens) / usage.contextWindowTokens)} % of ${formatTokens(usage.contextWindowTokens)} tokens`);
     lines.push(`Used: ${formatTokens(usage.inputTokens)} in (${formatTokens(usage.cacheReadTokens)} from the cache), ${formatTokens(usage.outputTokens)} out`);

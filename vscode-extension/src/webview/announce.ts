@@ -6,7 +6,7 @@ const MAX_CHARS = 4_000; // per answer; the transcript has all of it
 const KEPT = 3; // answers that stay in the live region
 
 const WORDS: Record<SessionView["activity"], string> = {
-  working: "The agent works.", waiting: "The agent asks you something.", idle: "The agent is done.", closed: "The session is closed.",
+  working: "The agent works.", waiting: "The agent asks you a question.", idle: "The agent is done.", closed: "The session is closed.",
 };
 
 export class Announcer {

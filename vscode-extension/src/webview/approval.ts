@@ -138,8 +138,8 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
   }, allow(null));
   const more = new ActionMenu("More Answers", [
     ...sortByScope(item.rules).map((each) => ({ label: ruleLabel(each), detail: formatExamples(each).join(". "), choose: allow(each.id) })),
-    ...(command ? [{ label: "Run Another Command Instead…", detail: "You change it; the model gets your command", keepsFocus: true, choose: () => { command.edit(true); } }] : []),
-    { label: "Deny with a Reason…", detail: "The model gets your reason", keepsFocus: true, choose: () => { reasonRow.hidden = false; reason.focus(); } },
+    ...(command ? [{ label: "Run Another Command Instead…", detail: "You change the command; the model is sent your command", keepsFocus: true, choose: () => { command.edit(true); } }] : []),
+    { label: "Deny with a Reason…", detail: "Your reason is sent to the model", keepsFocus: true, choose: () => { reasonRow.hidden = false; reason.focus(); } },
   ]);
   const buttons = h("div", { class: "answers" }, h("span", { class: "split" }, allowOnce, more.button), back, textButton("Deny", once(() => { deny(reason.value.trim()); }), { class: "secondary", "data-action": "deny" }));
   return [command, h("div", {}, buttons, more.element, reasonRow)];

@@ -16,7 +16,7 @@ export function header(session: SessionView, toQuestion: () => void, send: Send)
   const proposes = session.activity === "waiting" && session.hunks.proposed > 0;
   const badges = [session.isWalkthrough ? "walkthrough" : "", DOING[session.activity]];
   const asks = session.activity === "waiting" && !proposes && textButton("asks you", toQuestion, { class: "badge", title: "Show the question" });
-  const waits = proposes && textButton("asks you", command(send, "nextHunk"), { class: "badge", title: "Show the change that it proposes" });
+  const waits = proposes && textButton("asks you", command(send, "nextHunk"), { class: "badge", title: "Show the proposed change" });
   return h(
     "header",
     { id: "session" },
@@ -25,7 +25,7 @@ export function header(session: SessionView, toQuestion: () => void, send: Send)
     asks,
     waits,
     session.readOnly && h("span", { class: "badge", title: `Owned by ${session.owner}.` }, "read only"),
-    session.readOnly && textButton("Take Over", command(send, "takeOver"), { class: "link", "data-action": "takeOver", title: `It is open in ${session.owner}. Its turn ends there, or waits on here.` }),
+    session.readOnly && textButton("Take Over", command(send, "takeOver"), { class: "link", "data-action": "takeOver", title: `This session is open in ${session.owner}. Its turn ends there, or keeps waiting here.` }),
   );
 }
 

@@ -23,7 +23,7 @@ const START = { long: "What should change?  @ attaches, / commands", short: "Wha
 const PLACEHOLDERS: Readonly<Record<SessionView["activity"] | "readOnly", { readonly long: string; readonly short: string }>> = {
   working: { long: "Steer it while it works…", short: "Steer it while it works…" },
   waiting: { long: "Waiting for your answer above…", short: "Waiting for your answer…" },
-  readOnly: { long: "Read only: owned by another editor", short: "Read only" },
+  readOnly: { long: "Read-only: owned by another editor", short: "Read only" },
   idle: START, closed: START,
 };
 
@@ -57,9 +57,9 @@ export class Composer {
     this.whileBusy = h(
       "div",
       { class: "while-busy" },
-      textButton("Steer", () => { this.submit("send"); }, { class: "link", title: "Tell it now, at its next step (Enter)" }),
-      textButton("Queue", () => { this.submit("queue"); }, { class: "link", title: "Tell it when it is done (Alt+Enter)" }),
-      textButton("Stop and Send", () => { this.submit("stopFirst"); }, { class: "link", title: "Stop it, then tell it (Ctrl+Shift+Enter)" }),
+      textButton("Steer", () => { this.submit("send"); }, { class: "link", title: "Send now, for the agent's next step (Enter)" }),
+      textButton("Queue", () => { this.submit("queue"); }, { class: "link", title: "Send when the agent is done (Alt+Enter)" }),
+      textButton("Stop and Send", () => { this.submit("stopFirst"); }, { class: "link", title: "Stop the turn, then send (Ctrl+Shift+Enter)" }),
     );
     const add = iconButton("add", "Attach a file, lines, problems… (@)", () => { this.mention(); }, { class: "icon add" });
     this.pictures.addEventListener("change", () => { this.takePictures(); });

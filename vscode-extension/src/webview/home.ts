@@ -18,7 +18,7 @@ function logo(): SVGElement {
 
 function keyState({ key, provider }: Home, send: Send): HTMLElement {
   const act = (action: "setKey" | "chooseModel") => () => { send({ type: "act", action }); };
-  const demo = textButton("Try the walkthrough", () => { send({ type: "command", command: "demo" }); }, { class: "link", "data-action": "demo", title: "A whole session with a scripted model: no key needed" });
+  const demo = textButton("Try the walkthrough", () => { send({ type: "command", command: "demo" }); }, { class: "link", "data-action": "demo", title: "A complete session with a scripted model, which needs no key" });
   if (key === "set") return h("p", { class: "dim state" }, icon("pass"), h("span", {}, provider === "" ? "An API key is set." : `${provider} is ready.`), textButton("Choose Model…", act("chooseModel"), { class: "link", "data-action": "chooseModel" }));
   const set = textButton("Set API Key…", act("setKey"), { class: key === "missing" ? "primary" : "link", "data-action": "setKey" });
   if (key === "unknown") return h("p", { class: "dim state" }, icon("key"), set, demo);
@@ -35,7 +35,7 @@ export function homeElement(home: Home | undefined, send: Send, prompt: (text: s
     "section",
     { id: "welcome", "aria-label": "Start" },
     h("div", { class: "brand" }, logo(), h("h1", {}, "What should change in this project?")),
-    h("p", { class: "dim" }, "Changes appear in your files, marked, and wait there for you to keep or undo them."),
+    h("p", { class: "dim" }, "Changes are made in your files and marked there, and wait for you to keep or undo them."),
     home ? keyState(home, send) : null,
     examples.length > 0 && h("ul", { class: "examples", "aria-label": "Examples" }, ...examples),
     h("div", { class: "recents" }, recents.length > 0 && h("h2", {}, "Sessions"), all),

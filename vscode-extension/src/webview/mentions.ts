@@ -35,7 +35,7 @@ export class Mentions {
     private readonly input: HTMLTextAreaElement,
     private readonly host: Host,
   ) {
-    this.menu = new Menu(input, "What can be named or done");
+    this.menu = new Menu(input, "Mentions and commands");
     input.addEventListener("blur", () => { this.close(); });
   }
 

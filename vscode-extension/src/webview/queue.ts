@@ -3,7 +3,7 @@ import { findByData, h, icon, iconButton, plural, textButton } from "./dom";
 import type { FromView, QueuedView } from "./messages";
 
 export class QueueList {
-  readonly element = h("ol", { id: "queue", "aria-label": "Queued for when it is done", hidden: true });
+  readonly element = h("ol", { id: "queue", "aria-label": "Queued until the agent is done", hidden: true });
   private shown = "";
   private items: readonly QueuedView[] = [];
   private editing: string | undefined;
@@ -46,7 +46,7 @@ export class QueueList {
       iconButton("arrow-up", "Move up (Alt+Up)", move(before ?? null), { "data-action": "up", disabled: before === undefined }),
       iconButton("arrow-down", "Move down (Alt+Down)", move(afterNext), { "data-action": "down", disabled: isLast }),
       iconButton("edit", "Edit", () => { this.edit(queuedId); }, { "data-action": "edit" }),
-      iconButton("debug-start", "Stop what runs and send this now", () => { this.send({ type: "startQueued", queuedId }); }, { "data-action": "start" }),
+      iconButton("debug-start", "Stop the running turn and send this message now", () => { this.send({ type: "startQueued", queuedId }); }, { "data-action": "start" }),
       iconButton("close", "Remove (Delete)", () => { this.send({ type: "removeQueued", queuedId }); }, { "data-action": "remove" }),
     );
     row.addEventListener("keydown", (event) => {

@@ -148,7 +148,7 @@ export function itemElement(item: Exclude<ItemView, TextView | ToolView>, contex
       return revertedElement(item, context);
     case "steer": {
       const takeBack = () => { context.send({ type: "unsteer", steerId: item.id }); };
-      const state = { waiting: "Will be sent at the next step.", injected: "", removed: "cancelled" }[item.status];
+      const state = { waiting: "The message is sent at the next step.", injected: "", removed: "cancelled" }[item.status];
       const button = item.status === "waiting" ? textButton("Cancel", takeBack, { class: "link", "data-action": "unsteer" }) : null;
       const below = state === "" ? null : h("div", { class: "dim" }, state, " ", button);
       return h("article", { class: `user steer ${item.status}`, "aria-label": "You, while it worked" }, ...messageElements(item.id, item.said, context), below);

@@ -3,7 +3,7 @@ import { h, icon, plural, textButton } from "./dom";
 import type { RevertedView } from "./messages";
 import type { RenderContext } from "./render";
 
-const FILE_WORDS: Readonly<Record<string, string>> = { restored: "restored", conflict: "left as it is: changed since", unknown: "its earlier text is not known" };
+const FILE_WORDS: Readonly<Record<string, string>> = { restored: "restored", conflict: "left unchanged, because the file was edited later", unknown: "its earlier text is not known" };
 
 export function revertedElement(item: RevertedView, { send }: RenderContext): HTMLElement {
   const words = item.isBack ? "Took the roll back back." : item.turns > 0 ? `Rolled back ${plural(item.turns, "message")}.` : "Rolled back files only.";

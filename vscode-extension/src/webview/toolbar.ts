@@ -8,7 +8,7 @@ import type { ModelsResult } from "../connection/protocol";
 type Send = (message: FromView) => void;
 
 const MODES: Readonly<Record<SessionView["mode"], string>> = { plan: "Plan", ask: "Ask", edits: "Edits", full: "Full" };
-const MODE_HELP = "What the agent may do without asking: plan reads only; ask asks before commands and once before edits; edits asks before commands; full asks only for what is never done silently";
+const MODE_HELP = "Actions that need no approval. plan: only reading; ask: asks before commands and once before edits; edits: asks before commands; full: asks only for actions that always need approval";
 
 function formatCount(tokens: number): string {
   return tokens.toLocaleString("en");
@@ -50,7 +50,7 @@ export class Toolbar {
   /** The popup above the toolbar. */
   readonly popup: HTMLElement;
   private readonly mode = h("select", { "aria-label": "Mode", title: MODE_HELP });
-  private readonly effort = h("select", { "aria-label": "Effort", title: "Effort: how much the model thinks" });
+  private readonly effort = h("select", { "aria-label": "Effort", title: "Reasoning effort of the model" });
   private readonly effortChip: HTMLElement;
   private readonly model: HTMLButtonElement;
   private readonly meter = h("button", { type: "button", class: "meter", "aria-haspopup": "true", "aria-expanded": "false", hidden: true });

@@ -27,7 +27,7 @@ test("every offered rule is an answer with its id and duration", () => {
     { decision: "allow", scope: "project", ruleId: "r2" },
     { decision: "deny" },
   ]);
-  assert.equal(choices[2]?.detail, "Holds for this folder, also in later sessions");
+  assert.equal(choices[2]?.detail, "Applies to this folder, also in later sessions");
 });
 
 test("a folder is trusted or not: no allow once, and no reason", () => {
@@ -41,7 +41,7 @@ test("a folder is trusted or not: no allow once, and no reason", () => {
 test("a rule lists other commands that it would allow, and those that still need approval", () => {
   const rule = { id: "r", label: "Allow `npm test …`", scope: "session", allows: ["npm test --verbose"], stillAsked: ["npm publish", "npm test > /etc/out"] } as const;
   const [, choice] = listChoices({ ...command("npm test"), rules: [rule] });
-  assert.equal(choice?.detail, "Holds for this session. Also allows: npm test --verbose. Still asked: npm publish · npm test > /etc/out");
+  assert.equal(choice?.detail, "Applies to this session. Also allows: npm test --verbose. Still needs approval: npm publish · npm test > /etc/out");
   assert.deepEqual(formatExamples({ allows: [], stillAsked: [] }), []);
 });
 

@@ -93,7 +93,7 @@ test("queued messages can be edited, moved, sent and removed, and an edit surviv
   row("two", "Move up").click();
   row("one", "Move down").click();
   row("two", "Move down").click();
-  row("three", "Stop what runs").click();
+  row("three", "Stop the running turn").click();
   row("three", "Remove").click();
   row("two", "Edit").click();
   const field = page.find("#queue textarea") as HTMLTextAreaElement;

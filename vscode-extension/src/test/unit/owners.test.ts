@@ -40,7 +40,7 @@ test("requests in another editor's session are for that editor's user", () => {
   apply(s, { ...readOnly, data: { access: "owner" } });
   assert.deepEqual([pendingApprovals(s).length, openQuestion(s)?.id], [1, "q1"]);
   const said = s.items.flatMap((item) => (item.kind === "notice" ? [item.text] : []));
-  assert.deepEqual(said, ["Read only: owned by Neovim (process 4711 on ada).", "This session is this window's now."]);
+  assert.deepEqual(said, ["Read-only: owned by Neovim (process 4711 on ada).", "This window now owns the session."]);
 });
 
 test("the owner of a session is described as far as it is known", () => {
@@ -72,7 +72,7 @@ test("nothing is sent to another editor's session, and no draft is stored", asyn
   sessions.keepDraft({ text: "mine?", attachments: [] }, "s1");
   assert.deepEqual(connection.methods(), ["agent/subscribe"]);
   const last = sessions.snapshot.items.at(-1);
-  assert.ok(last?.kind === "notice" && last.text === "Not sent: this session is owned by Neovim (process 4711 on ada)." && last.hint?.includes("Take Over"));
+  assert.ok(last?.kind === "notice" && last.text === "Not sent, because this session is owned by Neovim (process 4711 on ada)." && last.hint?.includes("Take Over"));
 });
 
 test("changes of another editor's session are refused with a message; reads are sent", async () => {
@@ -89,7 +89,7 @@ test("changes of another editor's session are refused with a message; reads are 
   assert.deepEqual(connection.methods(), ["agent/subscribe", "agent/rules"]);
   const said = sessions.snapshot.items.flatMap((item) => (item.kind === "notice" ? [item.text] : []));
   const words = "this session is owned by Neovim (process 4711 on ada).";
-  assert.deepEqual(said, [`Not done: ${words}`, `Not done: ${words}`, `Not answered: ${words}`]);
+  assert.deepEqual(said, [`Not done, because ${words}`, `Not done, because ${words}`, `Not answered, because ${words}`]);
 });
 
 test("a take-over names the session, and force only if confirmed", async () => {

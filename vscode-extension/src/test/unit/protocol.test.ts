@@ -40,5 +40,5 @@ test("an error becomes a message and a hint", () => {
   const error = Object.assign(new Error("No such session."), { data: { kind: "unknown_session", hint: "Choose another." } });
   assert.deepEqual(problemOf(error), { message: "No such session.", hint: "Choose another.", kind: "unknown_session" });
   assert.deepEqual(problemOf("broken"), { message: "broken" });
-  assert.deepEqual(problemOf({ message: "" }), { message: "The server gave an error without words." });
+  assert.deepEqual(problemOf({ message: "" }), { message: "The server returned an error without a message." });
 });
