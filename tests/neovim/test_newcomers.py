@@ -18,7 +18,7 @@ def test_an_unknown_provider_of_setup_is_named_and_the_message_is_kept(start_rea
 
     nvim.cmd("AgentLs send hello")
 
-    nvim.wait_screen("Unknown provider 'anthropicc'", "Choose one of those named.")
+    nvim.wait_screen("Unknown provider 'anthropicc'", "Choose one of the listed providers.")
     assert nvim.lua("return require('agent_ls.chat.input').read_text()") == "hello"
 
 
@@ -38,7 +38,7 @@ def test_a_refused_key_is_replaced_without_a_new_start(start_real: StartReal) ->
         nvim = start_real(provider_variables(provider), provider="anthropic")
         nvim.cmd("AgentLs send hello")
         shot = nvim.wait_screen(
-            "anthropic refused the key", "Enter a key with :AgentLs key, then send again."
+            "anthropic refused the key", "Enter a key with :AgentLs key, then send the message again."
         )
         assert "start agent-ls" not in shot
 

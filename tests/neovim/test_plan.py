@@ -52,11 +52,11 @@ def test_the_plan_is_edited_and_accepted_with_the_next_mode(
     nvim.cmd("AgentLs plan")
     nvim.wait_screen("w accepts")
     nvim.keys("ggA And carefully.<Esc>:w<CR>")
-    nvim.wait_screen("Accept it: ask before commands only", "Edit it again")
+    nvim.wait_screen("Accept the plan: ask before commands only", "Edit it again")
     nvim.keys("3<CR>")
     nvim.wait_screen("w accepts", "And carefully.")
     nvim.keys("<C-s>")
-    nvim.wait_screen("Accept it: ask before commands only")
+    nvim.wait_screen("Accept the plan: ask before commands only")
     nvim.keys("2<CR>")
     nvim.wait_screen("Done.", "○ idle", "edits")
     assert (project / "made.txt").read_text() == "made\n"

@@ -165,7 +165,7 @@ def test_an_answer_given_elsewhere_is_displayed(asked: Panel, server: StandIn, n
 
     nvim.wait_screen("✗ denied: make test && rm -rf build", "“no rm”")
     nvim.keys("a")
-    nvim.wait_screen("Nothing waits for approval.")
+    nvim.wait_screen("No request waits for your approval.")
     assert "agent/approve" not in server.seen()
 
 

@@ -86,7 +86,7 @@ def test_rolled_back_messages_are_dimmed_and_the_roll_back_can_be_reverted(
     transcript(nvim)
 
     nvim.keys("GgR")
-    nvim.wait_screen("Brings 1 message back into the conversation.", "No file is to be changed.")
+    nvim.wait_screen("Brings 1 message back into the conversation.", "No file will be changed.")
     nvim.keys("y")
 
     server.expect("agent/revert")
@@ -315,7 +315,7 @@ def test_deleting_a_session_is_confirmed_once_and_again_if_it_has_pending_change
 ) -> None:
     server.refuse("agent/deleteSession", "changes wait", kind="session_has_hunks")
     nvim.keys("<Esc>:AgentLs delete<CR>")
-    nvim.wait_screen("1: Delete it for good")
+    nvim.wait_screen("1: Delete permanently")
     nvim.keys("1<CR>")
     nvim.wait_screen("1: Delete it anyway")
     assert "force" not in server.expect("agent/deleteSession")
@@ -375,7 +375,7 @@ def test_the_trust_of_the_folder_is_shown_and_changed(panel: Panel, server: Stan
     server.replies["agent/trust"] = {**folder, "trust": "trusted"}
 
     nvim.keys("<Esc>:AgentLs trust<CR>")
-    nvim.wait_screen("/home/ada/shop: trusted", "1: Do not trust it")
+    nvim.wait_screen("/home/ada/shop: trusted", "1: Do not trust this folder")
     assert "decision" not in server.expect("agent/trust")
     server.replies["agent/trust"] = {**folder, "trust": "restricted"}
     nvim.keys("1<CR>")

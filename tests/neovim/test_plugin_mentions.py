@@ -180,7 +180,7 @@ def test_a_failed_commit_message_shows_its_reason(start_nvim: Any, server: Stand
     (project / "COMMIT_EDITMSG").write_text("# Please enter the message\n")
     nvim: Nvim = start_nvim("one.txt")
     nvim.keys(":AgentLs commit<CR>")
-    nvim.wait_screen("Run it in the buffer of a commit message")
+    nvim.wait_screen("Run this command in the buffer of a commit message")
     server.refuse("agent/commitMessage", "there is nothing to commit", kind="app", hint="Change a file")
 
     nvim.keys(":e COMMIT_EDITMSG<CR>:AgentLs commit<CR>")

@@ -20,7 +20,7 @@ def test_a_message_to_a_session_that_another_editor_took_over_is_not_sent_and_st
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     lose(server)
-    nvim.wait_screen("Emacs (process 4711 on ada)", "Read only: owned by another editor.")
+    nvim.wait_screen("Emacs (process 4711 on ada)", "Read-only: owned by another editor.")
     nvim.cmd("AgentLs send is it mine")
     nvim.wait_screen("Not sent: another editor has this session.", "is it mine")
     assert "agent/submit" not in server.seen()
@@ -30,7 +30,7 @@ def test_answers_and_stops_for_a_session_that_another_editor_took_over_are_refus
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     lose(server)
-    nvim.wait_screen("Emacs (process 4711 on ada)", "Read only: owned by another editor.")
+    nvim.wait_screen("Emacs (process 4711 on ada)", "Read-only: owned by another editor.")
     nvim.cmd("AgentLs approve")
     nvim.wait_screen("Not answered: another editor has this")
     nvim.cmd("AgentLs stop")
@@ -60,4 +60,4 @@ def test_a_session_of_an_unresponsive_editor_is_taken_over_only_after_confirmati
     nvim.keys("2<CR>")
     assert server.expect("agent/takeOver")["force"] is True
     assert server.expect("agent/subscribe")["sessionId"] == "s1"
-    nvim.wait_gone("Read only: owned by another editor.")
+    nvim.wait_gone("Read-only: owned by another editor.")

@@ -225,7 +225,7 @@ def test_the_health_check_reports_a_missing_key(start_nvim: StartNvim) -> None:
     report = "\n".join(nvim.lines())
 
     assert "keys: there is none" in report
-    assert ":AgentLs key enters a key" in report
+    assert "Enter a key with :AgentLs key" in report
 
 
 @pytest.mark.req("H10")

@@ -118,7 +118,7 @@ def test_keys_and_commands_decide_hunks_by_id(
 def test_a_key_away_from_hunks_decides_nothing(reviewed: Nvim, server: StandIn) -> None:
     reviewed.keys("gg<Space>au")
 
-    reviewed.wait_screen("The cursor is on no change of the agent.")
+    reviewed.wait_screen("There is no change of the agent at the cursor.")
     assert "agent/review" not in server.seen()
 
 
@@ -128,7 +128,7 @@ def test_a_key_on_hunks_of_another_editors_session_sends_nothing_and_shows_a_mes
     reviewed: Nvim, server: StandIn, keys: str
 ) -> None:
     server.tell({"sessionId": "s1", "kind": "access", "data": {"access": "readOnly"}})
-    reviewed.wait_screen("Read only: owned by another editor.")
+    reviewed.wait_screen("Read-only: owned by another editor.")
     reviewed.keys(keys)
 
     reviewed.wait_screen("Not decided: another editor has this session.")
@@ -207,7 +207,7 @@ def test_undoing_a_hunk_with_user_text_needs_confirmation_and_displays_both(
     reviewed.wait_screen("with your edits")
 
     reviewed.keys("2G<Space>au")
-    reviewed.wait_screen("Now, with what you typed:", "2b mine", "After undoing:")
+    reviewed.wait_screen("Now, with your own text:", "2b mine", "After undoing:")
     reviewed.keys("n<Space>au")
     reviewed.wait_screen("After undoing:")
     reviewed.keys("y")

@@ -59,7 +59,7 @@ def test_only_the_selected_lines_are_decided(
 def test_a_key_on_lines_without_a_change_decides_nothing(reviewed: Nvim, server: StandIn) -> None:
     reviewed.keys("1GV<Space>ak")
 
-    reviewed.wait_screen("No change of the agent is among these lines.")
+    reviewed.wait_screen("These lines contain no change of the agent.")
     assert "agent/review" not in server.seen()
 
 
@@ -73,7 +73,7 @@ def test_a_comment_of_several_lines_is_sent_with_the_decision(
     reviewed.keys("2G<Space>ac")
     reviewed.wait_screen("comment on this change")
     reviewed.keys("Shorter,<CR>please.<C-s>")
-    reviewed.wait_screen("1: Keep it, and tell", "3: Ask for another version")
+    reviewed.wait_screen("1: Keep, and send the comment", "3: Ask for another version")
     reviewed.keys(f"{choice}<CR>")
 
     sent = server.expect("agent/review")
@@ -122,7 +122,7 @@ def test_a_proposal_is_accepted_with_a_replacement_text(proposed: Nvim, server: 
 def test_editing_an_applied_change_refers_to_the_file(reviewed: Nvim, server: StandIn) -> None:
     reviewed.keys("2G<Space>ae")
 
-    reviewed.wait_screen("This change stands in the file: edit it there")
+    reviewed.wait_screen("This change is already in the file")
 
 
 def other_turn(server: StandIn, project: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_comparison_is_opened_from_the_panel_and_left_by_closing_a_window(
 def test_proposal_is_shown_as_waiting_for_the_user(proposed: Nvim, server: StandIn) -> None:
     server.emit("state", {"state": "PROCESSING"})
 
-    proposed.wait_screen("waiting for you", "Accept or reject its changes first.")
+    proposed.wait_screen("waiting for you", "Accept or reject the proposed changes first.")
 
 
 @pytest.mark.req("H6", "H10")

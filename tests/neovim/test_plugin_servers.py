@@ -26,7 +26,7 @@ def test_servers_are_listed_and_one_is_switched_off(panel: Panel) -> None:
     panel.nvim.wait_screen("db  [running, 1 tools]", "web  [failed, 0 tools]  it has ended with exit code 3")
     assert panel.server.expect("agent/mcpServers") == {"sessionId": "s1"}
     panel.nvim.keys("1<CR>")
-    panel.nvim.wait_screen("Switch it off, for later sessions too", "Start it again")
+    panel.nvim.wait_screen("Switch the server off, also for later sessions", "Restart the server")
     panel.nvim.keys("1<CR>")
     asked = panel.server.expect("agent/mcpSwitch")
     assert (asked["sessionId"], asked["name"], asked["to"]) == ("s1", "db", "off")

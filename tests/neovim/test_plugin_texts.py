@@ -78,7 +78,7 @@ def test_a_session_closed_by_a_refused_key_is_displayed_as_failed_until_it_conti
     server.emit("processing_end", {"reason": "error"})
     server.emit("session_end", {"state": "CLOSED"})
 
-    shot = nvim.wait_screen("✗ failed", "set a key…", "Write to go on with this session")
+    shot = nvim.wait_screen("✗ failed", "set a key…", "Write a message to continue this session")
     assert "closed" not in shot
     assert "✗ failed" in nvim.lua("return require('agent_ls').status()")
 

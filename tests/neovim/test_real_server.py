@@ -171,6 +171,6 @@ def test_a_file_open_in_another_neovim_is_displayed_without_a_swap_question(shop
         other.cmd("preserve")
         nvim.lua("require('agent_ls.chat.view').show_file(...)", str(shop / "notes.txt"))
 
-        nvim.wait_screen("is open in another Vim or Neovim: shown read-only")
+        nvim.wait_screen("is open in another Vim or Neovim, so it is read-only here")
         assert not nvim.is_blocked()
         assert nvim.lua("return vim.bo.readonly")

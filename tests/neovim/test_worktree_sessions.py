@@ -34,7 +34,7 @@ def test_changes_of_a_worktree_are_brought_to_the_buffer_as_hunks(
         nvim.cmd("AgentLs send change it")
         nvim.wait_screen("Make this change?", "one.txt (worktree)")
         nvim.cmd("AgentLs approve")
-        nvim.wait_screen("Done.", "○ idle", "changes for you to bring")
+        nvim.wait_screen("Done.", "○ idle", "wait for you to apply them")
         assert "TWO" not in "\n".join(nvim.lines(nvim.lua("return vim.fn.bufnr('one.txt')")))
 
         nvim.cmd("AgentLs bring")

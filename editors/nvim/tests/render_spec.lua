@@ -274,7 +274,7 @@ spec["an error says what to do next, with its key while it is the newest one"] =
   local error_item, ctx = last_of(s, "notice"), context(s)
   support.same(drawn(error_item, ctx), {
     "✗ The key was refused by the provider.",
-    "┃ Enter a key with :AgentLs key, then send again. :AgentLs demo needs none.",
+    "┃ Enter a key with :AgentLs key, then send the message again. :AgentLs demo needs no key.",
   })
   ctx.failure = s.failure
   support.same(drawn(error_item, ctx)[3], "┃ <CR> set a key… · send again · choose a model… · walkthrough without a key")
@@ -488,7 +488,7 @@ spec["a summary opens, and what was rolled back is dimmed"] = function()
   local data = { compactionId = "k1", status = "started", message = "", summary = "" }
   snapshot.apply(s, event(1, "compaction", data))
   local ctx = context(s)
-  support.same(render.render_item(s.items[1], ctx).lines, { "⋯ Summing up the conversation to make room…" })
+  support.same(render.render_item(s.items[1], ctx).lines, { "⋯ Summarising the conversation to free space…" })
   data.status, data.message, data.summary = "done", "Made room.", "# So far\n- read"
   snapshot.apply(s, event(2, "compaction", data))
   support.same(#s.items, 1)
@@ -501,7 +501,7 @@ spec["a summary opens, and what was rolled back is dimmed"] = function()
   support.same(support.groups(render.render_item(s.items[2], ctx)), { "Out" })
   support.same(render.render_item(s.items[3], ctx).lines, {
     "↶ Rolled back 1 message.",
-    "  cart.py left as it is: changed since",
+    "  cart.py left unchanged, because the file was edited later",
   })
 end
 

@@ -49,13 +49,13 @@ spec["access: what another editor has is read, and what it is asked waits for it
   support.same(snapshot.apply(s, event), "applied")
   support.same({ s.last_seq, snapshot.is_read_only(s), #snapshot.pending_approvals(s) }, { 1, true, 0 })
   support.same(s.session.owner, event.data.owner)
-  support.same(s.items[2].text, "Neovim (process 4711 on ada) has this session: it is read only here.")
+  support.same(s.items[2].text, "Neovim (process 4711 on ada) has this session open, so it is read-only here.")
   support.same(snapshot.describe_activity(s), "idle")
 
   snapshot.apply(s, { sessionId = "s1", seq = 2, kind = "session_end", data = { state = "CLOSED", reason = "completed" } })
   support.same(#s.items, 2, "that it ended here is no closed session")
   snapshot.apply(s, { sessionId = "s1", kind = "access", data = { access = "owner" } })
-  support.same({ #snapshot.pending_approvals(s), s.items[3].text }, { 1, "This session is this editor's now." })
+  support.same({ #snapshot.pending_approvals(s), s.items[3].text }, { 1, "This editor now owns the session." })
 end
 
 ---@return agent_ls.Snapshot

@@ -42,7 +42,7 @@ end
 function M.bring_changes()
   session.change_current(method.bring_changes, {}, function(result)
     if #result.files == 0 then
-      log.notify("This folder has all changes of the worktree.")
+      log.notify("All changes of the worktree are already in this folder.")
     end
   end)
 end

@@ -157,7 +157,7 @@ local function client_config()
     handlers = handlers(),
     on_init = on_ready,
     on_error = function(code, err)
-      log.warn(("error on the connection (%s), see %s"):format(code, log.path()))
+      log.warn(("error on the connection (%s), see the log %s"):format(code, log.path()))
       log.write("error", vim.inspect(err))
     end,
   }
@@ -185,7 +185,7 @@ function M.start()
   if vim.fn.executable(program) == 0 then
     return {
       message = ("cannot find the program %q"):format(program),
-      hint = "Install agent-ls, or set `cmd` in setup(); :checkhealth agent_ls tells more.",
+      hint = "Install agent-ls, or set `cmd` in setup(); :checkhealth agent_ls has details.",
     }
   end
   ready = false

@@ -161,7 +161,7 @@ local function export_session(text)
   local words = vim.split(text, "%s+", { trimempty = true })
   for _, word in ipairs(words) do
     if not vim.list_contains(EXPORTS, word) then
-      return require("agent_ls.log").warn(("Not a format: %s. Use markdown, html, or html redacted."):format(word))
+      return require("agent_ls.log").warn(("Unknown format %s. Use markdown, html, or html redacted."):format(word))
     end
   end
   local redact = vim.list_contains(words, "redacted")
@@ -218,12 +218,12 @@ local function delete_session()
       end
     end)
   end
-  ask("Delete this session? Files stay as they are.", "Delete it for good", function()
+  ask("Delete this session? Files are not changed.", "Delete permanently", function()
     archive().delete(false, function(problem)
       if problem.kind ~= "session_has_hunks" then
         return session().report(problem)
       end
-      local words = "Changes of it still wait. They stay in the files, but cannot be undone one by one any more."
+      local words = "Changes of this session still wait for a decision. These changes stay in the files, but can no longer be undone one by one."
       ask(words, "Delete it anyway", function()
         archive().delete(true, function(other) session().report(other) end)
       end)
@@ -243,46 +243,46 @@ end
 ---@type table<string, agent_ls.Command>
 M.commands = {
   open = { run = function() view().open() end, help = "open the panel and go to the prompt" },
-  close = { run = function() view().close() end, help = "close the panel; the agent works on" },
+  close = { run = function() view().close() end, help = "close the panel; the agent continues to work" },
   ask = { run = ask_here, help = "ask in place about the selected lines, or the line of the cursor" },
   fix = {
     run = function(text, args) require("agent_ls.fix").run("fix", text, args) end,
-    help = "fix the problems here, in the range, or what a terminal shows",
+    help = "fix the problems at the cursor, in the range, or in the output of a terminal",
   },
   explain = {
     run = function(text, args) require("agent_ls.fix").run("explain", text, args) end,
-    help = "explain the symbol or the problem here, or the range",
+    help = "explain the symbol or the problem at the cursor, or the range",
   },
   commit = {
     run = function() require("agent_ls.commit").write() end,
-    help = "write the message in the buffer of a commit",
+    help = "write the commit message in its buffer",
   },
   image = {
     run = function() require("agent_ls.images").paste() end,
     help = "add the image of the clipboard to the message",
   },
-  send = { run = send, help = "send a message, with the selected lines when a range is given" },
+  send = { run = send, help = "send a message, with the selected lines if a range is given" },
   retry = {
     run = function() require("agent_ls.chat.input").retry() end,
     help = "send the last message again, after an error",
   },
   continue = {
     run = function() require("agent_ls.chat.input").submit("Continue.") end,
-    help = "let the agent go on after an answer that was cut off",
+    help = "let the agent continue after an answer that was cut off",
   },
   steer = {
     run = with_text("Steer: ", function(text) session().steer(text) end),
-    help = "tell the agent something while it works",
+    help = "send the agent a message while it works",
   },
-  unsteer = { run = function() session().unsteer() end, help = "take back a steer that still waits" },
+  unsteer = { run = function() session().unsteer() end, help = "remove a steering message that still waits" },
   queue = {
     run = with_text("After this: ", function(text) session().follow_up(text) end),
     help = "queue a message until the agent has finished",
   },
-  stop = { run = function() session().interrupt() end, help = "end the turn; the session lives" },
+  stop = { run = function() session().interrupt() end, help = "end the turn; the session stays open" },
   takeover = {
     run = function() session().take_over() end,
-    help = "make a session of another editor this one's",
+    help = "move a session of another editor to this editor",
   },
   abort = { run = function() session().abort() end, help = "end the session" },
   new = {
@@ -292,70 +292,70 @@ M.commands = {
       end
       new_session(text ~= "" and { worktree = WORKTREES[text] } or nil)
     end,
-    help = "a new session; `new worktree`: in a git worktree of its own",
+    help = "start a new session; `new worktree`: in a new git worktree",
     complete = vim.tbl_keys(WORKTREES),
   },
-  bring = { run = function() archive().bring_changes() end, help = "bring the changes of the session's worktree to this folder" },
+  bring = { run = function() archive().bring_changes() end, help = "apply the changes of the session's worktree to this folder" },
   running = { run = choose_running, help = "choose a session that runs in any editor, and follow it" },
   demo = {
     run = function() new_session({ provider = "walkthrough" }) end,
-    help = "a session with the built-in walkthrough",
+    help = "start a session with the built-in walkthrough",
   },
   sessions = { run = choose_session, help = "choose a session of this folder" },
-  resume = { run = resume_newest, help = "go on with the newest session of this folder" },
+  resume = { run = resume_newest, help = "continue the newest session of this folder" },
   rename = {
     run = with_text("Title: ", function(title) archive().rename(title) end),
     help = "give this session another title",
   },
-  delete = { run = function() delete_session() end, help = "delete this session for good" },
+  delete = { run = function() delete_session() end, help = "delete this session permanently" },
   rollback = {
     run = function() require("agent_ls.chat.rollback").choose() end,
-    help = "back to before something that you said: files, conversation, or both",
+    help = "roll back to before one of your messages: files, conversation, or both",
   },
   compact = {
     run = function(text) session().compact(text) end,
-    help = "make room: earlier messages become a summary",
+    help = "replace earlier messages with a summary to free space",
   },
-  context = { run = function() pickers().context() end, help = "what fills the model's window" },
-  rules = { run = function() pickers().rules() end, help = "what is allowed without asking; take a rule back" },
+  context = { run = function() pickers().context() end, help = "show what uses the context window of the model" },
+  rules = { run = function() pickers().rules() end, help = "list and remove the rules for what needs no approval" },
   mcp = { run = function() pickers().mcp() end, help = "MCP servers: state, tools, errors; switch one on or off" },
-  trust = { run = function() pickers().trust() end, help = "whether this folder is trusted; change it" },
-  queued = { run = function() pickers().queue() end, help = "messages that wait: change, send, move, remove" },
-  answer = { run = function() answer_question() end, help = "answer what the agent asks" },
+  trust = { run = function() pickers().trust() end, help = "show or change whether this folder is trusted" },
+  queued = { run = function() pickers().queue() end, help = "change, send, move or remove queued messages" },
+  answer = { run = function() answer_question() end, help = "answer the question of the agent" },
   decline = {
     run = function() require("agent_ls.chat.questions").decline() end,
-    help = "leave what the agent asks unanswered",
+    help = "leave the question of the agent unanswered",
   },
-  fork = { run = function() archive().fork() end, help = "go on in a new session with this one's history" },
+  fork = { run = function() archive().fork() end, help = "continue in a new session with the history of this session" },
   plan = {
     run = function() require("agent_ls.plan").open() end,
     help = "edit and accept the plan, in mode plan",
   },
   memory = {
     run = function() require("agent_ls.memory").open() end,
-    help = "open the notes for later sessions: of this project, and yours for all projects",
+    help = "open the notes for later sessions of this project, and your notes for all projects",
   },
   export = {
     run = export_session,
-    help = "the transcript as Markdown or as a web page, in a window of its own",
+    help = "open the transcript as Markdown or as a web page, in a new window",
     complete = EXPORTS,
   },
   approve = { run = function() approvals().allow() end, help = "allow what waits, once" },
-  allow = { run = function() approvals().allow_rule() end, help = "allow what waits by the offered rule" },
-  edit = { run = function() approvals().edit() end, help = "change the command that waits, and allow it" },
+  allow = { run = function() approvals().allow_rule() end, help = "allow the pending request by its offered rule" },
+  edit = { run = function() approvals().edit() end, help = "change the pending command, and allow it" },
   deny = {
     run = function(text) approvals().deny(nil, text) end,
-    help = "deny what waits, with a reason for the model",
+    help = "deny the pending request, with a reason for the model",
   },
   keep = { run = judge_here("keep"), help = "keep the change under the cursor, or its lines in a range" },
   undo = { run = judge_here("undo"), help = "undo the change under the cursor, or its lines in a range" },
   comment = { run = function(text) review().comment(text) end, help = "comment on the change under the cursor" },
-  own_text = { run = function() review().own_text() end, help = "accept what is proposed with a text of your own" },
-  changes = { run = function() review().show_all() end, help = "all changes that wait, of all files, in one buffer" },
-  hunks = { run = function() pickers().hunks() end, help = "choose a change that waits from a list, and go there" },
+  own_text = { run = function() review().own_text() end, help = "accept the proposed change with your own text" },
+  changes = { run = function() review().show_all() end, help = "show all pending changes of all files in one buffer" },
+  hunks = { run = function() pickers().hunks() end, help = "choose a pending change from a list, and jump to it" },
   compare = { run = function() review().compare() end, help = "compare this file side by side" },
-  keep_turn = { run = judge("judge_turn", "keep"), help = "keep all of the turn that made this change" },
-  undo_turn = { run = judge("judge_turn", "undo"), help = "undo all of the turn that made this change" },
+  keep_turn = { run = judge("judge_turn", "keep"), help = "keep all changes of the turn that made this change" },
+  undo_turn = { run = judge("judge_turn", "undo"), help = "undo all changes of the turn that made this change" },
   keep_session = { run = judge("judge_session", "keep"), help = "keep all changes of this session" },
   undo_session = { run = judge("judge_session", "undo"), help = "undo all changes of this session" },
   keep_file = { run = judge("judge_file", "keep"), help = "keep all changes of this file" },
@@ -364,14 +364,14 @@ M.commands = {
   undo_all = { run = judge("judge_all", "undo"), help = "undo all changes" },
   undo_step = {
     run = function() review().undo_step() end,
-    help = "undo in the other files too what `u` took back in one",
+    help = "undo a step in all its files, after `u` undid it in one file",
   },
-  next = { run = function() review().go(1) end, help = "to the next change, on through all files" },
+  next = { run = function() review().go(1) end, help = "jump to the next change, in all files" },
   prev = { run = function() review().go(-1) end, help = "to the previous change" },
   terminals = { run = function() require("agent_ls.terminal").choose() end, help = "commands: look, or end" },
   terminal = {
     run = function() require("agent_ls.terminal").show_call() end,
-    help = "the last command's output",
+    help = "show the output of the last command",
   },
   provider = setting("provider", provider_names),
   model = {
@@ -381,19 +381,19 @@ M.commands = {
       end
       pickers().model()
     end,
-    help = "choose a model, or set the one that is named",
+    help = "choose a model from a list, or set the given model",
   },
   effort = setting("effort", { "low", "medium", "high" }),
   mode = setting("mode", { "plan", "ask", "edits", "full" }),
   review = setting("review", { "after", "before" }),
   key = {
     run = function(text) require("agent_ls.keys").ask(text) end,
-    help = "enter a provider's key; it is not shown and not kept",
+    help = "enter a provider's API key, which is neither displayed nor stored",
     complete = provider_names,
   },
   forget_key = {
     run = function(text) require("agent_ls.keys").forget(text) end,
-    help = "forget a key that was entered",
+    help = "remove an API key that was entered",
     complete = provider_names,
   },
   quit = { run = function() require("agent_ls.client").stop() end, help = "end the server" },

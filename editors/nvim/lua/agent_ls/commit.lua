@@ -24,7 +24,7 @@ end
 function M.write()
   local bufnr = api.nvim_get_current_buf()
   if vim.bo[bufnr].filetype ~= "gitcommit" then
-    return log.notify("Run it in the buffer of a commit message, as `git commit` opens it.")
+    return log.notify("Run this command in the buffer of a commit message, which `git commit` opens.")
   end
   local draft = vim.trim(table.concat(api.nvim_buf_get_lines(bufnr, 0, own_row(bufnr), false), "\n"))
   local tick = api.nvim_buf_get_changedtick(bufnr)
@@ -35,12 +35,12 @@ function M.write()
       return log.warn(problem.hint and ("%s. %s"):format(problem.message, problem.hint) or problem.message)
     end
     if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
-      return log.warn("The commit message was not inserted, because you changed the text in between.")
+      return log.warn("The commit message was not inserted, because you changed the text while it was written.")
     end
     local lines = vim.split(vim.trim(result.message), "\n", { plain = true })
     lines[#lines + 1] = own_row(bufnr) < api.nvim_buf_line_count(bufnr) and "" or nil
     api.nvim_buf_set_lines(bufnr, 0, own_row(bufnr), false, lines)
-    log.notify(result.staged and "The message describes what is staged." or "Nothing is staged: it describes all changes.")
+    log.notify(result.staged and "The message describes the staged changes." or "Nothing is staged, so the message describes all changes.")
   end)
 end
 

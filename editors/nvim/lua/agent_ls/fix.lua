@@ -42,7 +42,7 @@ function M.run(name, text, args)
       about = ("`%s` in line %d"):format(symbol, row)
     end
   else
-    return require("agent_ls.log").notify("Go to a file or a terminal first.")
+    return require("agent_ls.log").notify("Move to the window of a file or a terminal first.")
   end
   require("agent_ls.chat.view").show()
   input.submit(vim.trim(("/%s %s\n%s"):format(name, text, about)), { part })

@@ -93,7 +93,7 @@ function M.write(lines, options, done)
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].filetype = options.filetype or ""
   vim.bo[bufnr].modified = false
-  options.footer = options.footer or "<C-s> or :w hands it on · q leaves"
+  options.footer = options.footer or "<C-s> or :w sends the text · q closes"
   local win = open(bufnr, math.max(#lines, 3), options)
   local function leave()
     if api.nvim_win_is_valid(win) then
@@ -110,7 +110,7 @@ function M.write(lines, options, done)
     end)
   end
   api.nvim_create_autocmd("BufWriteCmd", { buffer = bufnr, callback = hand_on })
-  vim.keymap.set({ "n", "i" }, "<C-s>", hand_on, { buffer = bufnr, desc = "agent-ls: hand it on" })
+  vim.keymap.set({ "n", "i" }, "<C-s>", hand_on, { buffer = bufnr, desc = "agent-ls: send the text" })
   for _, key in ipairs({ "q", "<Esc>" }) do
     vim.keymap.set("n", key, leave, { buffer = bufnr, nowait = true, desc = "agent-ls: leave it" })
   end

@@ -138,10 +138,10 @@ end
 ---@return string
 function M.owner_words(owner)
   if not owner then
-    return "The editor that had this session has ended, or another takes it."
+    return "The editor that had this session has ended, or another editor takes the session over."
   end
   local program = owner.program ~= "" and owner.program or "Another editor"
-  return ("%s (process %d on %s) has this session: it is read only here."):format(program, owner.pid, owner.host)
+  return ("%s (process %d on %s) has this session open, so it is read-only here."):format(program, owner.pid, owner.host)
 end
 
 ---Sets the owner and whether this editor may change the session. Not an event of the log: it differs by editor.
@@ -161,16 +161,16 @@ function M.set_access(s, data)
   s.owner_notices = (s.owner_notices or 0) + 1
   local id = ("access:%d"):format(s.owner_notices)
   if data.access == "readOnly" then
-    M.add_notice(s, "warn", M.owner_words(data.owner), ":AgentLs takeover makes it this editor's.", id)
+    M.add_notice(s, "warn", M.owner_words(data.owner), ":AgentLs takeover moves the session to this editor.", id)
   elseif was == "readOnly" then
-    M.add_notice(s, "info", "This session is this editor's now.", nil, id)
+    M.add_notice(s, "info", "This editor now owns the session.", nil, id)
   end
 end
 
 function fold.session_end(s, data, event)
   s.state = data.state
   if (s.session or {}).access ~= "readOnly" and not ends_with_error(s) then
-    local hint = "Send a message or use :AgentLs resume to go on."
+    local hint = "Send a message or use :AgentLs resume to continue."
     s.closed_notice = M.add_notice(s, "info", "Session closed.", hint, "end:" .. event.seq).id
   end
 end

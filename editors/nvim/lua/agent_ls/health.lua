@@ -36,8 +36,8 @@ local function check_program()
   local path = vim.fn.exepath(cmd[1])
   if path == "" then
     vim.health.error(("the program %q is not found"):format(cmd[1]), {
-      "In a checkout of agent-ls, `make demo` makes it as .venv/bin/agent-ls.",
-      'Or say where it is: require("agent_ls").setup({ cmd = { "/path/to/agent-ls", "serve", "--stdio" } })',
+      "In a checkout of agent-ls, `make demo` creates the program .venv/bin/agent-ls.",
+      'Or configure its path: require("agent_ls").setup({ cmd = { "/path/to/agent-ls", "serve", "--stdio" } })',
     })
     return false
   end
@@ -60,12 +60,12 @@ local function check_machine()
   local decoded, findings = pcall(vim.json.decode, result.stdout or "")
   if not decoded or type(findings) ~= "table" then
     local words = ("`%s doctor` %s"):format(command[1], problem or "gave no answer")
-    return vim.health.warn(words, { "Run it in a terminal to see why." })
+    return vim.health.warn(words, { "Run the command in a terminal to see the reason." })
   end
   for _, finding in ipairs(findings) do
     local advice = finding.hint ~= "" and { finding.hint } or nil
     if finding.subject == "keys" and finding.grade ~= "good" then
-      advice = { ":AgentLs key enters a key; :AgentLs demo needs none." }
+      advice = { "Enter a key with :AgentLs key; :AgentLs demo needs no key." }
     end
     local report = GRADES[finding.grade] or GRADES.note
     report(("%s: %s"):format(finding.subject, finding.text), advice)
@@ -75,11 +75,11 @@ end
 local function check_version()
   local program = config.options.cmd[1]
   if not vim.fs.basename(program):match("^agent%-ls") then
-    return vim.health.info("its version is not asked for: the program is not agent-ls itself")
+    return vim.health.info("the version was not checked, because the program is not agent-ls itself")
   end
   local result, problem = run({ program, "--version" })
   if problem then
-    vim.health.error(("%s --version %s"):format(program, problem), { "Run it in a terminal to see why." })
+    vim.health.error(("%s --version %s"):format(program, problem), { "Run the command in a terminal to see the reason." })
   elseif result.code == 0 then
     vim.health.ok("server version: " .. vim.trim(result.stdout))
     check_machine()
@@ -91,7 +91,7 @@ end
 local function check_running()
   local lsp = client.lsp()
   if not lsp then
-    return vim.health.info("server not running; the first :AgentLs starts it")
+    return vim.health.info("the server is not running; the first :AgentLs command starts it")
   end
   local attached = vim.tbl_count(lsp.attached_buffers)
   vim.health.ok(("server running, %d files attached, folder %s"):format(attached, lsp.root_dir or "?"))
@@ -101,7 +101,7 @@ local function check_running()
     vim.health.ok(("protocol version %d, server %s"):format(granted.version, info.version or "?"))
   else
     vim.health.error(
-      "the server speaks another version of the protocol",
+      "the server and this plugin use different versions of the protocol",
       { "Update agent-ls and this plugin together." }
     )
   end

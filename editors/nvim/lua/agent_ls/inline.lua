@@ -54,7 +54,7 @@ local function on_change(change)
     show(require("agent_ls.chat.progress").describe_activity(s, view.context()))
   elseif activity == "waiting" then
     asked.has_begun = true
-    show("waits for you: :AgentLs shows what it asks")
+    show("The agent waits for you: :AgentLs shows its question")
   elseif asked.has_begun or change.event and change.event.kind == "error" then
     clear()
   end
@@ -84,7 +84,7 @@ end
 function M.ask(first, last)
   local bufnr = api.nvim_get_current_buf()
   if not require("agent_ls.files").is_file(bufnr) then
-    return require("agent_ls.log").notify("Only lines of a file can be asked about.")
+    return require("agent_ls.log").notify("You can only ask about lines of a file.")
   end
   local name = vim.fs.basename(api.nvim_buf_get_name(bufnr))
   local options = {

@@ -15,7 +15,7 @@ local function set(provider, secret)
     if problem then
       return session.report(problem)
     end
-    local words = secret and "The key for %s is set, until the server ends." or "The key for %s is forgotten."
+    local words = secret and "The key for %s is set until the server ends." or "The key for %s was removed."
     log.notify(words:format(provider))
   end)
 end

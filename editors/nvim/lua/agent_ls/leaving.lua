@@ -9,7 +9,7 @@ local api = vim.api
 local M = {}
 
 local QUESTION_MS = 50 -- interval of the check whether Neovim's question is answered
-local NAME = "agent-ls: the agent works; :qa! ends its turn"
+local NAME = "agent-ls: the agent is working; :qa! ends its turn"
 
 ---Removes the guard buffer. If Neovim has displayed it in a window, restores the window's own buffer and view.
 ---@param guard integer
@@ -24,7 +24,7 @@ local function release(guard, before)
     end
   end
   pcall(api.nvim_buf_delete, guard, { force = true })
-  log.warn("The agent works. :qa! ends its turn and quits, :AgentLs stop ends it here.")
+  log.warn("The agent is working. :qa! ends its turn and quits Neovim; :AgentLs stop only ends the turn.")
 end
 
 ---Creates the guard: a modified buffer, which makes Neovim refuse to quit. Removes it after the attempt.
@@ -34,7 +34,7 @@ local function raise()
   vim.bo[guard].buftype, vim.bo[guard].swapfile, vim.bo[guard].modified = "acwrite", false, true
   api.nvim_create_autocmd("BufWriteCmd", { -- :wqa
     buffer = guard,
-    callback = function() error("agent-ls: the agent works; :qa! ends its turn", 0) end,
+    callback = function() error("agent-ls: the agent is working; :qa! ends its turn", 0) end,
   })
   local before = {}
   for _, win in ipairs(api.nvim_list_wins()) do

@@ -21,8 +21,7 @@ function M.open()
     end
     if not (find_existing(files.user) or find_existing(files.project)) then
       require("agent_ls.log").notify(
-        "There is no memory yet. Write /remember and what to keep for later sessions of this project, "
-          .. "or /remember --user for all projects."
+        "There is no memory yet. Write /remember and a fact for later sessions of this project, or /remember --user for all projects."
       )
     end
   end

@@ -101,10 +101,10 @@ end
 function M.queue()
   local queue = session.snapshot().queue
   if #queue == 0 then
-    return log.notify("No message waits. :AgentLs queue TEXT makes one wait.")
+    return log.notify("No message is queued. :AgentLs queue TEXT queues a message.")
   end
   require("agent_ls.menu").select(queue, {
-    prompt = "Waits for the agent to be done",
+    prompt = "Queued until the agent is done",
     format_item = function(item) return item.text:gsub("\n", " ") .. describe_images(item) end,
   }, function(item)
     if item then
@@ -124,9 +124,9 @@ end
 function M.rules()
   session.rules(function(rules)
     if #rules == 0 then
-      return log.notify("No rule is given. An approval offers rules to allow by.")
+      return log.notify("You have not stored any rules. Approval requests offer rules.")
     end
-    require("agent_ls.menu").select(rules, { prompt = "Allowed without asking", format_item = rule_label }, function(rule)
+    require("agent_ls.menu").select(rules, { prompt = "Allowed without approval", format_item = rule_label }, function(rule)
       if not rule then
         return
       end
@@ -176,7 +176,7 @@ local STOPPED = { off = true, denied = true, unapproved = true, stopped = true }
 ---@param server agent_ls.wire.McpServerInfo
 local function act_on_server(server)
   local choices = STOPPED[server.state] and { { "on", "Switch it on" } }
-    or { { "off", "Switch it off, for later sessions too" }, { "restart", "Start it again" } }
+    or { { "off", "Switch the server off, also for later sessions" }, { "restart", "Restart the server" } }
   choices[#choices + 1] = { nil, "Show what it offers" }
   require("agent_ls.menu").select(choices, {
     prompt = server_label(server),
@@ -211,9 +211,9 @@ function M.mcp()
 end
 
 local TRUST = {
-  { decision = "trust", trust = "trusted", label = "Trust it: its files are yours, or of somebody you know" },
-  { decision = "restrict", trust = "restricted", label = "Do not trust it: the agent only reads and answers" },
-  { decision = "forget", trust = "unknown", label = "Ask again with the next message" },
+  { decision = "trust", trust = "trusted", label = "Trust this folder: its files come from you or from somebody you know" },
+  { decision = "restrict", trust = "restricted", label = "Do not trust this folder: the agent can only read and answer" },
+  { decision = "forget", trust = "unknown", label = "Ask me again with the next message" },
 }
 
 ---Shows whether the folder is trusted, and lets the user change it.
@@ -254,7 +254,7 @@ end
 function M.hunks()
   local all = require("agent_ls.review.actions").list_all()
   if #all == 0 then
-    return log.notify("No change of the agent waits.")
+    return log.notify("No change of the agent waits for a decision.")
   end
   local options = { prompt = "Changes to review", format_item = hunk_label, preview = hunk_preview }
   require("agent_ls.menu").select(all, options, function(hunk)
@@ -302,7 +302,7 @@ function M.context()
       lines[#lines + 1] = ("%s %-24s %10s"):format(bar(count, usage.context), category[2], format_number(count))
     end
   end
-  vim.list_extend(lines, { "", ":AgentLs compact makes room: earlier messages become a summary." })
+  vim.list_extend(lines, { "", ":AgentLs compact replaces earlier messages with a summary to free space." })
   float.read(lines, { title = "context", width = 76 })
 end
 

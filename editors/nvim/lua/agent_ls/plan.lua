@@ -8,8 +8,8 @@ local snapshot = require("agent_ls.snapshot")
 local M = {}
 
 local MODES = {
-  { mode = "ask", words = "Accept it: ask before commands, and once before edits" },
-  { mode = "edits", words = "Accept it: ask before commands only" },
+  { mode = "ask", words = "Accept the plan: ask before commands, and once before edits" },
+  { mode = "edits", words = "Accept the plan: ask before commands only" },
 }
 local LATER = "Edit it again"
 
@@ -60,7 +60,7 @@ end
 function M.open()
   local lines = M.read_lines()
   if not lines then
-    return log.notify("There is no plan to accept: in mode plan, ask for one and wait for the answer.")
+    return log.notify("There is no plan to accept: in mode plan, ask for a plan and wait for the answer.")
   end
   edit(vim.list_slice(lines))
 end

@@ -162,7 +162,7 @@ function M.convert_error(err)
   end
   local data = type(err.data) == "table" and err.data or {}
   return {
-    message = err.message or "the server gave an error without words",
+    message = err.message or "the server returned an error without a message",
     hint = data.hint,
     kind = data.kind,
     retryable = data.retryable,

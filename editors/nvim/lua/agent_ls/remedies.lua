@@ -28,7 +28,7 @@ local BY_ACTION = {
 local BY_KIND = { authentication = BY_ACTION.setKey }
 
 ---@type table<string, string> by action: hints with the plugin's commands instead of the server's general words
-local HINTS = { setKey = "Enter a key with :AgentLs key, then send again. :AgentLs demo needs none." }
+local HINTS = { setKey = "Enter a key with :AgentLs key, then send the message again. :AgentLs demo needs no key." }
 
 ---@param action string?
 ---@param hint string? the server's

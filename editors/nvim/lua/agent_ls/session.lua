@@ -64,7 +64,7 @@ function M.say(level, text, hint, actions)
   tell({ session_id = current_id })
 end
 
-local TAKE_OVER = ":AgentLs takeover makes it this editor's; :AgentLs fork goes on in a copy."
+local TAKE_OVER = ":AgentLs takeover moves it to this editor; :AgentLs fork goes on in a copy."
 
 ---@param id string? of a session; else the one that is shown
 ---@return boolean another process owns it, so that it cannot be changed here
@@ -74,7 +74,7 @@ function M.is_others(id)
 end
 
 ---@param what string participle: the refused action
-function M.say_others(what) M.say("warn", ("Not %s: another editor has this session."):format(what), TAKE_OVER) end
+function M.say_others(what) M.say("warn", ("Not %s, because another editor has this session."):format(what), TAKE_OVER) end
 
 ---@param problem agent_ls.Problem
 function M.report(problem)
@@ -182,7 +182,7 @@ local function on_exit(exit)
   if not is_clean or exit.unanswered > 0 then
     local why = exit.signal ~= 0 and ("signal %d"):format(exit.signal) or ("exit code %d"):format(exit.code)
     local log_path = vim.fn.fnamemodify(vim.lsp.log.get_filename(), ":~")
-    local hint = "Your next message starts it again and goes on with the session. Its log: " .. log_path
+    local hint = "Your next message restarts the server and continues the session. The log of the server: " .. log_path
     M.say("error", "The server ended unexpectedly (" .. why .. ").", hint)
   end
 end
@@ -423,7 +423,7 @@ function M.interrupt() M.change_current(method.interrupt, {}) end
 ---@param force boolean?
 function M.take_over(force)
   if not snapshot.is_read_only(M.snapshot()) then
-    return log.notify("This session is this editor's already.")
+    return log.notify("This editor already owns this session.")
   end
   local id = assert(current_id)
   local params = { sessionId = id, clientKey = protocol.client_key(), force = force or nil }
@@ -434,7 +434,7 @@ function M.take_over(force)
     if problem.kind ~= "owner_silent" then
       return M.report(problem)
     end
-    local yes = "Take it by force: what it does until then is lost"
+    local yes = "Take the session over by force; work of the other editor in the meantime is lost"
     require("agent_ls.menu").select({ "Leave it there", yes }, { prompt = problem.message }, function(choice)
       if choice == yes then
         M.take_over(true)

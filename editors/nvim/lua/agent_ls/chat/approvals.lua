@@ -25,7 +25,7 @@ local function waiting(item)
   if not is_ours then
     session.say_others("answered")
   elseif not oldest then
-    log.notify("Nothing waits for approval.")
+    log.notify("No request waits for your approval.")
   end
   return oldest
 end
@@ -62,7 +62,7 @@ local MAX_EXAMPLES = 2 -- commands that a rule would allow, and that it would no
 ---@return string
 local function rule_words(rule)
   local words = { require("agent_ls.chat.render_changes").rule_label(rule) }
-  for _, examples in ipairs({ { "would also allow: ", rule.allows or {} }, { "would still ask: ", rule.stillAsked or {} } }) do
+  for _, examples in ipairs({ { "would also allow: ", rule.allows or {} }, { "would still need approval: ", rule.stillAsked or {} } }) do
     if #examples[2] > 0 then
       words[#words + 1] = examples[1] .. table.concat(vim.list_slice(examples[2], 1, MAX_EXAMPLES), ", ")
     end
@@ -77,7 +77,7 @@ local function is_in_sight(asked)
   if require("agent_ls.chat.view").show_asked(asked) then
     return true
   end
-  log.notify("Read what is asked, then answer again.")
+  log.notify("Read the request first, then answer again.")
   return false
 end
 
@@ -108,7 +108,7 @@ function M.allow_rule(item)
     end
   end
   if #rules == 0 then
-    return log.notify("No rule is offered for this; allow it once, or deny it.")
+    return log.notify("There is no rule for this request; allow the request once, or deny it.")
   end
   local has_examples = #(rules[1].allows or {}) + #(rules[1].stillAsked or {}) > 0
   if #rules == 1 and not has_examples then
@@ -127,10 +127,10 @@ function M.edit(item)
   local effect = asked.request.effect or {}
   local command = effect.command
   if not command or effect.inputOf then
-    return log.notify("Only a command can be changed; allow this, or deny it with a reason.")
+    return log.notify("Only a command can be changed; allow this request, or deny the request with a reason.")
   end
   if command:find("\n") then
-    local options = { title = "run instead", filetype = "sh", footer = "<C-s> or :w runs it · q leaves" }
+    local options = { title = "run instead", filetype = "sh", footer = "<C-s> or :w runs the command · q closes" }
     return float.write(vim.split(command, "\n"), options, function(lines)
       local text = table.concat(lines, "\n")
       if vim.trim(text) ~= "" then

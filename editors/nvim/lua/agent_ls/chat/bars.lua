@@ -156,7 +156,7 @@ function M.render_keys()
     end
   end
   if snapshot.is_read_only(s) then
-    return "%#AgentLsAsk# read only%#AgentLsDim#  :AgentLs takeover makes it this editor's%<%*"
+    return "%#AgentLsAsk# read only%#AgentLsDim#  :AgentLs takeover moves it to this editor%<%*"
   end
   if #snapshot.pending_approvals(s) > 0 then
     add("prompt_allow", "allow")

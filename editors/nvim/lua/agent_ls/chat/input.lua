@@ -21,10 +21,10 @@ local recalled = 0 -- index from the end of `sent` of the recalled message; 0: t
 local PLACEHOLDERS = {
   idle = "What should change?",
   working = "Steer it while it works…",
-  waiting = "It waits for your answer above.",
-  proposed = "Accept or reject its changes first.",
-  closed = "Write to go on with this session…",
-  foreign = "Read only: owned by another editor. :AgentLs takeover",
+  waiting = "The agent waits for your answer above.",
+  proposed = "Accept or reject the proposed changes first.",
+  closed = "Write a message to continue this session…",
+  foreign = "Read-only: owned by another editor. :AgentLs takeover",
 }
 -- Added to the placeholder: the longest one that fits.
 local IDLE_HINTS = { "  @ file · / command · ↑ history", "  @ file · / command", "  @ / ↑", "" }
@@ -136,7 +136,7 @@ function M.submit(text, more, done)
   local mentioned, rest, missing = require("agent_ls.chat.mentions").parts(text)
   if missing then
     M.set_text(text)
-    return require("agent_ls.log").warn(missing .. " was pasted in an earlier Neovim. Paste it again, or delete the word.")
+    return require("agent_ls.log").warn(missing .. " was pasted in an earlier Neovim process. Paste the image again, or delete the word.")
   end
   local input = vim.list_extend(more or {}, mentioned)
   if rest ~= "" then

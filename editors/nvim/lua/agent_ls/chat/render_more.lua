@@ -113,7 +113,7 @@ local COMPACTIONS = {
 
 function M.render_compaction(item, ctx, out)
   local glyph = COMPACTIONS[item.status] or COMPACTIONS.done
-  local words = item.text ~= "" and item.text or "Summing up the conversation to make room…"
+  local words = item.text ~= "" and item.text or "Summarising the conversation to free space…"
   out:add({ glyph, { plain(words), "AgentLsDim" } })
   if (item.summary or "") ~= "" then
     if ctx.expanded[item.id] then
@@ -124,7 +124,7 @@ function M.render_compaction(item, ctx, out)
   end
 end
 
-local FILE_WORDS = { restored = "restored", conflict = "left as it is: changed since", unknown = "not known any more" }
+local FILE_WORDS = { restored = "restored", conflict = "left unchanged, because the file was edited later", unknown = "no longer known" }
 
 function M.render_reverted(item, ctx, out)
   local data = item.data --[[@as table]]

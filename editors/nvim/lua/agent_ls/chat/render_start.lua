@@ -5,7 +5,7 @@ local M = {}
 
 ---@alias agent_ls.StartAction {prompt: string?, session: string?, command: string?}
 
-local INTRO = "Say below what should change in this project. Edits land in your buffers and wait there "
+local INTRO = "Write below what should change in this project. Edits are made in your buffers, and wait there "
   .. "for you to keep or undo them."
 local NARROW = 48 -- columns: in a narrower window a key and its description take two lines
 
@@ -21,7 +21,7 @@ end
 ---@return string? command
 local function key_words(start)
   if start.has_key == false then
-    return "no key is set: enter one, or :AgentLs demo", "key"
+    return "no API key is set: enter a key, or try :AgentLs demo", "key"
   end
   return (start.model and start.model .. ", " or "") .. "a key is set", nil
 end

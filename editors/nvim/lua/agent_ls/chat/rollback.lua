@@ -52,7 +52,7 @@ local function lines_of(plan, title)
     out[#out + 1] = ("Brings %d message%s back into the conversation."):format(#plan.restoredTurns, ending)
   end
   if #plan.files == 0 then
-    out[#out + 1] = "No file is to be changed."
+    out[#out + 1] = "No file will be changed."
   end
   for _, file in ipairs(plan.files) do
     describe(out, file)
@@ -70,7 +70,7 @@ local function go(turn_id, more)
     end
     for _, file in ipairs(result.files) do
       if file.state == "conflict" or file.state == "unknown" then
-        session.say("warn", ("%s was left as it is: %s."):format(vim.fn.fnamemodify(file.path, ":~:."), file.reason))
+        session.say("warn", ("%s was left unchanged: %s."):format(vim.fn.fnamemodify(file.path, ":~:."), file.reason))
       end
     end
   end)
@@ -87,7 +87,7 @@ end
 ---@param title string
 ---@param plan agent_ls.wire.RevertResult
 local function confirm(turn_id, title, plan)
-  local keys = "y: all of it   f: files only   c: conversation only   n: no"
+  local keys = "y: files and conversation   f: files only   c: conversation only   n: no"
   local text = lines_of(plan, title)
   if has_conflicts(plan) then
     keys = keys .. "   F: these files too"

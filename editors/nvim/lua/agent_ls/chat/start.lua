@@ -20,7 +20,7 @@ local MAX_SESSIONS = 3
 local EXAMPLES = {
   { { "tests", "test", "spec", "pytest.ini", "Cargo.toml", "go.mod", "package.json" }, "Run the tests and fix what fails" },
   { { ".git" }, "Review my uncommitted changes" },
-  { { "README.md", "README.rst", "README", "docs" }, "What in the docs is no longer true?" },
+  { { "README.md", "README.rst", "README", "docs" }, "Which statements in the docs are no longer true?" },
   { {}, "Explain how this project is built" },
   { {}, "Find the three riskiest places in this code" },
   { {}, "Write a test for the file that is open" },

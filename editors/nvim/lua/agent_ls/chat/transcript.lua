@@ -92,7 +92,7 @@ end
 
 ---Guarded, so that an item that fails to render does not prevent the display of the others.
 local render_item = log.guard("showing an entry", render.render_item)
-local UNREADABLE = { lines = { "! an entry that cannot be shown" }, marks = {} } ---@type agent_ls.Rendered
+local UNREADABLE = { lines = { "! this entry cannot be displayed" }, marks = {} } ---@type agent_ls.Rendered
 
 ---Renders an item. Of a stream, omits the first lines that cannot change any more.
 ---@param item agent_ls.Item

@@ -240,7 +240,7 @@ local function go_to_buffer(bufnr)
   local on_swap = api.nvim_create_autocmd("SwapExists", {
     callback = function()
       vim.v.swapchoice = "o"
-      log.warn(("%s is open in another Vim or Neovim: shown read-only"):format(vim.fs.basename(api.nvim_buf_get_name(bufnr))))
+      log.warn(("%s is open in another Vim or Neovim, so it is read-only here"):format(vim.fs.basename(api.nvim_buf_get_name(bufnr))))
     end,
   })
   -- Not nvim_win_set_buf, which ignores swap files.
@@ -290,7 +290,7 @@ local function file_under_cursor()
   if item and item.kind == "tool" then
     return calls.render_file(item)
   end
-  log.notify("Put the cursor on a file.")
+  log.notify("Move the cursor to a file name.")
 end
 
 local function open_item_file()
@@ -319,7 +319,7 @@ local function judge_turn(decision)
     local item = item_under_cursor()
     local turn_id = item and item.turn_id
     if not turn_id then
-      return log.notify("Put the cursor on the end of a turn, or on what you said.")
+      return log.notify("Move the cursor to the end of a turn, or to one of your messages.")
     end
     require("agent_ls.review.actions").judge_turn(decision, turn_id)
   end
@@ -375,7 +375,7 @@ local function open_details()
   local item = item_under_cursor()
   local call = item and (item.kind == "tool" and item or item.call)
   if not call then
-    return log.notify("Put the cursor on a call of a tool, or on a change.")
+    return log.notify("Move the cursor to a tool call, or to a change.")
   end
   local text = table.concat(call.arguments.lines, "\n")
   local ok, arguments = pcall(vim.json.decode, text)
@@ -438,15 +438,15 @@ local function map_keys()
   map({ "n" }, "open_file", open_item_file, "open the changed file")
   map({ "n" }, "compare_file", compare_item_file, "compare the changed file side by side")
   map({ "n" }, "review_turn", review_turn, "review all changes of the turn in one buffer")
-  map({ "n" }, "details", open_details, "arguments and output of the call, as they are")
+  map({ "n" }, "details", open_details, "unformatted arguments and output of the call")
   map({ "n" }, "keep_turn", judge_turn("keep"), "keep all changes of the turn")
   map({ "n" }, "undo_turn", judge_turn("undo"), "undo all changes of the turn")
-  map({ "n" }, "rollback", roll_back, "roll back to before what was said")
+  map({ "n" }, "rollback", roll_back, "roll back to before this message")
   map({ "n" }, "open_terminal", open_item_terminal, "open the command's terminal")
   vim.keymap.set("n", "i", M.focus_prompt, { buffer = transcript.buffer(), desc = "agent-ls: to the prompt" })
   local map_prompt = mapper(input.buffer())
   input.map_keys(map_prompt)
-  map_prompt({ "n", "i" }, "prompt_context", toggle_context, "send messages with or without the file in front")
+  map_prompt({ "n", "i" }, "prompt_context", toggle_context, "send messages with or without the active file")
   map_prompt({ "n", "i" }, "prompt_image", function() require("agent_ls.images").paste() end, "add the image of the clipboard")
   map_prompt({ "n", "i" }, "prompt_allow", allow, "allow once")
   map_prompt({ "n", "i" }, "prompt_deny", approvals.deny, "deny, with a reason")
@@ -460,7 +460,7 @@ local function watch_windows()
   local group = api.nvim_create_augroup("agent_ls_panel", {})
   api.nvim_create_autocmd("WinClosed", {
     group = group,
-    desc = "agent-ls: the two windows of the panel go together",
+    desc = "agent-ls: close the two windows of the panel together",
     callback = function(args)
       local win = tonumber(args.match)
       if win == windows.transcript or win == windows.prompt then

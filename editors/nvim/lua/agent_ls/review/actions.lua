@@ -35,7 +35,7 @@ local KEYS = {
   { "keep_file", function() M.judge_file("keep") end, "keep all changes of this file" },
   { "undo_file", function() M.judge_file("undo") end, "undo all changes of this file" },
   { "comment_hunk", function() M.comment() end, "comment on this change" },
-  { "edit_hunk", function() M.own_text() end, "accept it with a text of your own" },
+  { "edit_hunk", function() M.own_text() end, "accept this change with your own text" },
   { "compare", function() M.compare() end, "compare side by side" },
   { "next_hunk", function() M.go(1) end, "next change" },
   { "prev_hunk", function() M.go(-1) end, "previous change" },
@@ -115,7 +115,7 @@ local function hunk_at_cursor()
   local bufnr = api.nvim_get_current_buf()
   local hunk = changes.find_at(bufnr, row) or model.find_at(places(bufnr), row)
   if not hunk then
-    log.notify("The cursor is on no change of the agent.")
+    log.notify("There is no change of the agent at the cursor.")
   end
   return hunk
 end
@@ -136,7 +136,7 @@ function M.judge_lines(decision, first, last)
   local bufnr = api.nvim_get_current_buf()
   local found = model.split_selection(places(bufnr), first, last)
   if #found.whole + #found.parts == 0 then
-    return log.notify("No change of the agent is among these lines.")
+    return log.notify("These lines contain no change of the agent.")
   end
   if #found.whole > 0 then
     decisions.judge(found.whole, decision)
@@ -144,7 +144,7 @@ function M.judge_lines(decision, first, last)
   for _, part in ipairs(found.parts) do
     if part.hunk.state == "proposed" and not compare.list_positions(bufnr) and not changes.is_buffer(bufnr) then
       -- The buffer does not contain the proposed lines, so lines of them cannot be selected here.
-      log.notify("Compare it to choose lines of what is proposed (:AgentLs compare).")
+      log.notify("Open the comparison to choose lines of a proposed change (:AgentLs compare).")
     else
       decisions.judge({ part.hunk }, decision, { lines = part.lines })
     end
@@ -176,7 +176,7 @@ function M.judge_file(decision)
     return hunk and decisions.judge(model.list_of_file(hunks, hunk.uri), decision)
   end
   local shown = vim.tbl_map(function(place) return place.hunk end, places(bufnr))
-  judge_all_of(shown, decision, "No change of the agent waits in this file.")
+  judge_all_of(shown, decision, "No change of the agent waits for a decision in this file.")
 end
 
 ---Decides about all changes of a turn: the given one, else the turn of the change under the cursor.
@@ -187,7 +187,7 @@ function M.judge_turn(decision, turn_id)
   turn_id = turn_id or hunk and hunk.turn_id
   if turn_id then
     local of_turn = vim.tbl_filter(function(each) return each.turn_id == turn_id end, M.list_all())
-    judge_all_of(of_turn, decision, "No change of this turn waits.")
+    judge_all_of(of_turn, decision, "No change of this turn waits for a decision.")
   end
 end
 
@@ -195,11 +195,11 @@ end
 ---@param decision agent_ls.Decision
 function M.judge_session(decision)
   local own = vim.tbl_filter(function(hunk) return hunk.session_id == session.current_id() end, M.list_all())
-  judge_all_of(own, decision, "No change of this session waits.")
+  judge_all_of(own, decision, "No change of this session waits for a decision.")
 end
 
 ---@param decision agent_ls.Decision
-function M.judge_all(decision) judge_all_of(M.list_all(), decision, "No change of the agent waits.") end
+function M.judge_all(decision) judge_all_of(M.list_all(), decision, "No change of the agent waits for a decision.") end
 
 local half_undone ---@type string? id of a call that changed several files, one of which the editor's undo reverted
 
@@ -215,7 +215,7 @@ local function notice_half_undone(data)
       local here = vim.fs.basename(data.path)
       local there = vim.fs.basename(vim.uri_to_fname(elsewhere[1].uri))
       local others = #elsewhere > 1 and ("%s and %d more places"):format(there, #elsewhere - 1) or there
-      local words = "Undone in %s only; the same step also changed %s. :AgentLs undo_step undoes that too."
+      local words = "Undone in %s only; the same step also changed %s. :AgentLs undo_step undoes the step in all files."
       return log.warn(words:format(here, others))
     end
   end
@@ -251,7 +251,7 @@ function M.compare(uri)
   uri = uri or shown and shown.uri or uri_of(bufnr)
   local open = uri and model.list_of_file(hunks, uri) or {}
   if #open == 0 then
-    return log.notify("No change of the agent waits in this file.")
+    return log.notify("No change of the agent waits for a decision in this file.")
   end
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local at = vim.iter(open):find(function(hunk) return hunk == model.find_at(places(bufnr), row) end)
@@ -271,7 +271,7 @@ end
 local function go_to_other_file(by)
   local uris = model.list_files(hunks)
   if #uris == 0 then
-    return log.notify("No change of the agent waits.")
+    return log.notify("No change of the agent waits for a decision.")
   end
   local own = uri_of(api.nvim_get_current_buf())
   local at = 0
@@ -307,7 +307,7 @@ function M.count_open() return #M.list_all() end
 ---@param turn_id string? only those of this turn
 function M.show_all(turn_id)
   if M.count_open() == 0 then
-    return log.notify("No change of the agent waits.")
+    return log.notify("No change of the agent waits for a decision.")
   end
   changes.open_buffer(group_by_file(), turn_id, map)
 end

@@ -131,7 +131,7 @@ local function draw(in_files)
     end
   end
   if total == 0 then
-    out:add({ { "No change of the agent waits.", "AgentLsDim" } })
+    out:add({ { "No change of the agent waits for a decision.", "AgentLsDim" } })
   end
   return out
 end

@@ -193,7 +193,7 @@ function M.refresh(uri, hunks)
   local was_here = api.nvim_get_current_tabpage() == c.tab
   vim.schedule(log.guard("closing a comparison", function() close(c) end))
   if was_here then
-    log.notify("Every change of this file is decided.")
+    log.notify("You have decided about every change of this file.")
   end
 end
 

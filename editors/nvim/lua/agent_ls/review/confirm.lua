@@ -23,7 +23,7 @@ end
 ---@param out string[]
 local function describe(hunk, out)
   out[#out + 1] = vim.fn.fnamemodify(vim.uri_to_fname(hunk.uri), ":~:.")
-  section(out, "Now, with what you typed:", hunk.new_lines)
+  section(out, "Now, with your own text:", hunk.new_lines)
   section(out, "After undoing:", hunk.old_lines)
   out[#out + 1] = ""
 end
@@ -36,7 +36,7 @@ function M.ask_user(hunks, yes)
   for _, hunk in ipairs(hunks) do
     describe(hunk, lines)
   end
-  lines[#lines + 1] = "Undo, and lose what you typed there?   y: yes   n: no"
+  lines[#lines + 1] = "Undo the change and your own text in it?   y: yes   n: no"
   local bufnr, close = float.read(lines, { title = "agent-ls", width = 70, at_cursor = true })
   local answer = function(is_yes)
     return function()

@@ -15,7 +15,7 @@ local function send(params)
   -- The changed hunks arrive as hunk_state events, for all views.
   session.review(params, function(result)
     for _, refused in ipairs(result.refused) do
-      session.say("warn", refused.reason ~= "" and refused.reason or "A change was left as it is.")
+      session.say("warn", refused.reason ~= "" and refused.reason or "A change was left unchanged.")
     end
   end)
 end

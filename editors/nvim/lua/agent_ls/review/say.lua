@@ -25,8 +25,8 @@ local function outcomes(hunk)
     return function(its, comment) decisions.judge({ its }, decision, { comment = comment }) end
   end
   return {
-    { is_proposal and "Accept it, and tell" or "Keep it, and tell", judge("keep") },
-    { is_proposal and "Reject it, and tell" or "Undo it, and tell", judge("undo") },
+    { is_proposal and "Accept, and send the comment" or "Keep, and send the comment", judge("keep") },
+    { is_proposal and "Reject, and send the comment" or "Undo, and send the comment", judge("undo") },
     { "Ask for another version", ask_for_another },
   }
 end
@@ -63,12 +63,12 @@ end
 ---@param hunk agent_ls.Hunk
 function M.accept_own_text(hunk)
   if hunk.state ~= "proposed" then
-    return log.notify("This change stands in the file: edit it there, then keep it.")
+    return log.notify("This change is already in the file: edit its text there, then keep the change.")
   end
   local bufnr = require("agent_ls.files").find_loaded(hunk.uri)
   local options = {
     title = "accept with this text",
-    footer = "<C-s> or :w accepts · q leaves the proposal as it is",
+    footer = "<C-s> or :w accepts · q closes without a decision",
     at_cursor = true,
     width = 100,
     filetype = bufnr and vim.bo[bufnr].filetype or "",
