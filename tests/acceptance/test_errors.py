@@ -42,7 +42,7 @@ TROUBLES = {
     "used-up credit": Trouble(
         (ErrorReply(400, message="Your credit balance is too low to access the API."),),
         "the credit at {provider} is used up",
-        "Check plan, billing and spend limits there.",
+        "Check the plan, billing and spending limits of your account at the provider.",
         closes=True,
     ),
     "rate limit with a long wait": Trouble(
@@ -59,13 +59,13 @@ TROUBLES = {
     "stream that is cut": Trouble(
         ([Text("Half"), CutStream()],),
         "the connection to {provider} ended in the middle of the answer",
-        "What has arrived is kept",
+        "The received part of the answer is kept",
         before=("Half",),
     ),
     "connection that is dropped": Trouble(
         ([Text("Half"), DropConnection()],),
-        "broke off its answer",
-        "What has arrived is kept",
+        "ended its answer too early",
+        "The received part of the answer is kept",
         before=("Half",),
     ),
 }

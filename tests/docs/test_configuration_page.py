@@ -63,11 +63,11 @@ def test_the_variables_of_the_page_are_those_that_are_read() -> None:
     ("raw", "kept", "problem"),
     [
         ({"maxTurns": -1, "model": "m"}, {"model": "m"}, "agentLs.maxTurns"),
-        ({"colour": "red", "model": "m"}, {"model": "m"}, "agentLs.colour: is not a setting"),
+        ({"colour": "red", "model": "m"}, {"model": "m"}, "agentLs.colour: there is no such setting"),
         (
             {"providers": {"openai": {"baseUrl": "http://localhost:1", "header": {}}}},
             {"providers": {"openai": {"baseUrl": "http://localhost:1"}}},
-            "agentLs.providers.openai.header: is not a setting",
+            "agentLs.providers.openai.header: there is no such setting",
         ),
         (
             {"providers": {"openai": {"headers": {"a": 1, "b": "2"}}, "anthropic": {"caFile": "x.pem"}}},

@@ -141,10 +141,10 @@ async def test_hunks_of_an_unsaved_buffer_are_gone_with_the_editor_and_the_model
         # The session ended before the model got the notice: it is sent with the next request.
         async with running_manager(state, provider, FakeEditorHost()) as manager:
             await turn(await manager.open_session(session_id), "Go on.")
-            assert sent(provider, "not in the file any more") == 1
+            assert sent(provider, "no longer in the file") == 1
         async with running_manager(state, provider, FakeEditorHost()) as manager:
             await turn(await manager.open_session(session_id), "And on.")
-            assert sent(provider, "not in the file any more") == 1
+            assert sent(provider, "no longer in the file") == 1
     assert content(file) == TEXT
 
 

@@ -243,7 +243,7 @@ async def test_exec_answers_pending_approvals_before_its_own_prompt(project: Pat
         done = await anyio.to_thread.run_sync(lambda: run(*resume, cwd=project, environ=environ))
         assert (done.code, "Done." in done.out) == (3, True), done
         assert "echo made > made" in done.err
-        assert "nobody is here to approve it" in str(provider.requests[1].body)
+        assert "nobody can approve this action" in str(provider.requests[1].body)
         assert "Go on." not in str(provider.requests[1].body)
         assert len(provider.requests) == 3
     assert not (project / "made").exists()

@@ -205,7 +205,7 @@ async def test_a_closed_terminal_ends_its_command_and_the_call_has_one_result(tm
         shown.close()
 
         ended = (await found.client.event("tool_call_end"))["data"]
-        assert "The user closed its terminal" in ended["output"] and ended["isError"]
+        assert "The user closed the terminal" in ended["output"] and ended["isError"]
         await found.client.event("processing_end", reason="completed")
         assert not processes_with(token)
         ends = [event for event in found.recorded(session_id) if event["kind"] == "tool_call_end"]

@@ -224,7 +224,7 @@ NONSENSE: list[tuple[Any, str]] = [
     ),
     (
         {"documents": [{"uri": "A", "edits": [at("", 0, 4, 9, newText="x")]}] * 2},
-        "names a file twice",
+        "lists the same file twice",
     ),
     (
         {
@@ -233,7 +233,7 @@ NONSENSE: list[tuple[Any, str]] = [
         },
         "would also rename or create files (a.py to x.py)",
     ),
-    ({"documents": []}, "nothing to change"),
+    ({"documents": []}, "returned no changes"),
 ]
 
 
@@ -290,7 +290,7 @@ async def test_diagnostics_are_pulled_or_taken_from_reports(tmp_path: Path) -> N
         await found.ask(session_id)
         assert (await found.result("diagnostics"))["output"].splitlines() == [
             "b.py:2: warning: odd (lint 7)",
-            "[The editor's tools are still checking b.py: ask again.]",
+            "[The editor's tools are still checking b.py: call this tool again later.]",
         ]
 
 

@@ -50,5 +50,5 @@ def test_calls_above_the_limit_are_refused_with_a_message(tmp_path: Path) -> Non
     found, requests = ends(AnthropicServer, [calls, "Done."], tmp_path)
     refused = [end for end in found if end["errorKind"] == "not_run"]
     assert (len(found), len(refused)) == (count, count - MAX_CALLS)
-    assert all(f"only the first {MAX_CALLS} are run" in end["output"] for end in refused)
+    assert all(f"only the first {MAX_CALLS} of the" in end["output"] for end in refused)
     assert len(requests) == 2

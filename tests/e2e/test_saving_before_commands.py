@@ -59,4 +59,4 @@ async def test_a_command_reads_the_text_that_the_setting_selects(
             tasks.cancel_scope.cancel()
 
     assert ended["output"].startswith(read) and len(asked) == questions
-    assert ("Not saved in the editor" in ended["output"]) == (read == "old\n")
+    assert ("Files with unsaved changes in the editor" in ended["output"]) == (read == "old\n")

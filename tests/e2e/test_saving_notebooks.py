@@ -73,7 +73,8 @@ async def test_a_command_reads_the_cells_that_the_setting_selects(
         assert (shown[1] in output and shown[0] in output) == saved
         whose = "edited by you" if not does else "the user's unsaved changes"
         assert (
-            f"Not saved in the editor, so commands see the older text on disk: {path} ({whose})" in output
+            f"Files with unsaved changes in the editor, of which commands see the older text on disk: {path} ({whose})"
+            in output
         ) != saved
         assert len(asked) == (policy == "ask" and does == "types")
 

@@ -49,13 +49,13 @@ async def test_a_chat_works_in_a_worktree_and_its_changes_are_brought_by_an_acti
         async with editing(provider, chat, mode="ask") as editor:
             editor.on_prompt = lambda titles: next(it for it in titles if it.startswith("Allow"))
             await editor.open(chat, "Make a file.\n")
-            await act(editor, chat, "Send to the agent, to work in a git worktree")
+            await act(editor, chat, "Send to the agent, which works in a new git worktree")
             await editor.chat_until(
                 "> The worktree has changes for you to bring to your folder: made.txt.\n\n## you"
             )
             assert not made.exists(), "it is in the folder before it was asked for"
 
-            await act(editor, chat, "Bring the changes of the worktree to this folder")
+            await act(editor, chat, "Apply the changes of the worktree to this folder")
 
             await editor.until(made.exists)
             assert made.read_text() == "made\n"

@@ -313,7 +313,7 @@ async def test_a_missing_key_is_reported_once(tmp_path: Path) -> None:
         for _ in range(3):
             assert await found.suggest(file, (0, 4)) == []
         (message,) = found.told
-        assert MODEL in message and "there is no key" in message and "ANTHROPIC_API_KEY" in message
+        assert MODEL in message and "there is no API key" in message and "ANTHROPIC_API_KEY" in message
 
 
 async def test_the_walkthrough_suggests_nothing(tmp_path: Path) -> None:

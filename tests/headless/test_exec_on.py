@@ -188,7 +188,10 @@ def test_an_invalid_place_name_is_refused_with_the_correct_form(there: Path, pla
     ("command", "words"),
     [
         ("no-such-program-at-all", "is not installed on this machine"),
-        ("sh -c 'echo welcome; exit 7'", "ended with exit code 7 before agent-ls could start there: welcome"),
+        (
+            "sh -c 'echo welcome; exit 7'",
+            "ended with exit code 7 before agent-ls could start on that machine: welcome",
+        ),
         ("sh -c 'echo Permission denied \\(publickey\\). >&2; exit 255'", "your key was refused"),
         ("sh -c 'exec no-such-python3'", "was not found on that machine"),
     ],

@@ -12,7 +12,7 @@ from tests.support.commands import command, environment, provider_variables, run
 from tests.support.loopback import Answer, AnthropicServer, Gate, Text, ToolCall
 from tests.support.pseudo_terminal import PseudoTerminal
 
-PROMPT = "[n]o, or say why not: "
+PROMPT = "[n]o, or type the reason for denying: "
 EDIT = [ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"})]
 READ = [ToolCall("read_file", {"file_path": "a.py"})]
 AGAIN = [ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 2", "new_string": "x = 3"})]

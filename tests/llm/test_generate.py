@@ -281,7 +281,7 @@ MISFITS: list[tuple[Any, Any, str]] = [
     (
         1,
         {"anyOf": [{"type": "string"}, {"type": "null"}]},
-        "the value matches none of the allowed forms",
+        "the value matches none of the allowed schemas",
     ),
     (2, {"const": 1}, "the value must be 1"),
     ("x", True, ""),
@@ -304,7 +304,7 @@ MISFITS: list[tuple[Any, Any, str]] = [
     (
         3,
         {"oneOf": [{"type": "integer"}, {"minimum": 1}]},
-        "the value must match exactly one of the allowed forms",
+        "the value must match exactly one of the allowed schemas",
     ),
     ({"x-a": 1, "b": 1}, {"patternProperties": {"^x-": {}}, "additionalProperties": False}, "b is not known"),
     (2, {"not": {"const": 2}}, "the value: 2 should not be valid under {'const': 2}"),

@@ -35,7 +35,7 @@ def test_lines_without_a_similar_line_are_reported_as_not_found() -> None:
 @pytest.mark.req("T4")
 def test_a_patch_sent_twice_is_reported_as_already_applied() -> None:
     error = refused(update("@@\n-\tcount = 0\n+\tcount = 10"), {"f": CODE.replace("= 0", "= 10")})
-    assert "Already applied: the new lines are in the file from line 4 on." in str(error)
+    assert "Already applied: the file has the new lines from line 4 on." in str(error)
 
 
 @pytest.mark.req("T4")

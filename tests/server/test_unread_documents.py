@@ -72,7 +72,7 @@ async def test_a_document_that_a_change_makes_too_large_is_neither_read_nor_writ
         shown = await found.client.wait_for(lambda m: m.get("method") == "window/showMessage")
         assert f"{NAME} is too large" in shown["params"]["message"]
         for is_error, output in await outputs(found, session_id, "Write it."):
-            assert is_error and "too large to edit" in output
+            assert is_error and "too large for agent-ls" in output
         assert path.read_text() == "on disk\n"
 
 
@@ -98,7 +98,7 @@ async def test_a_change_after_an_unread_one_does_not_make_the_document_known(tmp
             change = {"textDocument": named, "contentChanges": [{"range": where, "text": text}]}
             await found.client.notify("textDocument/didChange", change)
         for is_error, output in await outputs(found, session_id, "Write it."):
-            assert is_error and "too large to edit" in output
+            assert is_error and "too large for agent-ls" in output
         assert path.read_text() == "on disk\n"
 
 
@@ -110,7 +110,7 @@ async def told_too_large(notebook: NotebookEditor, session_id: str, provider: An
     assert "a.ipynb is too large" in shown["params"]["message"]
     await notebook.editor.submit(session_id, "Edit it.")
     assert (await client.event("processing_end"))["data"]["reason"] == "completed"
-    assert [("too large to edit" in result) for result in results(provider)] == [True, True]
+    assert [("too large for agent-ls" in result) for result in results(provider)] == [True, True]
     assert notebook.path.read_text() == before
 
 

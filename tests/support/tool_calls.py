@@ -79,7 +79,7 @@ class ProcessEnvironment(MemoryEnvironment):
 
     async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
         if process_id in self.closed:
-            raise InputRefusedError(process_id, "its input was closed")
+            raise InputRefusedError(process_id, "the input of the process was closed")
         self.inputs[process_id] = self.inputs.get(process_id, "") + text
         if close:
             self.closed.add(process_id)

@@ -108,7 +108,7 @@ async def test_a_command_that_cannot_start_reports_why_and_the_terminal_stays_us
 ) -> None:
     with pytest.raises(PathNotFoundError):
         await env.exec_command("echo", call(folder=str(tmp_path / "none")))
-    with pytest.raises(ProcessStartError, match="Argument list too long: put what is long into a file"):
+    with pytest.raises(ProcessStartError, match="Argument list too long: write the long text into a file"):
         await env.exec_command("x" * 3_000_000, call())
 
     assert (await env.exec_command("echo on", call())).output == "on\n"
