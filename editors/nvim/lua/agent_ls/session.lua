@@ -64,7 +64,7 @@ function M.say(level, text, hint, actions)
   tell({ session_id = current_id })
 end
 
-local TAKE_OVER = ":AgentLs takeover moves it to this editor; :AgentLs fork goes on in a copy."
+local TAKE_OVER = ":AgentLs takeover moves the session to this editor; :AgentLs fork continues in a copy."
 
 ---@param id string? of a session; else the one that is shown
 ---@return boolean another process owns it, so that it cannot be changed here
