@@ -37,9 +37,9 @@ def second(first: Nvim, shop: Path, tmp_path: Path) -> Iterator[Nvim]:
 def test_a_session_of_another_neovim_is_displayed_read_only_and_taken_over(first: Nvim, second: Nvim) -> None:
     second.wait_screen("Its owner decides.", ":AgentLs takeover")
     second.cmd("AgentLs approve")
-    second.wait_screen("Not answered, because another editor has this session.")
+    second.wait_screen("Not answered: another editor has this session.")
     second.cmd("AgentLs send and this")
-    second.wait_screen("Not sent, because another editor has this session.")
+    second.wait_screen("Not sent: another editor has this session.")
     first.wait_screen("Make this change?", "<M-a>")
 
     second.cmd("AgentLs takeover")
@@ -50,4 +50,4 @@ def test_a_session_of_another_neovim_is_displayed_read_only_and_taken_over(first
     second.wait_gone("read only")
     first.wait_screen("Run this command?", "read only")
     first.cmd("AgentLs approve")
-    first.wait_screen("Not answered, because another editor has this session.")
+    first.wait_screen("Not answered: another editor has this session.")

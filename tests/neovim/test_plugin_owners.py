@@ -22,7 +22,7 @@ def test_a_message_to_a_session_that_another_editor_took_over_is_not_sent_and_st
     lose(server)
     nvim.wait_screen("Emacs (process 4711 on ada)", "Read-only: owned by another editor.")
     nvim.cmd("AgentLs send is it mine")
-    nvim.wait_screen("Not sent, because another editor has this session.", "is it mine")
+    nvim.wait_screen("Not sent: another editor has this session.", "is it mine")
     assert "agent/submit" not in server.seen()
 
 
@@ -32,9 +32,9 @@ def test_answers_and_stops_for_a_session_that_another_editor_took_over_are_refus
     lose(server)
     nvim.wait_screen("Emacs (process 4711 on ada)", "Read-only: owned by another editor.")
     nvim.cmd("AgentLs approve")
-    nvim.wait_screen("Not answered, because another editor has this")
+    nvim.wait_screen("Not answered: another editor has this")
     nvim.cmd("AgentLs stop")
-    nvim.wait_screen("Not done, because another editor has this")
+    nvim.wait_screen("Not done: another editor has this")
     nvim.cmd("AgentLs fork")
     server.expect("agent/fork")
     assert not {"agent/approve", "agent/interrupt"} & set(server.seen())
@@ -53,7 +53,7 @@ def test_a_session_of_an_unresponsive_editor_is_taken_over_only_after_confirmati
     nvim.wait_gone("1: Leave it there")
 
     nvim.keys(":AgentLs takeover<CR>")
-    nvim.wait_screen("2: Take it by force")
+    nvim.wait_screen("2: Take the session over by force")
     assert "force" not in server.expect("agent/takeOver")
     server.refusals.clear()
     server.replies["agent/takeOver"] = {"session": {"id": "s1"}}

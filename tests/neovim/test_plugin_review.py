@@ -131,7 +131,7 @@ def test_a_key_on_hunks_of_another_editors_session_sends_nothing_and_shows_a_mes
     reviewed.wait_screen("Read-only: owned by another editor.")
     reviewed.keys(keys)
 
-    reviewed.wait_screen("Not decided, because another editor has this session.")
+    reviewed.wait_screen("Not decided: another editor has this session.")
     assert "agent/review" not in server.seen()
 
 

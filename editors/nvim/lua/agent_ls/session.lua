@@ -74,7 +74,7 @@ function M.is_others(id)
 end
 
 ---@param what string participle: the refused action
-function M.say_others(what) M.say("warn", ("Not %s, because another editor has this session."):format(what), TAKE_OVER) end
+function M.say_others(what) M.say("warn", ("Not %s: another editor has this session."):format(what), TAKE_OVER) end
 
 ---@param problem agent_ls.Problem
 function M.report(problem)
