@@ -86,7 +86,9 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
     if not rule_id or not await anyio.to_thread.run_sync(_is_command, text.split()[0], folder, environ):
         names = {*registry.names(), *own_names()}
         raise _refused(
-            text, "is neither the name of a tool nor of a program on PATH", _find_nearest(text, names) or _FORMS
+            text,
+            "is neither the name of a tool nor of a program on PATH",
+            _find_nearest(text, names) or _FORMS,
         )
     return rule_id
 

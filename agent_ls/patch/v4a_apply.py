@@ -209,7 +209,7 @@ class _Planner:
         if clash:
             message = f"Two chunks change the same lines of {section.path}: from line {clash.start + 1} on"
             raise PatchError.of("OVERLAP", message, detail="Merge these chunks into one chunk.")
-        apply_edits = text.apply_edits(placed)
+        edited = text.apply_edits(placed)
         if edited.lines == text.lines:
             self._check_meant(section, number, moves=destination != path)
             return

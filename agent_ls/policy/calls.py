@@ -51,7 +51,8 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
         return _always_ask(effect, situation)
     if not situation.is_walled:
         return Ask(
-            "The settings enable the sandbox, but no sandbox is available on this machine.", _make_exact_rules(effect)
+            "The settings enable the sandbox, but no sandbox is available on this machine.",
+            _make_exact_rules(effect),
         )
     leaves = effect.tool in NETWORK_TOOLS
     if situation.mode == "full" and not leaves:

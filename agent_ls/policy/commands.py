@@ -63,7 +63,8 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
         return Allow("You allowed this exact command.", (exact,))
     if not situation.is_walled:
         return Ask(
-            "The settings enable the sandbox, but no sandbox is available on this machine.", _make_exact_rules(exact)
+            "The settings enable the sandbox, but no sandbox is available on this machine.",
+            _make_exact_rules(exact),
         )
     if effect.input_of and not _is_whole(effect.command):
         why = (

@@ -366,7 +366,10 @@ async def _editors() -> list[DoctorFinding]:
         else:
             found.append(
                 DoctorFinding(
-                    name, "good", f"version {_format_version(version)}; agent-ls works with {_format_version(lowest)} and newer"
+                    name,
+                    "good",
+                    f"version {_format_version(version)}; agent-ls works with "
+                    f"{_format_version(lowest)} and newer",
                 )
             )
     return found
