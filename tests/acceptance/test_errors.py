@@ -48,7 +48,7 @@ TROUBLES = {
     "rate limit with a long wait": Trouble(
         (ErrorReply(429, headers={"retry-after": "3600"}),),
         "{provider} limits the rate of requests (HTTP 429)",
-        "asks to wait 60 minutes",
+        "asks you to wait 60 minutes",
     ),
     "overloaded": Trouble(
         (ErrorReply(529),) * 3,

@@ -231,7 +231,7 @@ NONSENSE: list[tuple[Any, str]] = [
             "documents": [{"uri": "A", "edits": [at("", 0, 4, 9, newText="x")]}],
             "fileOperations": ["a.py to x.py"],
         },
-        "would also rename or create files (a.py to x.py)",
+        "would also rename or create files for this change (a.py to x.py)",
     ),
     ({"documents": []}, "returned no changes"),
 ]
