@@ -151,5 +151,8 @@ async def test_an_unusable_server_is_reported_and_the_others_work(project: Path,
             given = [handed_over(entry), sse, handed_over(entry)]
             await client.prompt(await client.new_session(mcpServers=given))
             told = client.text("agent_thought_chunk")
-    assert "the server old: speaks HTTP with SSE" in told and "two MCP servers named raw" in told
+    assert (
+        "the server old: uses the obsolete transport HTTP with SSE" in told
+        and "two MCP servers named raw" in told
+    )
     assert [it["name"] for it in server.requests[-1].body["tools"] if "__" in it["name"]] == ["raw__echo"]

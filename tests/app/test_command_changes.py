@@ -88,7 +88,7 @@ async def test_on_conflict_the_users_text_stays_and_user_and_model_are_informed(
         talk = await ran(rig)
         assert host.text(path) == typed
         assert (rig.folder / "a.txt").read_text() == OLD.replace("two", "TWO")
-        assert "the unsaved text was kept: a.txt" in talk.of(ToolCallEnd)[0].output
+        assert "which were kept: a.txt" in talk.of(ToolCallEnd)[0].output
         (warning,) = talk.of(Warning)
         assert warning.code == "disk_conflict" and "a.txt was changed on disk" in warning.message
 

@@ -51,7 +51,7 @@ def test_a_transcript_reads_in_the_order_of_its_items() -> None:
         "### Reasoning\n\n> Hm.\n",
         '### Tool `shell`: `ls` (done)\n\n```json\n{"command":"ls"}\n```\n\n```\nout\n```\n',
         "### Changed: `/w/a.py` (modify, +1 -2)\n\n```diff\n-a\n+b\n```\n",
-        "### You, meanwhile (injected)\n\n> Faster\n",
+        "### You, during the turn (injected)\n\n> Faster\n",
         "*Tried again (1):* Busy.\n",
         "**Warn:** Careful. (Slow down.)\n",
         "*Approval of* `ls`: **deny**: not now\n",

@@ -88,7 +88,7 @@ async def test_a_session_cannot_be_resumed_at_another_place(tmp_path: Path, ther
         talk = await sessions.talk()
         await talk.say("hi")
     async with running(tmp_path, [Say(("Hello.",))], host=FakeEditorHost(), state=state) as sessions:
-        with pytest.raises(BadChoiceError, match=r"works at command:.*settings name this machine now"):
+        with pytest.raises(BadChoiceError, match=r"works on command:.*settings now name this machine"):
             await sessions.reopen(talk.session_id)
     async with running(
         tmp_path, [Say(("Again.",))], settings=settings(there), host=FakeEditorHost(), state=state
@@ -99,7 +99,7 @@ async def test_a_session_cannot_be_resumed_at_another_place(tmp_path: Path, ther
 async def test_a_folder_that_the_map_does_not_name_is_refused(tmp_path: Path, there: Path) -> None:
     chosen = settings(there, map={"/elsewhere": str(there)})
     async with running(tmp_path, [], settings=chosen, host=FakeEditorHost()) as sessions:
-        with pytest.raises(BadChoiceError, match=r"place\.map does not say"):
+        with pytest.raises(BadChoiceError, match=r"place\.map has no entry"):
             await sessions.talk()
 
 

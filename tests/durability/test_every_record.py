@@ -48,7 +48,7 @@ def check(log: Path, lines: list[bytes], cut: int) -> None:
     stored = read_session(log)
     whole = [json.loads(line)["event"]["seq"] for line in lines[:cut] if line.startswith(b'{"event"')]
     assert [event.seq for event in stored.events] == whole
-    assert len(stored.problems) == 1 and "torn" in stored.problems[0]
+    assert len(stored.problems) == 1 and "incomplete" in stored.problems[0]
     restored = recover(stored, NOW)
     turns = [*restored.turns, *restored.settlement.turns]
     calls = [it.id for turn in turns if isinstance(turn, AssistantTurn) for it in turn.tool_calls]

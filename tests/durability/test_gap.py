@@ -193,7 +193,7 @@ async def test_a_file_without_stored_old_text_is_named_and_has_no_hunk(
             events = all_events(await manager.open_session(crash.session_id))
             (warning,) = unsettled(events)
             assert str(crash.file) in warning
-            assert "not known" in warning
+            assert "earlier content is unknown" in warning
             assert changes(events) == []
 
 

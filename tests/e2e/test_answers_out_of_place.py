@@ -137,7 +137,7 @@ async def test_an_approval_without_an_answer_in_time_is_denied_with_that_reason(
             await found.client.event("processing_end")
             late = await found.client.request("agent/approve", answer(request, "allow"))
             assert late == {"decision": "deny", "decidedBy": "timeout"}
-        assert "Nobody answered within 0.3 s" in str(provider.requests[-1].body)
+        assert "Nobody answered the approval request within 0.3 s" in str(provider.requests[-1].body)
         assert not (found.project / "made").exists()
 
 

@@ -111,7 +111,7 @@ async def test_commands_in_project_files_are_offered_and_expanded(project: Path)
         await editor.submit(session_id, "", input=[{**offer["part"], "arguments": "shop tests"}])
         told = (await editor.client.event("user_input"))["data"]["text"]
         assert told.startswith(
-            "/git:tidy shop tests\n\nTidy shop, then show (the output of the command `git status`"
+            "/git:tidy shop tests\n\nTidy shop, then show (insert the output of the command `git status`"
         )
 
 

@@ -136,7 +136,7 @@ async def test_no_command_gets_a_key_that_was_given_later(folder: Path) -> None:
 REFUSED = [
     ("nobody", RIGHT, "nobody"),
     ("walkthrough", RIGHT, "walkthrough"),
-    ("anthropic", f"{RIGHT} x", "no key"),
+    ("anthropic", f"{RIGHT} x", "not an API key"),
 ]
 
 

@@ -250,7 +250,7 @@ async def test_a_chat_names_the_files_with_pending_changes(chat: Path) -> None:
     with AnthropicServer([[read], [edit], "Done."]) as provider:
         async with told_by(provider, chat, mode="full", review="before") as editor:
             await editor.say("Go.")
-            await editor.chat_until(f"> **Proposed changes** in `{cart}`: they are made when")
+            await editor.chat_until(f"> **Proposed changes** in `{cart}`: the changes are made when")
             (keep, *_) = await editor.actions(cart, 8, 8)
             await editor.choose(keep)
             text = await editor.chat_until("Done.")

@@ -63,14 +63,14 @@ async def test_a_chat_of_another_editor_is_read_only_until_it_is_taken_over(chat
             (mark,) = told["params"]["diagnostics"]
             assert "Neovim, process" in mark["message"] and mark["range"]["start"]["line"] == 0
             await second.say("Mine?")
-            await is_told(second, "This chat is read only: another editor (Neovim, process")
+            await is_told(second, "This chat is read-only, because another editor (Neovim, process")
             offered = await second.actions(chat, 0, 0)
             assert [item["title"][:9] for item in offered] == ["Take over", "Do nothin"]
             assert second.documents[chat.as_uri()].source == f"{written}Mine?\n"
 
             seen = len(second.client.received)
             await second.choose(offered[0])
-            await is_told(first, "This chat is read only: another editor")
+            await is_told(first, "This chat is read-only, because another editor")
             await is_marked(first, chat, read_only=True)
             await is_marked(second, chat, read_only=False, after=seen)
             second.on_prompt = lambda titles: "Allow once"
@@ -105,4 +105,4 @@ async def test_take_over_from_a_silent_editor_needs_the_users_confirmation(chat:
                         ]
             finally:
                 os.kill(server.process.pid, signal.SIGCONT)
-            await is_told(first, "This chat is read only: another editor")
+            await is_told(first, "This chat is read-only, because another editor")

@@ -30,7 +30,7 @@ character.
 LINES = 12
 TEXT = "".join(f"line {number} {chr(OLD_MARKS + number)} of the file\n" for number in range(LINES))
 
-NOT_KNOWN = ("not known", "in time")
+NOT_KNOWN = ("may have applied", "in time")
 """Words in a result that leaves open whether the edit was applied."""
 
 

@@ -90,7 +90,7 @@ async def test_a_commands_change_of_a_line_with_typing_is_a_conflict_that_keeps_
         assert file.read_text() == OLD.replace("two", "TWO")
         assert "a.txt was changed on disk" in await warning(editor, "disk_conflict")
         ended = await editor.client.event("tool_call_end", name="shell")
-        assert "the unsaved text was kept: a.txt" in ended["data"]["output"]
+        assert "which were kept: a.txt" in ended["data"]["output"]
 
 
 @pytest.mark.req("H4", "H6")

@@ -418,7 +418,7 @@ async def test_above_the_limit_a_connection_is_closed_and_the_others_stay(
         (["--ws", "0", "--token-file", "t", "--origin", "*"], "is not the origin"),
         (["--ws", "0", "--token-file", "t", "--origin", "null"], "is not the origin"),
         (["--ws", "0", "--token-file", "t", "--origin", "https://a.example/path"], "is not the origin"),
-        (["--tcp", "0", "--token-file", "t", "--origin", "https://a.example"], "for --ws"),
+        (["--tcp", "0", "--token-file", "t", "--origin", "https://a.example"], "needs --ws"),
         (["--ws", "0", "--tcp", "0", "--token-file", "t"], "not allowed with"),
     ],
 )

@@ -42,7 +42,7 @@ def test_a_commands_change_to_a_buffer_with_unsaved_typing_is_merged_or_reported
             nvim.keys("GA and typed<Esc>")
             nvim.cmd("AgentLs")
             nvim.keys("go<C-s>")
-            nvim.wait_screen("Once.", "Both", "○ idle")
+            nvim.wait_screen("Once.", "both", "○ idle")
             assert lines(nvim) == ["one", "TWO", "three", "four", "five and typed"]
             assert (project / "one.txt").read_text() == "one\nTWO\nthree\nfour\nfive\n"
             nvim.lua("vim.api.nvim_buf_set_text(vim.fn.bufnr('one.txt'), 3, 0, 3, 0, { 'my ' })")

@@ -193,7 +193,7 @@ def test_a_server_program_that_fails_at_once_is_reported(start_nvim: StartNvim) 
 
     nvim.cmd("AgentLs new")
 
-    nvim.wait_screen("✗ The server ended unexpectedly (exit code", "The log of the server:")
+    nvim.wait_screen("✗ The server ended unexpectedly (exit code", "server:")
 
 
 @pytest.mark.req("H2", "H10")

@@ -281,7 +281,7 @@ def test_empty_panel_offers_messages_and_sessions(start_nvim: StartNvim, server:
         "models": [],
     }
     nvim.cmd("AgentLs")
-    nvim.wait_screen("❯ Review my uncommitted changes", "↻ ", "The old one", "! no key is set")
+    nvim.wait_screen("❯ Review my uncommitted changes", "↻ ", "The old one", "! no API key is set")
 
     go_to(nvim, "Review my")
     nvim.keys("<CR>")

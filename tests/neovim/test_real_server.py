@@ -144,8 +144,8 @@ def test_a_file_with_unsaved_text_in_another_neovim_is_not_written(shop: Path) -
         other.keys("iunsaved <Esc>")
         other.cmd("preserve")
         script = (
-            "import sys; from agent_ls.server.editor.foreign_locks import held_elsewhere; "
-            "print(held_elsewhere(sys.argv[1]))"
+            "import sys; from agent_ls.server.editor.foreign_locks import find_other_editor; "
+            "print(find_other_editor(sys.argv[1]))"
         )
         held = subprocess.run(
             [sys.executable, "-c", script, str(other_file)],

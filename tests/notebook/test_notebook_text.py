@@ -174,7 +174,7 @@ DAMAGED = [
     ("[]", "not a JSON object"),
     ('{"nbformat": 3, "worksheets": []}', "--nbformat 4"),
     ('{"nbformat": 5, "cells": []}', "too new"),
-    ('{"cells": []}', "which nbformat"),
+    ('{"cells": []}', "no nbformat version"),
     ('{"nbformat": 4}', "no list of cells"),
     ('{"nbformat": 4, "cells": {}}', "no list of cells"),
     ('{"nbformat": 4, "cells": [{"cell_type": "code"}, 1]}', "cell 2"),

@@ -58,7 +58,9 @@ PROGRAMS = [
         "printf '\\033[?1049hfull\\033[?1049lback'",
         lambda result_text: result_text.startswith("back\n"),
     ),
-    Program("background writer", "(sleep 600; echo late) & echo now", has("now\n", "Left running")),
+    Program(
+        "background writer", "(sleep 600; echo late) & echo now", has("now\n", "Processes still running")
+    ),
     Program("slow drip", "for n in 1 2 3 4; do printf $n; sleep 0.05; done", has("1234")),
     Program("end by a signal", "kill -SEGV $$", has(code=-11)),
     Program("TERM ignored", "trap '' TERM; echo ready; kill -TERM $$; echo still here", has("still here")),

@@ -45,7 +45,7 @@ async def test_a_skill_added_later_is_announced_without_changing_the_prompt_pref
         ends = [e.data async for e in session.run("third") if isinstance(e.data, ToolCallEnd)]
     assert "- early: Early one. Use it early." in system(model, 0)
     assert len({system(model, number) for number in range(len(model.requests))}) == 1
-    assert "There is a new skill: late: Late one. Use it late." in str(model.requests[1].messages)
+    assert "A new skill is available: late: Late one. Use it late." in str(model.requests[1].messages)
     assert "The text of late." in str(ends[0]) and not ends[0].is_error
 
 

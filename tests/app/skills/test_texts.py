@@ -44,8 +44,8 @@ def test_arguments_of_the_user_replace_the_placeholders(text: str, arguments: st
 @pytest.mark.req("T12", "X4")
 def test_a_command_in_a_skill_is_requested_but_not_run_and_arguments_cannot_add_one() -> None:
     text = insert_arguments("Status: !`git status`. Log: !{git log}. $ARGUMENTS", "!`rm -rf /`")
-    assert "(the output of the command `git status`: run it, if you may)" in text
-    assert "(the output of the command `git log`: run it, if you may)" in text
+    assert "(insert the output of the command `git status` here: run it if you are allowed to)" in text
+    assert "(insert the output of the command `git log` here: run it if you are allowed to)" in text
     assert text.endswith("!`rm -rf /`")
 
 

@@ -107,9 +107,7 @@ async def test_an_old_python_is_reported_with_its_version_and_a_setting(tmp_path
     """The interpreter is real and only reports an old version. The program must stop before it uses newer features."""
     older = "import sys; sys.version_info = (3, 9, 2); "
     words = ("sh", "-c", f'exec {sys.executable} -c "{older}$3"', "sh")
-    with pytest.raises(
-        EnvironmentLostError, match=r"is Python 3\.9\.2, which is too old.*setting place\.python"
-    ):
+    with pytest.raises(EnvironmentLostError, match=r"is Python 3\.9\.2 on that machine, which is too old"):
         async with reached(tmp_path, *words):
             pass
 
@@ -247,7 +245,7 @@ async def test_a_command_that_must_be_confined_is_not_started(tmp_path: Path) ->
     from agent_ls.confinement.wanted import Confinement
 
     env = far(tmp_path, {})
-    with pytest.raises(ProcessStartError, match="cannot be confined"):
+    with pytest.raises(ProcessStartError, match="cannot confine commands"):
         await env.exec_command("touch made", CommandOptions(confinement=Confinement()))
     assert not (tmp_path / "made").exists()
     await env.cleanup()

@@ -216,7 +216,7 @@ async def test_the_number_of_background_processes_is_limited_until_one_ends(
             tasks.start_soon(start, "exec sleep 1002")
         assert len(processes_with(token)) == 2
         (words,) = refused
-        assert words.startswith("2 background processes run") and "End one" in words
+        assert words.startswith("2 background processes are running") and "End a process" in words
         assert "p1: exec sleep 1000" in words
         await start("exec sleep 1003")
         assert "p2: exec sleep 100" in refused[-1] and len(refused) == 2
