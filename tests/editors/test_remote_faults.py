@@ -58,12 +58,12 @@ async def test_an_unknown_host_name_is_reported() -> None:
 async def test_a_missing_python_at_an_ssh_host_is_reported() -> None:
     place = places.ssh_place()
     missing = replace(place, place=replace(place.place, python="python3.99"))
-    await refused(missing, "python3.99 was not found there")
+    await refused(missing, "python3.99 was not found on that machine")
 
 
 @pytest.mark.parametrize("make", [places.docker_place, places.podman_place], ids=["docker", "podman"])
 async def test_a_missing_container_or_a_container_without_python_is_reported(make: object) -> None:
-    await refused(make(python=False), "python3 was not found there")  # type: ignore[operator]
+    await refused(make(python=False), "python3 was not found on that machine")  # type: ignore[operator]
     place: places.RealPlace = make()  # type: ignore[operator]
     await refused(
         replace(place, place=replace(place.place, target="no-such")), "there is no container no-such"

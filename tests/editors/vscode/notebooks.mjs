@@ -70,7 +70,7 @@ async function marked(actor, are) {
 
   await workbench.runCommand("agent-ls: Go to Next Change");
   await cursorIs(actor, 1, 1);
-  await workbench.runCommand("agent-ls: Compare This Change with What Stood There");
+  await workbench.runCommand("agent-ls: Compare This Change with the Earlier Text");
   await actor.until(() => workbench.eval((vscode) => vscode.window.tabGroups.activeTabGroup.activeTab?.label.includes("agent's changes")), "the comparison");
   await actor.step("the file on disk compared");
   // The comparison opens the file as text, which must not count as an edit of the notebook.

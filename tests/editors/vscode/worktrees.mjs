@@ -25,7 +25,7 @@ async function works(actor) {
   await question.getByRole("button", { name: "Allow Once" }).click();
   await chat.getByText("It is tidy.").first().waitFor();
   await actor.isIdle();
-  await chat.getByText("changes for you to bring").first().waitFor();
+  await chat.getByText("changes that wait for you to apply").first().waitFor();
   assert.match(await workbench.text("stock.py"), /^# mine\n[^]*list\(stock\.values\(\)\)/);
   await actor.step("the worktree has changes");
 }

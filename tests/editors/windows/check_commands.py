@@ -183,6 +183,6 @@ async def test_a_background_process_that_does_not_read_can_be_ended(
     monkeypatch.setattr("agent_ls.environments.local.processes.background.INPUT_SECONDS", 1)
     assert INPUT_SECONDS > 1
     started = await env.start_process("ping -n 1000 127.0.0.1 >nul", LONG)
-    with pytest.raises(Exception, match="has not read"):
+    with pytest.raises(Exception, match="did not read"):
         await env.write_process(started.id, "x" * 1_000_000)
     assert (await env.kill_process(started.id)).exit_code is not None
