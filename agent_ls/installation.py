@@ -1,4 +1,4 @@
-"""How agent-ls was installed, and the shell command that adds what an extra of it needs."""
+"""Find out how agent-ls was installed, and which shell command installs one of its optional extras."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines as the whole program counts them, whole texts and a few lines of long ones; and what bytes were no text."""
+"""Lines and their numbers, in whole texts and in parts of long ones, and bytes that are not valid text."""
 
 from __future__ import annotations
 

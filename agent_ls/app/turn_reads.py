@@ -32,7 +32,7 @@ class TurnRead(Generic[T]):
         self.prepare = prepare
         self.outcome: Future[T] | None = None
         self.began_ns = 0
-        """Start time of the reads whose result is `outcome`."""
+        """Time at which the read began whose result is in `outcome`."""
         self._now_ns = now_ns
 
     async def get(self) -> T:

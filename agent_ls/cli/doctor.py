@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--on",
         default="",
         metavar="PLACE",
-        help="check a place for `exec --on` instead, such as ssh:HOST:/path",
+        help="check another machine for `exec --on` instead of this machine, such as ssh:HOST:/path",
     )
 
 

@@ -1,7 +1,7 @@
 """Check a path directly before it is opened, and check the opened file again by its descriptor.
 
-The second check closes the race between check and use. A wrapper that limits an environment sets the checks;
-an environment that opens files on disk calls them. The checks are passed in context variables, because other
+The second check closes the race between check and use. `BoundedEnvironment` sets the checks, and
+the environment that opens files on disk runs them. The checks are passed in context variables, because other
 wrappers may be in between. Worker threads get a copy of the context variables.
 """
 

@@ -24,7 +24,7 @@ asked and when the run has ended.
 
 
 class Lines(Protocol):
-    """Interface to the source of answers."""
+    """Reads the lines in which the user answers questions."""
 
     async def ask(self, prompt: str) -> str:
         """Return the line that is typed after the prompt was displayed, "" at the end of input."""

@@ -70,8 +70,8 @@ def _undo_or_redo(pieces: Sequence[Segment], lines: Lines) -> list[Segment] | No
 
     Each hunk may have its current, base or agent lines. The text between hunks must be unchanged.
     """
-    # reached[k] maps each length of `lines` that the first k segments can produce to the previous length and the
-    # last segment.
+    # reached[k] has each number of lines that the first k segments can match at the start of `lines`. Its value is the
+    # number before segment k, and the form of segment k that matched.
     reached: list[dict[int, tuple[int, Segment]]] = [{0: (0, shared_segment(()))}]
     for piece in pieces:
         ends: dict[int, tuple[int, Segment]] = {}

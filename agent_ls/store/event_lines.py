@@ -115,7 +115,7 @@ def in_sequence(numbers: Sequence[int]) -> list[bool]:
 
 
 def _longest_rising(numbers: Sequence[int]) -> list[bool]:
-    """Return the members of the longest increasing sequence, by patience sorting.
+    """Return for each number whether it belongs to the longest increasing subsequence (by patience sorting).
 
     Among equal numbers, the first is chosen.
     """

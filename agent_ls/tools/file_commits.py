@@ -138,7 +138,7 @@ def describe_review(states: Sequence[FileState], context: ToolContext) -> ToolOu
     text = "\n\n".join([*(state.note for state in states if state.note), *whole])
     if all(state.before == state.after for state in states):
         return ToolOutput(text, is_error=True, error_kind="permission_denied", summary="refused by the user")
-    return ToolOutput(text, files=tuple(states), summary="changed by the decisions of the user")
+    return ToolOutput(text, files=tuple(states), summary="changed as the user decided")
 
 
 def concurrent_edit_notes(

@@ -1,4 +1,4 @@
-"""docs/acp.md and the registry's files: recipes that start the agent, commands and requests that there are."""
+"""docs/acp.md and the files for the ACP registry: their recipes start the agent, and each named request exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md: every path of its map exists, and its checklists name the files that the code really needs."""
+"""CONTRIBUTING.md: each path in it exists, and its checklists name each file that such a change concerns."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ PAGE = ("/", "/index.html", "/panel.js", "/panel.css", "/codicon.ttf", "/icon.sv
 
 
 class Shared:
-    """A panel process for the tests that only read from it, and the cookie of its link."""
+    """A panel process that several tests only read from, and the cookie with which they log in."""
 
     def __init__(self, running: PanelProcess, cookie: str) -> None:
         self.running = running

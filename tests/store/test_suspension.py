@@ -259,7 +259,7 @@ async def test_a_call_that_ran_while_another_waited_is_interrupted(tmp_path: Pat
 
 
 async def test_two_resumes_of_one_log_have_the_same_calls(tmp_path: Path) -> None:
-    """A call that has not started has no published id; published ids stay the same."""
+    """A call that has not started has no id in the log. Ids in the log stay the same after a resume."""
     first = _process(_create(tmp_path / "whole"))
     await first.play(answers=0, text="go")
     log = _log(first.opened)

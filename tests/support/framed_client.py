@@ -285,7 +285,7 @@ class ServerProcess:
             said.set()
 
     async def logged(self, words: str) -> str:
-        """Return the log once it contains these words, because stderr may be read later than an answer or the end."""
+        """Wait until stderr contains these words, and return it. It may arrive after the responses of the server."""
         with anyio.move_on_after(DEADLINE_S):
             while words not in self.log:
                 await self._said.wait()

@@ -30,7 +30,7 @@ from agent_ls.loop.events.editor import SaveRequested
 
 @dataclass(frozen=True, slots=True)
 class _Commands:
-    """Dependencies for finding the changes of commands."""
+    """The objects that find the files which commands change."""
 
     files: CommandFiles
     filing: CommandChangeRecorder

@@ -132,9 +132,7 @@ class FarDisk:
             self._ignored[root] = (facts.times, GitIgnoreSpec.from_lines(forms))
 
     def is_ignored(self, path: str) -> bool:
-        """Return whether an ignore file at the far end names the path, according to the last
-        request.
-        """
+        """Return whether an ignore file on the other machine names the path, as of the last time they were read."""
         far = self._to_far(path)
         for root, (_, spec) in self._ignored.items():
             inside = far.removeprefix(root.rstrip("/") + "/")

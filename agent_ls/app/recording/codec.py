@@ -28,7 +28,8 @@ def _classes(*modules: Any) -> dict[str, type[Any]]:
     }
 
 
-# Older recordings have other names of some classes. The stream's classes come last, so that they win over equal names.
+# Older recordings have other names of some classes. If a name is given twice, the last entry counts: the classes of
+# the model's stream.
 CLASSES: dict[str, type[Any]] = {
     "Page": web_fetch.WebPage,
     "Found": language_host.FoundLocations,

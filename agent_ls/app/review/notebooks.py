@@ -122,7 +122,7 @@ def _arrange_groups(
         first = next((hunk for hunk in group if hunk.is_open), group[0])
         others = [hunk for hunk in group if hunk is not first]
         old, current, agent = (lines[start : len(lines) - behind] for lines in (before, now, agents))
-        # The group changed no cell, only parts that the editor has written again, for example outputs.
+        # The hunks of this group changed no cell, only parts of the file that the editor also saves, such as outputs.
         if old == current == agent:
             others = list(group)
         else:
@@ -151,7 +151,7 @@ def _sides(ledger: FileLedger, group: Group) -> tuple[Lines, Lines]:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The new layout of a notebook. `notebook` has the cells of `current` in that layout."""
+    """The file layout in which an editor saved a notebook. `notebook` has the cells of `current` in this layout."""
 
     current: Notebook
     notebook: Notebook

@@ -217,7 +217,7 @@ class ReviewState:
             self._missing[path] = (*self._missing.get(path, ()), *items)
 
     def list_awaited(self, session_id: str) -> list[str]:
-        """Return the files in which hunks of a live session are still missing (see `await_missing`)."""
+        """Return the files whose text does not yet contain all hunks of a live session (see `await_missing`)."""
         if self.audience(session_id) is None:
             return []
         return [

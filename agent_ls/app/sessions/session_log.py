@@ -21,7 +21,7 @@ from agent_ls.store.sessions import OpenSession
 from agent_ls.text import looks_binary
 
 PREIMAGE_MAX_BYTES = 1024 * 1024
-"""A larger file, or a binary file, is not searched for hunks after a crash."""
+"""Of a larger or binary file, the old content is not stored before a change, so a crash loses its hunks."""
 END_GRACE_S = 2.0
 KEPT_MAX_BYTES = 16 * 1024 * 1024
 """Maximum size of an old file content that is stored for a roll back."""

@@ -116,8 +116,8 @@ LOOSER: Mapping[str, Looser] = {
 def of_client(options: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
     """Remove settings that only the user's own file may contain. Return the rest, and a sentence for each removed one.
 
-    `place` is removed, because it names a host and a command to reach the host. Files of a project must not do that,
-    even in a trusted folder, and editors do not mark which settings come from files of a project.
+    `place` is removed, because it names a host and the command that connects to it. Files of a project must not choose
+    a host, even in a trusted folder. Editors do not tell the server which settings come from files of a project.
     """
     kept = {name: value for name, value in options.items() if name != "place"}
     if options.get("place") is None:

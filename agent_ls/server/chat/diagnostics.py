@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_ls.app.sessions.live import LiveSession
 
 MARKS_S = 0.3
-"""Delay after typing; until then the editor moves its diagnostics itself."""
+"""Seconds from the last key to the new diagnostics. Meanwhile the editor moves the old diagnostics with the text."""
 
 
 class Marks:

@@ -77,7 +77,7 @@ class ChatRoom:
 
     @property
     def name(self) -> str:
-        """Path relative to the chat's folder, which distinguishes open chats."""
+        """The path of the chat's file, relative to the workspace folder. Two open chats have different names."""
         return relative_to_folder(self.path, self.folder) or self.path
 
     @property

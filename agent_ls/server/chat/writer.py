@@ -43,8 +43,8 @@ ATTRIBUTION = Attribution(label="agent-ls: the answer")
 
 @dataclass(frozen=True, slots=True)
 class _Unseen:
-    """An edit whose result the editor has not reported. The edit adds `text` and makes `region`; `version` is
-    the document's version before the edit.
+    """An edit whose result the editor has not reported. The edit writes `text`, which is then the text of `region`.
+    `version` is the document's version before the edit.
     """
 
     version: int

@@ -63,7 +63,7 @@ class _File:
     is_settled: bool = True
     problems: tuple[Problem, ...] = ()
     count: int = 0
-    """Number of reports for this file."""
+    """How often diagnostics were published for this file."""
 
 
 @dataclass(slots=True)

@@ -59,8 +59,9 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
 class DocumentListener(Protocol):
-    """Interface of the review ledger. Methods are called synchronously, in the order of the editor's notifications;
-    must not raise.
+    """The review ledger, as the editor host calls it.
+
+    Methods are called synchronously, in the order of the editor's notifications. They must not raise.
     """
 
     def document_opened(self, path: str, text: str) -> None: ...
@@ -84,9 +85,7 @@ class DocumentListener(Protocol):
     ) -> None: ...
 
     def undo_applied(self, path: str, before: str, after: str) -> None:
-        """Handle an edit of an undo, after the edit is in the document. The attribution of an undo names no
-        tool call.
-        """
+        """Handle an undo of hunks, after the editor has changed the document from `before` to `after`."""
         ...
 
 

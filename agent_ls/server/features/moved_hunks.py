@@ -51,7 +51,7 @@ class MovedHunks:
             self._start(partial(self._send_later, path))
 
     def handle_notebook_change(self, path: str) -> None:
-        """Handle a change of this notebook in the editor: read it, then send the positions in its cells."""
+        """Handle a change of this notebook in the editor: read it, then send where its hunks are in the cells."""
         self._unread.add(path)
         self.handle_change(path)
 

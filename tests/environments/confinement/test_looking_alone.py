@@ -108,9 +108,7 @@ async def test_commands_in_a_terminal_and_in_the_background_are_confined_too(
 async def test_another_terminal_cannot_be_written(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], in_terminal: bool
 ) -> None:
-    """The terminal in which agent-ls was started is also protected. It is one of its process's first three
-    descriptors.
-    """
+    """The terminal in which agent-ls was started is also protected. It is standard error of the agent-ls process."""
     ours, theirs = os.openpty()
     name, kept = os.ttyname(theirs), os.dup(2)
     os.dup2(theirs, 2)

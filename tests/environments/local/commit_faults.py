@@ -141,7 +141,7 @@ STEP = 1 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 3
 
 
 def runs() -> Iterator[dict[str, Any]]:
-    """Run each fault at its share of the operations, until a commit has no further operation."""
+    """Commit once for each fault at each STEP-th file operation, and yield what each commit left behind."""
     global _fault
     sys.addaudithook(_hook)
     with tempfile.TemporaryDirectory() as name:

@@ -62,7 +62,10 @@ def _wait(relay: subprocess.Popen[bytes]) -> None:
 
 
 class ChosenTerminals:
-    """Implements TerminalHost by a setting, which is read when a command starts. Open terminals stay in use."""
+    """Starts each command in the editor's terminals or in our own, as the setting says at that time.
+
+    Terminals that are open when the setting changes stay in use.
+    """
 
     def __init__(self, shown: Callable[[], Shown], editor: TerminalHost | None) -> None:
         self._shown = shown

@@ -74,7 +74,7 @@ class OpenCall:
 
 
 class OpenCalls:
-    """All calls of one answer."""
+    """The tool calls of one answer, while the answer arrives."""
 
     def __init__(self) -> None:
         self.calls: list[OpenCall] = []
