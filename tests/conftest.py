@@ -72,9 +72,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_in_share(item: pytest.Item, part: int, parts: int) -> bool:
-    """Return whether to run the test: it is not a sweep, or its name belongs to the share.
+    """Return whether this run includes the test: it is not a sweep, or the hash of its name belongs to the share.
 
-    Only the name decides, so that the second run of the failed tests has the same share.
+    Only the name counts, so that a second run of the failed tests has the same share.
     """
     return not item.get_closest_marker("sweep") or zlib.crc32(item.nodeid.encode()) % parts == part
 
@@ -90,7 +90,7 @@ def _deselect(config: pytest.Config, items: list[pytest.Item], others: set[pytes
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect tests without garbage collection, and exempt what they and their modules keep from it afterwards."""
+    """Collect tests with the garbage collector off. Later collections skip all objects that exist by then."""
     gc.disable()
     try:
         return (yield)
@@ -101,7 +101,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip the sweeps that a run has no time for: AGENT_LS_SWEEPS_UNTIL is its end in Unix time."""
+    """Skip the sweeps that would start after the Unix time AGENT_LS_SWEEPS_UNTIL."""
     until = int(os.environ.get("AGENT_LS_SWEEPS_UNTIL", "0"))
     if until and item.get_closest_marker("sweep") and time.time() > until:
         pytest.skip("the time for sweeps is over: run it by itself, with AGENT_LS_SWEEPS=whole")
@@ -109,7 +109,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def anyio_backend() -> str:
-    return "asyncio"  # pygls runs asyncio; nothing of ours promises trio
+    return "asyncio"  # pygls runs on asyncio; agent-ls does not promise to support trio
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def _real_starts() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Numbered home folders. Most tests need no `tmp_path`, which takes longer to make than such a test."""
+    """Yield paths for new home folders. Making a `tmp_path` for each test would take longer than most tests."""
     parent = tmp_path_factory.mktemp("homes")
     return (f"{parent}/{number}" for number in count())
 
@@ -138,12 +138,12 @@ def _house(
         monkeypatch.setenv(name, f"{home}/{name.lower()}")
     if request.node.get_closest_marker("real_start"):
         request.getfixturevalue("_real_starts")
-    # The workspaces of tests are trusted; what comes before that is tested where this is taken back.
+    # Tests trust all workspaces. Tests of the trust decision remove this variable again.
     monkeypatch.setenv(TRUST_VARIABLE, Path(home).anchor)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     if services.IS_WANTED and request.node.get_closest_marker("smoke"):
-        yield  # it is for the network that they are
+        yield  # smoke tests use the network
         return
     real_connect = socket.socket.connect
 

@@ -1,4 +1,4 @@
-"""A batch with a scripted model over loopback: its manifest, its runs, and a look at its result folder."""
+"""Helpers for batch tests: write a manifest, run the batch with a scripted model, and read the result folder."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.support.loopback import Answer, AnthropicServer, ToolCall
 
 
 def write_a_file(body: Mapping[str, Any]) -> Answer:
-    """Write `new.txt` with the prompt, then say so."""
+    """Answer as a model that writes the task's word (`prompt_of`) to `new.txt`, and then says "Done."."""
     if len(body["messages"]) > 1:
         return "Done."
     return [ToolCall("write_file", {"file_path": "new.txt", "content": f"{prompt_of(body)}\n"})]
 
 
 def prompt_of(body: Mapping[str, Any]) -> str:
-    """The word of the prompt that begins with `do-`, by which a test knows the task."""
+    """Return the word of a request's prompt that begins with `do-`. It identifies the task."""
     text = json.dumps(body["messages"][0])
     return text[text.rindex("do-") :].split('"')[0].split("\\")[0]
 
@@ -33,7 +33,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def repository(folder: Path) -> str:
-    """Make a repository with one commit. Returns its id."""
+    """Make a repository with one commit. Returns the id of the commit."""
     folder.mkdir()
     git(folder, "init", "-q")
     (folder / "a.py").write_text("x = 1\n")
@@ -57,13 +57,13 @@ def batch(server: AnthropicServer, folder: Path, *arguments: str) -> Finished:
 
 
 def results(out: Path) -> dict[str, dict[str, Any]]:
-    """The newest result of each task of a folder: id -> the result, read without the code under test."""
+    """Return the newest result of each task by its id. Reads the files in `out` without the code under test."""
     found = [json.loads(path.read_text()) for path in out.glob("tasks/*/attempt-*/result.json")]
     return {result["id"]: result for result in sorted(found, key=lambda it: it["attempt"])}
 
 
 def work_folders(folder: Path) -> list[Path]:
-    """The work folders of tasks that a batch in `folder` has left: here, and at a place with the same home folder."""
+    """Return the work folders that a batch in `folder` did not remove: its own, and those at a place (`--on`)."""
     return [*folder.glob("runs/.work/*"), *folder.glob("home/.cache/agent-ls/batch/*/*")]
 
 

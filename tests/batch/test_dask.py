@@ -32,7 +32,7 @@ pytest.importorskip("distributed", reason="the extra `dask` is not installed")
 pytestmark = [pytest.mark.req("X12"), pytest.mark.real_start]
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
-TASKS = 200 if IS_WHOLE else 5  # one more than the cluster runs at a time
+TASKS = 200 if IS_WHOLE else 5  # outside the sweep, one more than the cluster runs at the same time
 CLUSTER = """
 import sys
 from distributed import LocalCluster
@@ -49,7 +49,7 @@ if __name__ == "__main__":
 
 @contextmanager
 def cluster(folder: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, list[int]]]:
-    """A scheduler with two worker processes: its address, and the ids of the workers."""
+    """Run a Dask scheduler with two workers; yield the scheduler's address and the process ids of the workers."""
     program = folder / "cluster.py"
     program.write_text(CLUSTER)
     with (

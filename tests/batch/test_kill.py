@@ -30,13 +30,13 @@ from tests.support.processes import eventually, new_token, processes_with
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 TASKS, KILLS = (200, 50) if IS_WHOLE else (3, 2)
-STEPS = 3  # of a task that can be seen from outside: two requests, its end
+STEPS = 3  # visible steps of a task: two requests to the model, and the line that reports its end
 SEED = 19
 STEP_S = 20 * DEADLINE_S if IS_WHOLE else DEADLINE_S  # a whole run may share its machine with others
 
 
 class Steps:
-    """Counts the steps of all tasks as they come, and lets a test wait for a number of them."""
+    """A queue of the steps of all tasks. A test waits until a number of new steps has happened."""
 
     def __init__(self) -> None:
         self._steps: queue.SimpleQueue[str] = queue.SimpleQueue()

@@ -68,7 +68,7 @@ def test_tasks_at_a_time_are_limited_and_a_second_runner_leaves_them_alone(tmp_p
         gate.wait_reached()
         assert len(server.requests) == 1
         second = start("batch", str(manifest), "--out", "runs", cwd=tmp_path, environ=environ)
-        server.wait_for_requests(2)  # task b, by the second runner: its turn comes while a is locked
+        server.wait_for_requests(2)  # the second runner starts task b, because task a is locked
         gate.open()
         ends = [finish(first), finish(second)]
         assert [it.code for it in ends] == [0, 0], ends

@@ -40,7 +40,10 @@ def place(folder: Path, program: str = BARE_PYTHON) -> tuple[str, str]:
 
 
 def one_task(folder: Path, script: str = "", **fields: object) -> str:
-    """Write a manifest with one task. Returns its name. Its repository has a program `script.sh` that runs `script`."""
+    """Write a manifest with one task, whose repository has the program `script.sh` with the text `script`.
+
+    Returns the path of the manifest.
+    """
     (folder / "there").mkdir()
     project = folder / "there" / "project"
     repository(project)

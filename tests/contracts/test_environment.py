@@ -1,4 +1,4 @@
-"""The contract of environments (agent_ls/testing/environment.py), asked of each of ours."""
+"""Run the contract suite of environments (agent_ls/testing/environment.py) on each environment of agent-ls."""
 
 from __future__ import annotations
 

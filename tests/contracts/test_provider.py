@@ -1,4 +1,4 @@
-"""One suite for every wire, over real HTTP, with faults: what fails has a class, nothing hangs, nothing leaks."""
+"""Faulty servers over real HTTP, for every wire: each fault has its error class, and no call hangs or leaks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,10 @@ async def test_retry_after_is_read_in_every_form(server: Server, provider: str) 
 
 @asynccontextmanager
 async def raw_server(answer: Callable[[SocketStream], Any]) -> AsyncIterator[tuple[str, list[anyio.Event]]]:
-    """Sends what `answer` writes, after the head of a request. Each connection has an event, set when it is over."""
+    """Run a server that calls `answer` after the head of a request; yield its address, and an event per connection.
+
+    The event of a connection is set when the connection has ended.
+    """
     connections: list[anyio.Event] = []
 
     async def serve(stream: SocketStream) -> None:
@@ -161,7 +164,9 @@ async def send_and_close(stream: SocketStream, data: bytes) -> None:
 
 
 PATIENT = ConnectionSettings(connect_timeout_s=30, silence_timeout_s=30)
-IMPATIENT = replace(PATIENT, silence_timeout_s=0.3)  # for who never speaks: another may be no more than slow
+IMPATIENT = replace(
+    PATIENT, silence_timeout_s=0.3
+)  # only for servers that never answer, because a slow server needs more time
 
 
 @asynccontextmanager
@@ -209,7 +214,7 @@ async def test_line_without_end_is_refused_before_memory_is_gone(server: Server,
 
 
 def slowly(body: bytes, *headers: str) -> Callable[[SocketStream], Any]:
-    """The head at once, the first byte of the body late, the rest in small pieces."""
+    """Return a server that sends the head at once, and after a pause the body in small pieces."""
 
     async def answer(stream: SocketStream) -> None:
         head, _, rest = reply(body, *headers).partition(b"\r\n\r\n")
