@@ -1,4 +1,4 @@
-"""The programs of a page as files, and their tests run as the page tells a reader to."""
+"""Write the programs of a documentation page to files, and run the tests among them with pytest."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ DEADLINE_S = 100
 
 
 def write_programs(place: str, folder: Path) -> dict[str, Path]:
-    """The blocks of a page that have a file's name, written to `folder`; by name."""
+    """Write the Python blocks of a page that have a file name to `folder`. Return the paths by file name."""
     written = {}
     for block in blocks(read(place), "python"):
         if block.tag:
             written[block.tag] = folder / block.tag
-            # Blank lines in front: a traceback names the line of the page.
+            # With blank lines in front, line numbers in tracebacks are those of the page.
             written[block.tag].write_text("\n" * (block.line - 1) + block.text, encoding="utf-8")
     return written
 
@@ -27,7 +27,7 @@ def write_programs(place: str, folder: Path) -> dict[str, Path]:
 def run_tests(
     *arguments: str | Path, folder: Path, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """pytest in a process of its own, with the house rules and with `folder` to import from."""
+    """Run pytest in a new process with this repository's configuration. Tests can import modules from `folder`."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT))), **(variables or {})}
     plugins = ("-p", "tests.conftest") if any(isinstance(item, Path) for item in arguments) else ()
     return subprocess.run(

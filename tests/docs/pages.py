@@ -1,4 +1,4 @@
-"""Pages of the documentation as data: fenced blocks, headings, links, tables; as much Markdown as they use."""
+"""Parse documentation pages: fenced blocks, headings, links and tables. Supports only the Markdown that they use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: ```LANGUAGE TAG. `line` counts from 1, of its first line of text."""
+    """A fenced block, which begins with ```LANGUAGE TAG. `line` is the number of its first text line, from 1."""
 
     language: str
     tag: str
@@ -31,19 +31,19 @@ class Block:
 
 @cache
 def read(place: str) -> str:
-    """A file of the repository, by its path from the root."""
+    """Return the text of a file of the repository. `place` is its path from the root."""
     return (ROOT / place).read_text(encoding="utf-8")
 
 
 @cache
 def parse(place: str) -> ast.Module:
-    """A Python file of the repository as a syntax tree, which must not be changed."""
+    """Return the syntax tree of a Python file of the repository. Callers must not change it, because it is cached."""
     return ast.parse(read(place))
 
 
 @cache
 def nodes(place: str) -> tuple[ast.AST, ...]:
-    """All nodes of the syntax tree of a Python file."""
+    """Return all nodes of the syntax tree of a Python file."""
     return tuple(ast.walk(parse(place)))
 
 
@@ -56,7 +56,7 @@ def blocks(text: str, language: str = "") -> list[Block]:
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines outside of fenced blocks, with their numbers from 1."""
+    """Yield the number (from 1) and the text of each line outside of fenced blocks."""
     is_fenced = False
     for number, line in enumerate(text.split("\n"), 1):
         if line.lstrip().startswith("```"):
@@ -66,12 +66,12 @@ def prose_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def prose(text: str) -> str:
-    """Without fenced blocks."""
+    """Return the text without its fenced blocks."""
     return _FENCE.sub("", text)
 
 
 def anchors(text: str) -> set[str]:
-    """The names by which GitHub links to the headings of a page."""
+    """Return the anchors (`#name` without `#`) that GitHub gives to the headings of a page."""
     found: dict[str, int] = {}
     for match in _HEADING.finditer(prose(text)):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match[1]).replace("`", "").lower()
@@ -83,24 +83,24 @@ def anchors(text: str) -> set[str]:
 
 
 def section(text: str, heading: str) -> str:
-    """The text under a heading, up to the next heading of any level; `heading` with its signs."""
+    """Return the text between a heading and the next heading of any level. `heading` includes its `#` signs."""
     found = re.search(rf"^{re.escape(heading)}$(.*?)(?=^#{{1,6}} |\Z)", text, re.DOTALL | re.MULTILINE)
     assert found, f"no heading {heading!r}"
     return found[1]
 
 
 def links(text: str) -> list[str]:
-    """The targets of links and images outside of code."""
+    """Return the targets of links and images outside of code."""
     return _LINK.findall(_CODE.sub("", prose(text)))
 
 
 def code_words(text: str) -> list[str]:
-    """The texts between single backticks."""
+    """Return the texts between single backticks outside of fenced blocks."""
     return _CODE.findall(prose(text))
 
 
 def tables(text: str) -> list[list[list[str]]]:
-    """Tables as rows of cells, the header first; the line under the header is left out."""
+    """Return the tables as rows of cells. The first row is the header; the line of dashes below it is left out."""
     found: list[list[list[str]]] = []
     for is_table, lines in _runs(prose(text)):
         if is_table:
@@ -120,14 +120,14 @@ def _runs(text: str) -> Iterator[tuple[bool, list[str]]]:
 
 
 def table(text: str, first_cell: str) -> list[list[str]]:
-    """The rows of the one table whose header begins so, without the header."""
+    """Return the rows, without the header, of the one table whose first header cell is `first_cell`."""
     found = [rows[1:] for rows in tables(text) if rows[0][0] == first_cell]
     assert len(found) == 1, f"{len(found)} tables begin with {first_cell!r}"
     return found[0]
 
 
 def repository_files() -> list[str]:
-    """Files that are or would be committed, as paths from the root. Without git: all except generated ones."""
+    """Return the paths of files that git tracks or would add. Without git: all files except generated ones."""
     try:
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

@@ -1,4 +1,4 @@
-"""docs/acp.md and the files for the ACP registry: their recipes start the agent, and each named request exists."""
+"""docs/acp.md and the files for the ACP registry: their commands start the agent, and each named request exists."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 from tests.docs.pages import read
 
-BEGINNING = 40  # characters that two entries about different things do not share
+BEGINNING = 40  # two entries with the same first 40 characters count as the same entry
 
 
 def test_no_entry_is_listed_twice() -> None:

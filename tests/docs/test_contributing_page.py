@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md: each path in it exists, and its checklists name each file that such a change concerns."""
+"""CONTRIBUTING.md: each path in it exists, and its checklists name each file that a change of that kind must update."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ NAMED = re.compile(r"`agent-ls docs ([a-z/-]+)((?: [a-z-]+)*)`")
 
 
 def hints() -> set[tuple[str, str]]:
-    """Return the pages and sections that texts of the package name."""
+    """Return page and section of each `agent-ls docs PAGE SECTION` in the package's modules."""
     texts = (path.read_text("utf-8") for path in (ROOT / "agent_ls").rglob("*.py"))
     return {(page, words.strip()) for text in texts for page, words in NAMED.findall(text)}
 
@@ -30,7 +30,7 @@ def test_a_hint_names_a_page_and_a_section_that_exist(
 
 
 def test_no_message_names_the_file_of_a_page() -> None:
-    """A user who installed the package has no such file. Docstrings may name one: developers read them."""
+    """An installed package has no docs/*.md files. Docstrings may name these, because only developers read docstrings."""
     for path in (ROOT / "agent_ls").rglob("*.py"):
         text = path.read_text("utf-8")
         if "docs" not in text:

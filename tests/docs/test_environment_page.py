@@ -23,7 +23,7 @@ PAGE = "docs/adding-an-environment.md"
 def test_the_environment_of_the_page_passes_the_contract_suite(tmp_path: Path) -> None:
     write_programs(PAGE, tmp_path)
 
-    # In a folder and a configuration of the reader's: nothing of this repository helps, nor does a plugin of its tests.
+    # Run as in a reader's project: without the pytest configuration and the plugins of this repository.
     (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     done = subprocess.run(
         [

@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> None:  # type: ignore[override]  # raises, as the original exits
+    def error(self, message: str) -> None:  # type: ignore[override]  # raises where the original exits
         raise Refused(message)
 
 
@@ -57,7 +57,7 @@ def options_of(command: argparse.ArgumentParser) -> set[str]:
 
 
 def command_lines() -> list[tuple[str, str]]:
-    """(page, words behind agent-ls) of each command that a page shows to be typed."""
+    """Return (page, arguments of agent-ls) for each command line on a page."""
     lines = [
         (name, line.partition("  #")[0].rstrip())
         for name in PAGES
@@ -68,7 +68,7 @@ def command_lines() -> list[tuple[str, str]]:
         (name, word) for name in PAGES for word in code_words(read(name)) if word.startswith("agent-ls ")
     ]
     found = [(name, match[1].partition(" | ")[0]) for name, line in lines if (match := _COMMAND.search(line))]
-    # A name alone is a mention, not a line to type.
+    # A command's name without arguments is left out, because it may be a mention in a sentence.
     return sorted({(name, words) for name, words in found if " " in words or words not in COMMANDS})
 
 

@@ -1,4 +1,4 @@
-"""docs/neovim.md against the plugin's own tables. The plugin is read, not run: its specs do that."""
+"""Compare docs/neovim.md with the tables in the plugin's source files. The plugin's own specs run the plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/other-editors.md: its recipes are well formed and give real settings, its commands are the server's."""
+"""docs/other-editors.md: its configuration blocks parse and use existing settings, and its commands exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = read("docs/other-editors.md")
 
 
 def recipe(tag: str) -> str:
-    """The block of one editor."""
+    """Return the configuration block that the page has for one editor. `tag` names the editor."""
     (block,) = (block for block in blocks(PAGE) if block.tag == tag)
     return block.text
 

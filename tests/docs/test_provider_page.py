@@ -1,4 +1,4 @@
-"""The skeleton of docs/adding-a-provider.md is a codec: its own tests pass, and nothing in it touches the world."""
+"""The example codec of docs/adding-a-provider.md passes its own tests, and imports no module that does I/O."""
 
 from __future__ import annotations
 

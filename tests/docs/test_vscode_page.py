@@ -1,4 +1,4 @@
-"""docs/vscode.md against the declarations in package.json, and these against the settings of the server."""
+"""Compare docs/vscode.md with package.json, and the settings in package.json with those of the server."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_what_the_extension_lets_users_set_is_what_the_schema_of_the_settings_al
 
 
 def _whole(one: Any, schema: dict[str, Any]) -> dict[str, Any]:
-    """Without references, and without the null of what may be left to the provider."""
+    """Return the schema of a setting with its reference resolved, and without the alternative `null`."""
     found: dict[str, Any] = next((item for item in one.get("anyOf", ()) if item["type"] != "null"), one)
     reference = found.get("$ref", "").rpartition("/")[2]
     return {**found, **(schema["$defs"][reference] if reference else {})}
