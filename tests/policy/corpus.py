@@ -1,4 +1,4 @@
-"""The corpus of command lines with what is to become of each, and disguises of the dangerous ones."""
+"""Command lines with the expected decision about each (commands.txt), and ways to disguise the dangerous ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERED = re.compile(r"⟨([0-9A-F]+)⟩")
 
 
 def corpus() -> Iterator[tuple[str, Verdict]]:
-    """Yield each command line, and the decision about it."""
+    """Yield each command line of commands.txt with the expected decision."""
     decision: Verdict | None = None
     text = Path(__file__).with_name("commands.txt").read_text(encoding="utf-8")
     for line in text.splitlines():
@@ -25,7 +25,7 @@ def corpus() -> Iterator[tuple[str, Verdict]]:
 
 
 def dangerous() -> list[str]:
-    """Those that are never silent: simple enough to be written in other ways."""
+    """Return the command lines that must never run unasked and are simple enough for DISGUISES."""
     return [text for text, decision in corpus() if decision in ("ask", "refuse") and _is_simple(text)]
 
 
@@ -195,4 +195,4 @@ DISGUISES: dict[str, Callable[[str], str]] = {
     "by a library": lambda c: f"LD_PRELOAD=./x.so {c}",
     "by a start-up file": lambda c: f"echo '{c}' > x; BASH_ENV=x bash -c ls",
 }  # fmt: skip
-"""Ways to write a command so that it does the same (or would, somewhere) and looks like another."""
+"""Functions that rewrite a command, by name. The result looks different, but does the same on some system."""

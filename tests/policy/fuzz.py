@@ -1,7 +1,7 @@
-"""Generates command lines with a payload in every kind of place, and runs in a real bash what policy lets pass.
+"""Generate command lines with harmful payloads, and run in a real bash those that policy allows without a question.
 
-A payload makes a file or shows a secret that lies outside of the workspace. The folder also has files whose names look
-like options, links that lead outside, and programs under the names of harmless ones.
+A payload makes a file, or prints a secret from outside the workspace. The workspace also has files whose names look
+like options, links that lead outside, and harmful programs with the names of harmless ones.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NOISE = "\\'\"`$(){}[]<>|&;*?!#~=:,-+@%^ \n\t\r" + "\u00a0\u2028\u200b"
 
 
 def commands(seed: int, count: int) -> Iterator[str]:
-    """`count` command lines, always the same ones for a seed."""
+    """Yield `count` random command lines, which depend only on `seed`."""
     chance = random.Random(seed)
     for _ in range(count):
         if chance.random() < 0.3:
@@ -60,7 +60,7 @@ def commands(seed: int, count: int) -> Iterator[str]:
 
 
 def placed(seed: int, payloads: Sequence[str]) -> Iterator[str]:
-    """Each of `payloads` inside of one to three nodes of any kind, always the same for a seed."""
+    """Yield each of `payloads` nested in one to three shell constructs, which depend only on `seed`."""
     chance = random.Random(seed)
     kinds = [*PARTS["frames"], *(f"echo {place}" for place in PARTS["places"])]
     for payload in payloads:
@@ -118,7 +118,7 @@ def _damaged(chance: random.Random, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A workspace with traps, in a folder of its own."""
+    """A workspace in `folder` with files, links and programs that reveal a harmful command."""
 
     folder: Path
 
@@ -177,7 +177,7 @@ class Scratch:
         }
 
     def is_silent(self, command: str) -> bool:
-        """Whether a session in mode ask would run it without a question."""
+        """Return whether a session in mode ask would run the command without a question."""
         effect = CommandEffect(command, str(self.work))
         seen = look(effect, self.places)
         situation = Situation(
@@ -214,7 +214,7 @@ class Scratch:
             for name in (*folders, *names):
                 path = os.path.join(folder, name)
                 facts = os.lstat(path)
-                if not name.startswith("index"):  # git refreshes its own
+                if not name.startswith("index"):  # git changes its index file even for read-only commands
                     found[path] = (
                         facts.st_mode,
                         *((0, 0) if os.path.isdir(path) else (facts.st_size, facts.st_mtime_ns)),
@@ -223,7 +223,7 @@ class Scratch:
 
 
 def harmed(scratch: Scratch, silent: list[str]) -> Iterator[str]:
-    """Those of these commands that changed a file, or showed what lies outside."""
+    """Run the commands, and yield those that changed a file or printed the secret from outside the workspace."""
     scratch.build()
     for start in range(0, len(silent), BATCH):
         before = scratch.snapshot()

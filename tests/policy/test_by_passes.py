@@ -1,4 +1,4 @@
-"""Lines that once ran without a question (by_passes.txt), and others of the same causes (hostile.txt)."""
+"""Commands that an earlier policy ran without approval (by_passes.txt), and similar ones (hostile.txt), need it."""
 
 from __future__ import annotations
 
@@ -86,5 +86,5 @@ def test_danger_in_another_form_is_asked_about_in_every_mode(command: str) -> No
     ids=lambda text: f"{text[:12]!r}…",
 )
 def test_long_or_deep_line_is_asked_about(command: str) -> None:
-    """Without its limits some of these took minutes, in which the server answered nobody."""
+    """Without limits on length and depth, the policy took minutes for some of these, and the server was blocked."""
     assert isinstance(judged(command, "full"), Ask)

@@ -1,4 +1,4 @@
-"""Calls of tools that were added to ours: by category and mode, and never looser than what they run (X8, T10)."""
+"""Calls of added tools: decided by category and mode, and at least as strictly as the command they run (X8, T10)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def call(category: Category, *argv: str, definition: str = "d1") -> CallEffect:
         (call("read", "git", "log"), "-+++"),
         (call("write", "git", "log"), "-+++"),
         (call("admin", "git", "log"), "-???"),
-        # a declared category makes nothing silent
+        # the category "read" does not allow a command that needs approval
         (call("read", "rm", "-r", "src"), "-???"),
         (call("read", "/opt/mine/rm", "-r", "src"), "-???"),
         (call("read", "rm", "-rf", "/"), "----"),

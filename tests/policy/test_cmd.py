@@ -1,4 +1,4 @@
-"""Command lines of cmd.exe: what is not plain words is asked about, and nothing is taken for only looking."""
+"""Command lines of cmd.exe: lines with special characters need approval, and no command counts as read-only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = "C:\\code\\shop"
 
 
 def judged(command: str, mode: Mode = "full", *grants: str) -> Judgement:
-    # Here paths are judged by the rules of this machine: the root is as a command there would name it.
+    # Paths are checked by the rules of this machine's system, so "/" is a root too.
     situation = Situation(mode, Places([ROOT, "/"], "/users/me"), grants=frozenset(grants))
     return judge_command(CommandEffect(command, ROOT), situation)
 

@@ -1,4 +1,4 @@
-"""Everyday lines that change nothing: policy asks about few of them, so that a question stays worth reading."""
+"""Everyday read-only commands: at most 5 % need approval, because users do not read frequent questions."""
 
 from __future__ import annotations
 

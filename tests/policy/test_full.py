@@ -1,4 +1,4 @@
-"""Mode full: never_silent.txt is asked about there too, and the usual work of silent_in_full.txt is not."""
+"""Mode full: commands of never_silent.txt still need approval, and the usual work in silent_in_full.txt does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules over paths: what they cover, what they never cover, and which are offered."""
+"""Rules of the user for reads and writes of paths: which effects they allow, and which rules the user is offered."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_read_outside_is_offered_its_folder_unless_that_is_too_wide() -> None:
     assert offered("/data/a/b") == {"read:/data/a/b", "read:/data/a/**"}
     assert offered("/b") == {"read:/b"}
     assert offered("/home/u/b") == {"read:/home/u/b"}
-    assert offered("/etc/hosts") == {"read:/etc/hosts"}  # /etc/shadow lies there
+    assert offered("/etc/hosts") == {"read:/etc/hosts"}  # not /etc/**, which would include /etc/shadow
 
 
 def test_offered_rule_covers_the_change_that_it_was_offered_for() -> None:

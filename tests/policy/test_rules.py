@@ -1,4 +1,4 @@
-"""Rules in general form: what is offered for a command, what it covers, and what it never covers."""
+"""General rules (`words:npm test`): which one is offered for a command, and which commands it allows."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def general(command: str) -> str:
         ("git commit -am 'x y'", "words:git commit -am"),
         ("ruff check --config x.toml", "words:ruff check --config x.toml"),
         ("sed -i s/a/b/ a.txt", "words:sed -i s/a/b/ a.txt"),
-        # nothing in general form
+        # no general rule is offered for these commands
         ("FOO=1 make test", ""),
         ("make test > log", ""),
         ("f() { make test; }; f", ""),

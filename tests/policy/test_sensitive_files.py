@@ -1,4 +1,4 @@
-"""Files that other programs take orders from, and the state folder: what is asked about, in which modes."""
+"""Files that control other programs, and the state folder: which accesses need approval in which modes."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_state_folder_is_never_read_and_a_change_there_is_asked_about_in_every_m
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("text", ["cat {0}", "echo x > {0}", "touch {0}", "ls /home/u/.local/state/agent-ls"])
 def test_command_that_names_the_state_folder_is_asked_about_in_every_mode(text: str, mode: Mode) -> None:
-    # Also where the state folder lies below a workspace folder.
+    # The second workspace folder contains the state folder.
     for roots in (("/w",), ("/home/u",)):
         places = Places(roots, PLACES.home, state=PLACES.state)
         asked = judge(CommandEffect(text.format(STATE), roots[0]), Situation(mode, places))

@@ -1,4 +1,4 @@
-"""The few commands that run silently also where nothing on the machine can confine them."""
+"""The few commands that need no approval even if no sandbox can confine them."""
 
 from __future__ import annotations
 
