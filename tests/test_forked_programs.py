@@ -75,7 +75,7 @@ def test_forked_program_ends_as_a_started_one_ends(tmp_path: Path, ending: str) 
 
 
 def last_line(log: bytes) -> bytes:
-    """Return the last line, because a traceback of a fork begins in its parent's modules."""
+    """Return the last line. The other lines of a traceback differ, because a fork begins in its parent's modules."""
     return log.splitlines()[-1]
 
 

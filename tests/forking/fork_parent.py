@@ -28,11 +28,11 @@ from typing import NamedTuple
 REPOSITORY = str(Path(__file__).resolve().parents[2])
 PADDING = "AGENT_LS_TESTS_PADDING"
 PADDING_BYTES = 32768
-"""Room for the arguments, and for the variables, of a new process: `ps` and /proc show them in place of ours."""
+"""Memory for the arguments, and for the variables, of a new process, where `ps` and /proc read them."""
 MOST_BYTES = 4 * PADDING_BYTES
 MOST_DESCRIPTORS = 16
 _ARGUMENTS_AT, _VARIABLES_AT = 45, 47
-"""Fields of /proc/self/stat after the name: where each begins in memory. Their ends follow."""
+"""Positions in /proc/self/stat, after the name, of the start addresses. The next field has the end address."""
 
 _OF_ALL = ("app", "environments", "llm", "loop", "policy", "profiles", "store", "tools")
 _OF_SERVER = ("server",)
@@ -81,15 +81,15 @@ _WRITTEN_MESSAGES = (
 
 class Request(NamedTuple):
     arguments: list[str]
-    """After `python -m MODULE`."""
+    """The arguments after `python -m MODULE`."""
     variables: dict[str, str]
     folder: str
     starts_session: bool
     group: int
-    """The process group to join, 0 for one of its own; -1 for this process's."""
+    """The process group to join. 0: a new group; -1: the group of the parent."""
     takes_terminal: bool
     kept: list[int]
-    """Numbers of the descriptors that were sent; those of the new process are the same."""
+    """The numbers that the sent descriptors get in the new process."""
 
 
 def main() -> None:
@@ -124,36 +124,34 @@ def run(module: str) -> None:
     """
     code = 0
     try:
-        runpy._run_module_as_main(module)  # type: ignore[attr-defined]  # it is what `python -m` calls
+        runpy._run_module_as_main(module)  # type: ignore[attr-defined]  # the function that `python -m` calls
     except SystemExit as end:
         if not isinstance(end.code, int | None):
             raise  # the interpreter prints the text
         code = end.code or 0
-    # From here on the steps of the interpreter's end, in its order, up to the freeing of modules.
-    threading._shutdown()  # type: ignore[attr-defined]  # waits for the threads that are no daemons
+    # Do what the interpreter does at its end, in the same order, up to the freeing of modules.
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for all threads except daemons
     atexit._run_exitfuncs()
     gc.collect()  # prints the warnings of objects that were never closed
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except (AttributeError, OSError, ValueError):
-        sys.exit(code)  # the interpreter reports it
+        sys.exit(code)  # the interpreter flushes again and reports the error
     os._exit(code & 0xFF)
 
 
 def preload(module: str, is_server: bool) -> None:
-    """Import what the program would import, and build what it would build from it, without running any of it."""
+    """Import the modules that the program would import, and build their caches, without running the program."""
     if module != "agent_ls":
         importlib.import_module(module)
-        del sys.modules[module]  # it is run under the name __main__; what it imported stays
+        del sys.modules[module]  # `run` loads it again as __main__; the modules that it imported stay loaded
         return
     from agent_ls.lean_imports import make_lean
 
     make_lean(speaks_lsp=is_server)
     for name in (*_OTHER_MODULES, *modules_below(*_OF_ALL, *(_OF_SERVER if is_server else _OF_COMMANDS))):
-        with suppress(
-            ModuleNotFoundError
-        ):  # of another system, or with an optional package that is not installed
+        with suppress(ModuleNotFoundError):  # modules of another system, or that need an optional package
             importlib.import_module(name)
     from agent_ls.app.models.service import make_profile
     from agent_ls.loop.events import codec
@@ -228,10 +226,10 @@ def make_converters() -> None:
 
 
 def fork() -> int:
-    """Return the pid of a new process whose parent is the one that asked, not this one; 0 in the new process.
+    """Fork a process whose parent becomes the test process. Return its pid; 0 in the new process.
 
-    The one that asked is a "subreaper" in this moment: when the parent of a process below it ends, the system makes
-    it the parent. The new process waits until that has happened.
+    The test process is a "subreaper" at this moment: when the process between the two ends, the system makes the
+    test process the parent. The new process waits until that has happened.
     """
     reported, report = os.pipe()
     begin, let_begin = os.pipe()
@@ -256,19 +254,19 @@ def fork() -> int:
 
 
 def take_descriptors(sent: list[int], kept: list[int]) -> None:
-    """Give the descriptors that were sent their numbers, and close all others."""
+    """Move the received descriptors `sent` to the numbers `kept`, and close all others."""
     above = max(*kept, *sent) + 1
     high = [os.dup2(descriptor, above + index) for index, descriptor in enumerate(sent)]
     for descriptor, number in zip(high, kept, strict=True):
         os.dup2(descriptor, number, inheritable=True)
     bounds = [-1, *sorted(kept), os.sysconf("SC_OPEN_MAX")]
     for number, following in pairwise(bounds):
-        if number + 1 < following:  # an empty range would close all
+        if number + 1 < following:  # closerange(0, 0) would close all descriptors
             os.closerange(number + 1, following)
 
 
 def become(module: str, request: Request) -> None:
-    """Make this process look as if it had been started by itself."""
+    """Give this process the folder, arguments, variables and streams that a new interpreter would have."""
     if request.starts_session:
         os.setsid()
     if request.group >= 0:
@@ -276,7 +274,7 @@ def become(module: str, request: Request) -> None:
     if request.takes_terminal:
         take_terminal()
     os.chdir(request.folder)
-    # In the "C" locale the interpreter sets this one for itself and its children when it starts.
+    # The interpreter sets LC_CTYPE at its start if the locale is "C".
     coerced = {name: value for name, value in os.environ.items() if name == "LC_CTYPE"}
     os.environ.clear()
     os.environ.update(request.variables | coerced)
@@ -294,7 +292,7 @@ def become(module: str, request: Request) -> None:
 
 def take_terminal() -> None:
     """Make the standard input the terminal of this session."""
-    import fcntl  # there is none on Windows
+    import fcntl  # does not exist on Windows
     import termios
 
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -318,7 +316,7 @@ def _show(field: int, words: list[str]) -> None:
 
 
 def _open_standard_streams() -> None:
-    """Open them as the interpreter does at its start: by line on a terminal, else by block."""
+    """Open stdin, stdout and stderr as the interpreter does at its start, with its rules for buffering."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         before = getattr(sys, name)
         raw = io.FileIO(number, "w" if number else "r", closefd=False)

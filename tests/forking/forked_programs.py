@@ -1,10 +1,10 @@
 """Start the programs of this repository by a fork of a process that has imported them already (Linux).
 
-An import of agent-ls takes longer than most of what tests do with it. `install` replaces the function by which
+Importing agent-ls takes longer than most tests. `install` replaces the function by which
 `subprocess` starts programs. `python -m agent_ls …` and the programs in `tests/support` are then forked from a process
-that `fork_parent` describes, one for each kind of program. The new process has its own pid, is a child of the test
-process, and has the arguments, variables, folder, descriptors, session and signals that it would have had.
-Everything else, and the first start of each kind, is started as usual.
+that runs fork_parent.py, one for each kind of program. The new process has its own pid, is a child of the test
+process, and has the same arguments, variables, folder, descriptors, session and signals as without a fork.
+Other programs, and the first start of each kind, are started as usual.
 
 AGENT_LS_TESTS_FORK=0: start all programs as usual. Tests of the start itself use `real_starts`.
 """
@@ -39,7 +39,7 @@ from tests.forking.fork_parent import (
 _PR_SET_CHILD_SUBREAPER = 36
 _MODULES = ("agent_ls", "tests.support.wire_server", "tests.forking.process_facts")
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC", "GLIBC", "TZ", "SSL", "OPENSSL")
-"""Variables that begin so are read when an interpreter starts: each combination of them needs its own parent."""
+"""Prefixes of variables that the interpreter reads at its start: each combination of values needs its own parent."""
 _SET_BY_FORK = ("PYTHONDONTWRITEBYTECODE",)
 _MOST_PARENTS = 6
 
@@ -48,7 +48,7 @@ _Key = tuple[str, str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """The arguments of `_posixsubprocess.fork_exec`, by the names of the interpreter's sources."""
+    """The arguments of `_posixsubprocess.fork_exec`, with the names that they have in CPython."""
 
     args: Sequence[Any]
     executables: tuple[bytes, ...]
@@ -77,7 +77,7 @@ class _Start:
     def request(self) -> tuple[_Key, Request, list[int]] | None:
         """Return the kind of program, the request for its parent, and the descriptors to send.
 
-        None if it is another program, or is to be started in a way that a fork cannot imitate.
+        None if a fork cannot replace this start, because of the program or the arguments.
         """
         is_plain = (
             self.close_fds
@@ -120,7 +120,7 @@ class _Start:
 
 
 class _Parent:
-    """A running `fork_parent`."""
+    """A running process of fork_parent.py, which forks one kind of program."""
 
     def __init__(self, key: _Key) -> None:
         module, kind, variables = key
@@ -196,7 +196,7 @@ def real_starts() -> Iterator[None]:
 
 
 def _forked(start: _Start) -> int:
-    """Return the pid; 0 if the program is to be started as usual."""
+    """Start the program by a fork and return its pid; 0 if it must be started as usual."""
     found = start.request()
     if not found or _ignores_signals():
         return 0
@@ -211,13 +211,13 @@ def _forked(start: _Start) -> int:
 
 
 def _ignores_signals() -> bool:
-    """Whether a new process would start with signals ignored or blocked, or with few open files."""
+    """Return whether a new process would inherit ignored or blocked signals, or another limit of open files."""
     ended_by = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     is_changed = _files_limit() != _files or any(signal.getsignal(it) is signal.SIG_IGN for it in ended_by)
     return is_changed or bool(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
 
 
 def _files_limit() -> tuple[int, int]:
-    import resource  # there is none on Windows
+    import resource  # does not exist on Windows
 
     return resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,4 +1,4 @@
-"""A program that prints how it was started: python -m tests.forking.process_facts WORD..."""
+"""Print the arguments, variables, streams etc. of this process: python -m tests.forking.process_facts WORD..."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def fail() -> None:
 
 
 def write_later() -> None:
-    """Write in a thread that outlives the main one, at the exit, and when an object is freed."""
+    """Arrange three late writes: by a thread after the main thread, by an exit function, and by a destructor."""
 
     class Freed:
         def __del__(self) -> None:
@@ -72,7 +72,7 @@ ENDINGS: dict[str, Callable[[], object]] = {
 
 
 def shown(name: str) -> list[str]:
-    """Return what the system shows of this process, without what pads it."""
+    """Return the arguments (`cmdline`) or variables (`environ`) that /proc shows for this process, without padding."""
     return Path("/proc/self", name).read_text("utf-8").rstrip("\0").split("\0")
 
 
