@@ -19,7 +19,7 @@ class Row:
 
 
 def _rows(prefix: str, *rows: str | tuple[str, str]) -> tuple[Row, ...]:
-    """Rows numbered from 1 in the order of the specification; a pair is the row and how agent-ls differs."""
+    """Return the rows, numbered from 1. A pair is a row's text, and how agent-ls differs from the specification."""
     return tuple(
         Row(f"{prefix}{number}", *((row,) if isinstance(row, str) else row))
         for number, row in enumerate(rows, 1)

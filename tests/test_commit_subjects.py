@@ -29,7 +29,7 @@ def check(folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with a subject of old times, and then the commit that adds the check."""
+    """Return a repository with an old commit whose subject is invalid, and then the commit that adds the check."""
     folder = tmp_path / "repository"
     (folder / ".ci").mkdir(parents=True)
     git(folder, "init", "--quiet", "--initial-branch=main")

@@ -1,4 +1,4 @@
-"""requirements/*.lock: everything that is installed is pinned, with hashes, and from no named index."""
+"""requirements/*.lock: each package is pinned with hashes, and no file names a package index."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ("product.lock", "test.lock")
-TOOL_LOCKS = ("docs.lock", "release.lock")  # environments of their own, without the product
+TOOL_LOCKS = ("docs.lock", "release.lock")  # each is for an environment of its own, without agent-ls
 _PIN = re.compile(
     r"([a-z0-9-]+)(?:\[[a-z0-9,-]+\])?==\S+(?: ; [^\\]+?)? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)"
 )
 
 
 def pins(name: str) -> dict[str, int]:
-    """By package, the number of its hashes."""
+    """Return the number of hashes of each package in a lock file."""
     return {
         found[1]: found[2].count("--hash")
         for found in _PIN.finditer((ROOT / "requirements" / name).read_text("utf-8"))

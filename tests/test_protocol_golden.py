@@ -77,7 +77,7 @@ PARAMS = {cls.method: cls for cls in protocol.Params.__subclasses__()}
 
 
 def without_uris(value: Any) -> Any:
-    """Return the message as the codec has it: the server adds the URIs when it sends it."""
+    """Return the message without URIs. The codec does not write them; the server adds them when it sends a message."""
     if isinstance(value, dict):
         return {key: without_uris(inner) for key, inner in value.items() if key != "uri"}
     return [without_uris(inner) for inner in value] if isinstance(value, list) else value

@@ -64,7 +64,7 @@ def test_the_package_has_its_installed_version() -> None:
 
 
 def test_importing_the_package_loads_only_itself() -> None:
-    """The server answers its editor before it imports anything heavy."""
+    """A short import matters, because the server answers its editor before it imports larger modules."""
     program = (
         "import sys; before = set(sys.modules); import agent_ls; print(*sorted(set(sys.modules) - before))"
     )

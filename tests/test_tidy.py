@@ -44,7 +44,7 @@ PAGES = [
 MAX_LINES, MAX_TEST_LINES = 600, 500
 LONG = "Long because"
 
-# Written with brackets, so that this file does not hold what it looks for.
+# The brackets keep these patterns from matching this file.
 MARKERS = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
 MACHINE = re.compile(
     r"(?<![\w.~$}/])/(?:(?:[w]ork|[r]oot|[U]sers)/|[t]mp/\w)"
@@ -56,7 +56,7 @@ COMMENT_SIGNS = {".lua": "--", ".ts": "//", ".mjs": "//", ".toml": "#", ".sh": "
 
 @cache
 def text_of(name: str) -> str | None:
-    """None for a file that is no text."""
+    """Return the text of a file; None for a binary file."""
     data = (ROOT / name).read_bytes()
     return None if b"\0" in data[:8192] else data.decode("utf-8")
 
@@ -102,7 +102,7 @@ def test_a_long_file_says_why() -> None:
 
 
 def comments(name: str) -> Iterator[tuple[int, str]]:
-    """The comments of a file that has a marker somewhere."""
+    """Yield line number and text of each comment, but nothing for a file without any match of MARKERS."""
     text = text_of(name)
     if text is None or not MARKERS.search(text):
         return
@@ -255,7 +255,10 @@ def test_every_file_that_is_no_module_gets_into_the_package() -> None:
 
 
 def _is_packaged(name: str, package: str, patterns: list[str]) -> bool:
-    """As setuptools has it: `*` is every package, and a pattern is relative to the package's folder."""
+    """Return whether a pattern of package-data includes the file, by setuptools' rules.
+
+    The package `*` is every package, and a pattern is relative to the package's folder.
+    """
     path = PurePosixPath(name)
     folders = [package.replace(".", "/")] if package != "*" else [str(path.parent)]
     return any(
@@ -275,7 +278,7 @@ def _fits(below: str, pattern: str) -> bool:
 
 
 def test_every_module_of_the_sample_project_gets_into_the_package() -> None:
-    """They are no modules of ours: setuptools takes them as data."""
+    """setuptools packages the sample project's modules as data, because they are not modules of agent-ls."""
     patterns = tomllib.loads(read("pyproject.toml"))["tool"]["setuptools"]["package-data"]
 
     for name in (name for name in FILES if name.startswith(SAMPLE)):
@@ -334,7 +337,7 @@ def test_every_link_of_a_page_leads_somewhere() -> None:
 
 def _is_dead(page: str, target: str) -> bool:
     if re.match(r"[a-z]+:", target):
-        return False  # another site: not asked, since tests have no network
+        return False  # a link to another site is not checked, because tests have no network
     place, _, anchor = target.partition("#")
     path = (ROOT / page).parent / place if place else ROOT / page
     if not path.exists():

@@ -56,7 +56,7 @@ _LOOP = re.compile(r"^\s*for _, (\w+) in ipairs\((\w+(?:\.\w+)*)\) do$")
 
 @dataclass(frozen=True, slots=True)
 class Types:
-    """Fields by class, and the types that aliases name."""
+    """The message types: for each class its fields with their types, and for each alias the type that it means."""
 
     classes: Mapping[str, Mapping[str, str]]
     aliases: Mapping[str, str]
@@ -99,7 +99,7 @@ def read_types(folder: Path) -> Types:
 
 @dataclass
 class Read:
-    """The fields that were read, and those of them that do not exist."""
+    """The number of message fields that a file reads, and descriptions of those that do not exist (`strange`)."""
 
     fields: int = 0
     strange: list[str] = field(default_factory=list)

@@ -30,7 +30,7 @@ def test_a_hint_names_a_page_and_a_section_that_exist(
 
 
 def test_no_message_names_the_file_of_a_page() -> None:
-    """An installed package has no docs/*.md files. Docstrings may name these, because only developers read docstrings."""
+    """An installed package has no docs/*.md files. Docstrings may name them, because only developers read those."""
     for path in (ROOT / "agent_ls").rglob("*.py"):
         text = path.read_text("utf-8")
         if "docs" not in text:

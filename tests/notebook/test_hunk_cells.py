@@ -99,7 +99,7 @@ def test_a_created_file_has_only_new_cells() -> None:
 
 
 def test_a_hunk_that_a_later_hunk_needs_is_compared_with_the_file_without_both() -> None:
-    """Without the first added cell, the comma of the second one is missing, so that the file is not JSON."""
+    """Undoing only the first added cell would leave the second one without a comma, which is invalid JSON."""
     old = LAYOUTS["jupyter"](document())
     one = changed(old, [*targets(old), TargetCell("code", "a = 1", id="first")])
     two = changed(one, [*targets(one), TargetCell("code", "b = 2", id="second")])
@@ -162,7 +162,7 @@ cells = st.lists(st.builds(EditorCell, st.just("code"), sources, st.just("")), m
 def test_the_parts_of_a_hunk_lead_back_to_the_other_cells(
     old: list[EditorCell], new: list[EditorCell]
 ) -> None:
-    """Replacing each range by its other lines gives the lines of all cells before, unless no cell is left."""
+    """Replacing each changed range by its `other_lines` gives the lines of the old cells, unless `new` is empty."""
     found = compare_cells(old, new)
 
     texts = [editor_lines(cell) for cell in new]

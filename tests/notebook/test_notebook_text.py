@@ -55,7 +55,7 @@ LAYOUTS = {
 
 
 def joined(data: dict[str, Any]) -> dict[str, Any]:
-    """Sources as one text each: the two spellings mean the same."""
+    """Return the notebook with each cell's source joined to one string. A list of strings means the same."""
     cells = [cell | {"source": "".join(cell["source"])} for cell in data["cells"]]
     return data | {"cells": cells}
 
@@ -265,7 +265,7 @@ def test_any_change_gives_the_cells_that_were_wanted_and_keeps_the_rest(data: st
 
 
 def cells(told: str) -> list[EditorCell]:
-    """`a=text` is code of this text with the id a, `=text` one without."""
+    """Return code cells for a notation: `a=text` is a cell with the id `a`, `=text` a cell without an id."""
     return [
         EditorCell("code", text, name) for name, _, text in (cell.partition("=") for cell in told.split())
     ]
@@ -278,9 +278,9 @@ CHANGES = [
     ("a=1 b=2", "a=1 b=2 n=5", [], [(2, 0, "n=5")]),
     ("a=1 b=2", "", [], [(0, 2, "")]),
     ("", "n=5", [], [(0, 0, "n=5")]),
-    ("a=1 b=2", "n=1 b=2", [], []),  # the same text at the same place: an editor that gives ids of its own
+    ("a=1 b=2", "n=1 b=2", [], []),  # only the id differs, because the editor assigns its own ids
     ("a=1 b=2", "n=5 b=2", [], [(0, 1, "n=5")]),
-    ("a=1 =2 b=3", "a=1 made=2 b=3", [], []),  # a cell that the user made, whose id only the file's text has
+    ("a=1 =2 b=3", "a=1 made=2 b=3", [], []),  # a cell that the user made: only the file has its id
     ("a=1 =2 b=3", "a=1 made=9 b=3", [(1, "9")], []),
     ("=1 =2 =3", "=1 =9 =3", [(1, "9")], []),
     ("=1 =2 =3", "=1 =3", [], [(1, 1, "")]),
@@ -302,7 +302,7 @@ def test_an_editor_is_asked_only_for_changed_cells(
 
 
 def applied(shown: list[EditorCell], changes: CellChanges) -> list[str]:
-    """As an editor does it."""
+    """Apply the changes in the order in which an editor does. Return the texts of the cells."""
     sources = [cell.source for cell in shown]
     for text in changes.texts:
         assert sources[text.at] == text.was
@@ -316,7 +316,7 @@ ROWS = st.lists(st.tuples(st.sampled_from(["", "a", "b", "c"]), KIND, st.sampled
 
 
 def row_cells(rows: list[tuple[str, Kind, str]]) -> list[EditorCell]:
-    """No two with the same id."""
+    """Return cells for the rows. A cell whose id is already in use gets no id."""
     found: list[EditorCell] = []
     for name, kind, text in rows:
         is_taken = name in {cell.id for cell in found}

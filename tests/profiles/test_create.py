@@ -129,7 +129,7 @@ def test_descriptions_name_no_parameter_that_the_model_is_not_sent(provider: str
         assert named <= set(sent), tool.name
 
 
-# Of each tool what our own names say, which models use that know no agent, or that continue an older session.
+# Arguments by the names of agent-ls. Models use them that know no other agent, or that continue an older session.
 OURS: dict[str, dict[str, Any]] = {
     "read_file": {"file_path": "a.py", "offset": 2, "limit": 3},
     "read_many_files": {"paths": ["a.py"]},
@@ -161,7 +161,7 @@ def test_arguments_by_our_names_are_understood_by_the_tools_of_every_family(
     several = native and provider in (
         "openai",
         "anthropic",
-    )  # there, processes are two tools with steps of their own
+    )  # with native names these families have two tools in place of `processes`, with their own arguments
     for kind, given in OURS.items():
         if (tool := registry.lookup(kind)) is None or (several and kind == "processes"):
             continue

@@ -29,7 +29,7 @@ LOG = "0123456 Add the cart\n89abcde First commit\n"
 
 
 class Git:
-    """Answers the two commands and records that they were run."""
+    """Simulates `git status` and `git log` with fixed results, and records each run in `runs`."""
 
     def __init__(self, status: ExecResult | None = None, log: ExecResult | None = None) -> None:
         self.answers = {STATUS_COMMAND: status or result(STATUS), LOG_COMMAND: log or result(LOG)}

@@ -52,7 +52,7 @@ def project() -> MemoryEnvironment:
 
 
 async def prompt(profile: ProviderProfile, user_instructions: str = "") -> str:
-    """As a session of the product makes it for its first request."""
+    """Return the system prompt that a session has in its first request."""
     environment = project()
     facts = await gather_environment_facts(environment, today="2026-11-21", trusted=True)
     source = SessionPrompts(PromptWorkspace(environment, environment, trusted=is_trusted), facts=facts)
@@ -242,7 +242,7 @@ def test_base_prompt_covers_what_its_family_must_cover(family: str, topic: str) 
 @pytest.mark.req("P9")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_base_prompt_is_written_for_its_family(family: str) -> None:
-    """A few facts of the editor and of edits are the same for all; the rest is each family's own."""
+    """At most a fifth of a prompt's lines, such as facts about the editor, also occur in other families' prompts."""
 
     def lines(name: str) -> set[str]:
         return {line for line in load_base_prompt(name).splitlines() if line and not line.startswith("#")}

@@ -1,4 +1,4 @@
-"""Frames come out as they went in, however the bytes are cut (H5)."""
+"""Decoding frames gives the encoded ones, regardless of the pieces in which the bytes arrive (H5)."""
 
 from __future__ import annotations
 

@@ -56,7 +56,9 @@ def test_a_program_that_will_continue_by_itself_counts_as_waiting_only_after_a_l
         False,
         True,
     ]
-    assert seems(InputWaitDetector(), polls(0.1), 0.5)  # a loop that polls, and waits for its user
+    assert seems(
+        InputWaitDetector(), polls(0.1), 0.5
+    )  # a program that polls in a loop, but waits for its user
     assert [seems(InputWaitDetector(), polls(60.0), quiet) for quiet in (5.0, 5.3)] == [False, True]
 
 

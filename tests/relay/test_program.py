@@ -21,7 +21,7 @@ pytestmark = pytest.mark.req("H5", "T5")
 
 
 class Looking(Relay):
-    """`looked` gets the time limit of each wait that starts after the command has ended."""
+    """A relay that calls `looked` with the time limit of each wait that starts after the command has ended."""
 
     looked: Callable[[int | None], None] | None = None
 
@@ -33,7 +33,7 @@ class Looking(Relay):
 
 
 class Stage:
-    """A relay in a thread, and the server's end of its connection."""
+    """A relay that runs in a thread. `server` is the server's end of its connection."""
 
     def __init__(self) -> None:
         self.server, theirs = socket.socketpair(socket.AF_UNIX)

@@ -1,4 +1,4 @@
-"""The release program of .ci as a module, and packages built by it from the tracked files."""
+"""Load .ci/release.py as the module `release`, and build packages from the tracked files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def need_repository() -> None:
 
 
 def staged(folder: Path, repository: str = "") -> Path:
-    """The tracked files with the version and the times of a release."""
+    """Copy the tracked files to `folder` as for a release, with its version and file times. Returns the copy."""
     source = folder / "source"
     release.stage(source, release.current_version(), EPOCH, repository)
     return source
@@ -54,7 +54,7 @@ def build_metadata(source: Path) -> bytes:
 
 
 def _run_backend(source: Path, hook: str, out: Path) -> Path:
-    """Make the folder `out` and let the backend that pip uses fill it, in a new process. Returns `out`."""
+    """Call a hook of setuptools' build backend in a new process, with the new folder `out` for its output."""
     out.mkdir()
     script = f"from setuptools import build_meta; build_meta.{hook}({str(out)!r})"
     environ = {"SOURCE_DATE_EPOCH": str(EPOCH), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,4 +1,4 @@
-"""Commands that messages name start agent-ls for this user: installed, in an environment off PATH, by uvx, by pipx."""
+"""Messages name the command that starts agent-ls for this user: by name, by full path, or with uvx or pipx."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_installed_command_is_named_by_its_name(tmp_path: Path) -> None:
 def test_environment_for_one_run_is_named_by_the_tool_that_makes_it(
     tmp_path: Path, name: str, prefix: str, source: str, expected: list[str]
 ) -> None:
-    """uv puts the environment on PATH for this run; in the user's shell there is no agent-ls."""
+    """uvx puts the environment on PATH for its own run only, so the user's shell does not find agent-ls."""
     cache = tag(tmp_path / prefix.split("/")[0])
     script = environment(cache.parent / prefix, source)
     path = (script.parent, tool(tmp_path / "tools", name))
@@ -136,7 +136,7 @@ def test_environment_for_one_run_is_named_by_the_tool_that_makes_it(
 
 
 def test_environment_that_uv_made_in_a_project_is_not_for_one_run(tmp_path: Path) -> None:
-    """`uv venv` puts a CACHEDIR.TAG into the environment itself."""
+    """`uv venv` puts a CACHEDIR.TAG into the environment itself, uvx into a folder above it."""
     script = environment(tag(tmp_path / "project" / ".venv"))
     note = note_in_terminal(tmp_path, script, tool(tmp_path / "tools", "uvx"))
     assert note == f"(agent-ls is not on PATH: start it as {script})"

@@ -32,7 +32,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(source: Path) -> set[str]:
-    """The names of the staged files, listed before the build adds its own."""
+    """Return the paths of the staged files. It is evaluated before the build, which adds files."""
     return {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
 
 
@@ -69,7 +69,7 @@ def test_sdist_holds_each_tracked_file_and_nothing_else(unpacked: Path, expected
 
 @pytest.mark.sweep(only_whole=True)
 def test_tests_run_in_the_unpacked_sdist(unpacked: Path) -> None:
-    """The tests of the documents and the editors are collected, and those of hunks run."""
+    """pytest can import the tests of documents and editors (it runs none of them), and the hunk tests pass."""
     words = ("tests/docs", "tests/editors", "tests/patch/test_hunks.py", "-k", "test_hunks")
     command = [sys.executable, "-m", "pytest", "-q", *words]
     environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(unpacked)}
@@ -97,7 +97,7 @@ def test_wheel_has_the_package_and_the_plugin_and_no_test(wheel: Path) -> None:
 
 
 def test_installed_wheel_prints_its_plugin_and_pages_and_plays_the_demo(wheel: Path, tmp_path: Path) -> None:
-    """With the dependencies of this environment, and without the checkout on the path."""
+    """The wheel is unpacked. It uses this environment's dependencies, but no file of the checkout."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
     environ = {
