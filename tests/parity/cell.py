@@ -39,7 +39,7 @@ SKIPPED_SIGNATURE = "skip_thought_signature_validator"
 
 @dataclass
 class Cell:
-    """`bodies` are the requests to the model, `events` the events for the host. A test may extend `script`."""
+    """A session and its server. `script` are the model's next answers, `events` all events of the session."""
 
     provider: str
     server: LoopbackProvider

@@ -1,7 +1,7 @@
 """Fifteen tasks of a coding agent on each of the three native wires: the matrix of the loop specification, 9.12.
 
 Each cell is a session of the real application in a real folder, over real HTTP to a server on the loopback that
-refuses what the real service refuses. tests/llm/test_parity.py has the same of the client without the loop.
+refuses what the real service refuses. tests/llm/test_parity.py tests the client alone in the same way.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ async def shell_command_execution(provider: str, tmp_path: Path, monkeypatch: py
 async def shell_command_timeout_handling(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for limit_ms in LIMITS_MS:  # by the first of them a slow machine may not have begun
+    for limit_ms in LIMITS_MS:  # on a slow machine the first limit may end before the command starts
         (folder := tmp_path / str(limit_ms)).mkdir()
         if "started" in await _timed_out_command(provider, folder, monkeypatch, limit_ms):
             return
@@ -113,7 +113,7 @@ async def shell_command_timeout_handling(
 async def _timed_out_command(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit_ms: int
 ) -> str:
-    # Anthropic's models have two minutes by default, whatever the session's: there the call says how long.
+    # Anthropic's models have a default of two minutes that the setting does not change, so the call has a limit.
     own = {"timeout_ms": limit_ms} if provider == "anthropic" else {}
     token = new_token()
     async with cell(provider, tmp_path, monkeypatch, settings={"defaultCommandTimeoutMs": limit_ms}) as it:
@@ -122,7 +122,7 @@ async def _timed_out_command(
         await it.say("Run it.")
         (result,) = it.results
         assert f"timed out after {limit_ms}ms" in result.text
-        assert "timeout_ms" in result.text  # what to do next
+        assert "timeout_ms" in result.text  # the result suggests a longer limit
         assert [end.error_kind for end in it.of(ToolCallEnd)] == ["shell_timeout"]
         assert processes_with(token) == {}
         return result.text
@@ -142,7 +142,7 @@ async def grep_and_glob_to_find_files(provider: str, tmp_path: Path, monkeypatch
 
 
 async def multi_step_task(provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # -B: what was compiled of calc.py would count for the mended one too, which is as long and of the same second.
+    # Without -B, Python would use the old bytecode: the new calc.py has the same size and the same second.
     check = f"{shlex.quote(sys.executable)} -B -c 'import calc; assert calc.add(2, 2) == 4; print(\"fine\")'"
     async with cell(provider, tmp_path, monkeypatch, effort="medium") as it:
         it.write("calc.py", "def add(a, b):\n    return a - b\n")
@@ -191,7 +191,7 @@ async def parallel_tool_calls(provider: str, tmp_path: Path, monkeypatch: pytest
         here.append(city)
         if len(here) == len(cities):
             together.set()
-        with anyio.fail_after(30):  # each waits for all others: one after the other would never end
+        with anyio.fail_after(30):  # each call waits for all others, so calls in sequence would never end
             await together.wait()
         return f"warm in {city}"
 
@@ -260,7 +260,7 @@ async def subagent_spawn_and_wait(provider: str, tmp_path: Path, monkeypatch: py
 
     async with cell(provider, tmp_path, monkeypatch, model=model) as it:
         await it.say("Let an agent write tests.")
-        assert it.read("test_hello.py") == "def test_it(): ...\n"  # the same files
+        assert it.read("test_hello.py") == "def test_it(): ...\n"  # the subagent works in the same folder
         assert "The tests are written." in it.results[1].text and "Success: true" in it.results[1].text
         assert [(event.status, event.task) for event in it.of(SubagentChanged)] == [
             ("running", task),
@@ -268,8 +268,10 @@ async def subagent_spawn_and_wait(provider: str, tmp_path: Path, monkeypatch: py
         ]
         own = [body for body in it.bodies if wires.user_texts(provider, body)[0].endswith(task)]
         assert len(own) == 2
-        assert all("Let an agent" not in str(body) for body in own)  # a conversation of its own
-        assert "spawn_agent" not in wires.offered(provider, own[0])  # depth 1
+        assert all(
+            "Let an agent" not in str(body) for body in own
+        )  # the subagent does not get the main conversation
+        assert "spawn_agent" not in wires.offered(provider, own[0])  # a subagent cannot start subagents
 
 
 async def loop_detection_triggers_warning(

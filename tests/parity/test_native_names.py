@@ -1,4 +1,4 @@
-"""The names and parameters that a family's models know from their maker's own agent, on each native wire (P7)."""
+"""Native names: tools with the names and parameters of the model maker's own agent, on each native wire (P7)."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ async def test_limits_of_output_are_those_of_the_tool_that_goes_by_a_native_name
     async with cell(provider, tmp_path, monkeypatch, settings=NATIVE) as it:
         it.answers([ToolCall(name, {argument: "seq 1 1000"})], "Done.")
         await it.say("Count.")
-        assert "lines omitted" in it.results[0].text  # 256 lines are what shell is given
+        assert (
+            "lines omitted" in it.results[0].text
+        )  # the limit of `shell`, 256 lines, also applies under the native name
 
 
 @each

@@ -1,4 +1,4 @@
-"""The first request of a session on each native wire, against what its family is to be sent (P1, P7, P9)."""
+"""The first request of a session on each native wire equals the reviewed snapshot of its family (P1, P7, P9)."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ WAIT_NAMED = "Run 'sleep 30' with a timeout of {} milliseconds"
 
 @dataclass(frozen=True)
 class Smoke:
-    """The steps. `timeout_ms` is the time limit of a command: the default, except for Anthropic's models."""
+    """The seven steps in one session. `timeout_ms` is the expected time limit of a command."""
 
     provider: str
     session: AgentSession

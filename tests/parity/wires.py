@@ -18,7 +18,7 @@ class Result:
 
 
 def results(provider: str, body: Json) -> list[Result]:
-    """Yield the results in the order of the request."""
+    """Return the tool results in a request, in order."""
     return list({"anthropic": _anthropic, "openai": _openai, "gemini": _gemini}[provider](body))
 
 
