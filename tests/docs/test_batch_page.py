@@ -1,4 +1,4 @@
-"""docs/batch.md against the parser, the manifest's fields and the statuses; its job files are parsed."""
+"""docs/batch.md has the options, manifest fields and statuses of the code, and its job files can be parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/configuration.md against the settings, the policy and the store that it describes."""
+"""docs/configuration.md has the settings, policy decisions and file locations of the code."""
 
 from __future__ import annotations
 

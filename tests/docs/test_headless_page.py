@@ -1,4 +1,4 @@
-"""docs/headless.md against the command line, and every command of every page against its parser."""
+"""docs/headless.md names the options of the command line, and every command on every page can be parsed."""
 
 from __future__ import annotations
 
