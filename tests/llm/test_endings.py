@@ -15,7 +15,7 @@ from agent_ls.llm.endpoint import ConnectionSettings
 from tests.llm.test_end_to_end import KEY, Server, ask, connected, every_wire, failure, streamed
 from tests.support.loopback import Gate, Reply, Text
 
-LIMIT_S = 0.7  # in which a request arrives, also on a machine that is busy
+LIMIT_S = 0.7  # a request arrives within this time even on a busy machine
 
 
 @pytest.mark.req("U8")
@@ -62,7 +62,7 @@ async def test_environment_alone_is_enough(
 ) -> None:
     with server(["hi"], key="the-key") as running:
         monkeypatch.setenv(f"{provider.upper()}_API_KEY", "the-key")
-        # Some write the version into Anthropic's base URL as well, as OpenAI's has it.
+        # Some users add the version to Anthropic's base URL, because OpenAI's base URL includes it.
         version = "/v1beta/" if provider == "gemini" else "/v1/"
         monkeypatch.setenv(f"{provider.upper()}_BASE_URL", running.base_url.removesuffix("/v1") + version)
         client = Client.from_env()

@@ -225,7 +225,7 @@ async def rate_limit(cell: Cell) -> None:
     assert (raised.value.status, raised.value.retryable, raised.value.retry_after_s) == (429, True, 7.0)
 
 
-# What each service counts, and what it is in our terms: all input, and output with the reasoning in it.
+# The same usage as each service reports it: 100 input tokens and 40 output tokens, of which 16 are reasoning.
 COUNTED: Mapping[str, dict[str, Any]] = {
     "openai": {
         "input_tokens": 100,
@@ -252,7 +252,7 @@ COUNTED: Mapping[str, dict[str, Any]] = {
 
 async def accurate_usage(cell: Cell) -> None:
     cell.answers(*[Reply([Text("ok")], usage=COUNTED[cell.provider])] * 2)
-    written = None if cell.provider == "gemini" else 30  # Gemini does not tell
+    written = None if cell.provider == "gemini" else 30  # Gemini does not report cache writes
     expected = Usage(100, 40, 16, 60, written)
     for response in (await cell.client.complete(cell.ask()), await cell.streamed(cell.ask())):
         assert response.usage == expected

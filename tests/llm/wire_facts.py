@@ -81,10 +81,10 @@ def check_facts(found: Decoded, facts: Facts) -> None:
 
 
 NOT_OURS = {
-    "comments",  # ours are not reported
+    "comments",  # agent-ls does not report comments
     "sse_comments",
     "quirks",  # prose
-    "item_id_differs_between_added_and_done",  # tells about other facts
+    "item_id_differs_between_added_and_done",  # not a fact itself: it qualifies other facts
     "only_the_terminal_frame_was_kept",
     "responses_in_file",
     "error_is_bare_json_not_in_a_data_line",
@@ -99,7 +99,7 @@ def raw_of(part: Any) -> Mapping[str, Any]:
     return part.origin.raw if part.origin is not None else {}
 
 
-# --- what all have
+# --- facts of all wires
 
 
 def text(found: Decoded, fact: Any, facts: Facts) -> None:
@@ -115,7 +115,7 @@ def model(found: Decoded, fact: Any, facts: Facts) -> None:
 
 
 def response_id(found: Decoded, fact: Any, facts: Facts) -> None:
-    ids_change = facts.get("item_id_differs_between_added_and_done")  # each event has one of its own
+    ids_change = facts.get("item_id_differs_between_added_and_done")  # each event then has another id
     assert found.response is None or ids_change or found.response.id == fact
 
 

@@ -358,9 +358,7 @@ def _block(item: Item) -> dict[str, Any]:
 
 
 def _parsed(arguments: str) -> Any:
-    """Return the arguments as the first stream event and a complete answer have them; broken JSON can only be
-    streamed.
-    """
+    """Return the arguments as an object; {} for broken JSON, which only the deltas of a stream can contain."""
     try:
         return json.loads(arguments)
     except ValueError:

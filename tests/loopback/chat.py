@@ -66,7 +66,7 @@ class ChatWire:
         told = {"message": error.message or message, "type": "invalid_request_error", "param": None}
         return {"error": {**told, "code": error.kind or code}}
 
-    # --- what a server refuses
+    # --- requests that a server refuses
 
     def check(self, body: Json, headers: Mapping[str, str]) -> None:
         for key in body:
@@ -88,7 +88,7 @@ class ChatWire:
             raise Violation("'tool_choice' is only allowed when 'tools' are specified")
         _check_messages(body["messages"])
 
-    # --- what it answers
+    # --- answers
 
     def whole(self, reply: Reply, body: Json) -> Json:
         message: dict[str, Any] = {"role": "assistant", "content": None}

@@ -83,7 +83,7 @@ class OpenAIResponsesWire:
             }
         }
 
-    # --- what the service refuses
+    # --- requests that the service refuses
 
     def check(self, body: Json, headers: Mapping[str, str]) -> None:
         for key in body:
@@ -106,7 +106,7 @@ class OpenAIResponsesWire:
         if isinstance(body["input"], list):
             _check_items(body["input"], stored=body.get("store", True))
 
-    # --- what it answers
+    # --- answers
 
     def whole(self, reply: Reply, body: Json) -> Json:
         items = [_done(raw) for _, raw in _items(reply, body)]

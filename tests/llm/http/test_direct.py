@@ -20,7 +20,7 @@ OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 
 class Server:
-    """Answers each request by `answer`, and counts connections. `requests` are the received bytes of each request."""
+    """A server that calls `answer` for each request, counts connections and keeps the bytes of all requests."""
 
     def __init__(self, answer: Callable[[Server, SocketStream], Awaitable[None]]) -> None:
         self._answer = answer

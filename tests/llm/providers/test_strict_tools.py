@@ -94,7 +94,7 @@ def test_our_tools_take_the_arguments_of_their_strict_schema(native: bool, tool:
         options=ProfileOptions(plan=True, ask_user=True, think=True, subagents=True, native_names=native),
     ).tools()
     (schema,) = [to_strict(each.parameters) for each in definitions if each.name == tool.name]
-    if tool.kind == "shell":  # its variables have any names
+    if tool.kind == "shell":  # `env_vars` accepts any names, which strict schemas do not support
         assert schema is None
         return
     assert schema
@@ -104,7 +104,7 @@ def test_our_tools_take_the_arguments_of_their_strict_schema(native: bool, tool:
 
 
 def _sample(schema: Any) -> Any:
-    """A value with null wherever the schema accepts it."""
+    """Return a valid value for a schema, with null wherever the schema accepts null."""
     kind = schema.get("type")
     if "null" in (kind or ()) or {"type": "null"} in schema.get("anyOf", ()):
         return None
