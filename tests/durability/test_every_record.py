@@ -1,4 +1,4 @@
-"""A long run cut after each record of its log, as by kill -9: all whole records are restored, and each call has one
+"""Cut the log of a long run after each record, as kill -9 would: complete records are restored, and each call has one
 result.
 """
 

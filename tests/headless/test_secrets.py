@@ -48,7 +48,7 @@ def test_the_key_is_in_no_output_and_no_file_after_a_run(
 ) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    with server_type(WAYS[way], key=KEY) as server:  # type: ignore[arg-type, call-arg]  # as each server has it
+    with server_type(WAYS[way], key=KEY) as server:  # type: ignore[arg-type, call-arg]  # all server types have these arguments
         variables = provider_variables(server, KEY)
         # COPY has the key under a name that no pattern matches, so only its value reveals it.
         environ = environment(tmp_path / "home", **variables, COPY=f"x{KEY}x", PLAIN="seen")

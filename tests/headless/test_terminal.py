@@ -39,7 +39,7 @@ def script(*answers: Answer) -> pytest.MarkDecorator:
 def terminal(project: Path, server: AnthropicServer, *arguments: str, **options: object) -> PseudoTerminal:
     environ = environment(project.parent / "home", **provider_variables(server))
     argv = command("exec", "--approve", "ask", *arguments, "set x")
-    return PseudoTerminal(argv, cwd=project, environ=environ, **options)  # type: ignore[arg-type]  # as it has them
+    return PseudoTerminal(argv, cwd=project, environ=environ, **options)  # type: ignore[arg-type]  # options of PseudoTerminal
 
 
 @pytest.mark.req("H7", "H13", "H17")

@@ -42,7 +42,7 @@ def states(b: RunningSession) -> list[str]:
 
 @pytest.mark.req("P7")
 async def test_questions_of_one_call_are_asked_one_after_the_other() -> None:
-    """The arguments are those of Claude Code and gemini-cli: several questions, and options with descriptions."""
+    """The call has the arguments of Claude Code and gemini-cli: several questions, and options with descriptions."""
     colours = [{"label": "red", "description": "warm"}, {"label": "blue"}]
     given = {
         "questions": [

@@ -38,7 +38,7 @@ GENERAL = {"environment", "commit", "io", "tool_error", "internal"}
 async def of(run: object, config: SessionConfig | None = None) -> ToolRecord:
     """Return the record of one call of a tool that runs `run`."""
     script = [tool_call("look", '{"value": "x"}', "c1")]
-    look = tool("look", run)  # type: ignore[arg-type]  # each is a Run
+    look = tool("look", run)  # type: ignore[arg-type]  # callers pass only functions of the type Run
     async with running_session(FakeProvider(script), look, config=config or SessionConfig()) as b:
         await b.say("go")
     (record,) = tool_records(b.recorder.envelopes)
@@ -214,7 +214,7 @@ async def test_an_unfinished_call_has_no_record_and_a_refused_one_does() -> None
 
 
 def _kinds_of_errors() -> set[str]:
-    """Each `kind` of an error that tools and environments name."""
+    """Return all error kinds in the sources of tools and environments."""
     found = set(KINDS.values())
     for folder in ("tools", "environments"):
         for path in (PACKAGE / folder).rglob("*.py"):

@@ -3,7 +3,7 @@ once.
 
 Start: python -m tests.mcp.conformance_client URL
 
-The kit's authorization server answers its own login page, so a request that follows its redirect plays the user.
+The kit's login page redirects without any input, so the client plays the user with one request for that page.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ PAGE = ("/", "/index.html", "/panel.js", "/panel.css", "/codicon.ttf", "/icon.sv
 
 
 class Shared:
-    """A panel process that several tests only read from, and the cookie with which they log in."""
+    """A panel process that several tests use without changing it, and the cookie that gives access to it."""
 
     def __init__(self, running: PanelProcess, cookie: str) -> None:
         self.running = running
@@ -29,7 +29,7 @@ class Shared:
 
 @pytest.fixture(scope="module")
 def anyio_backend() -> str:
-    """The event loop of this module's shared process."""
+    """Return the event loop for fixtures of this module's scope (`shared`)."""
     return "asyncio"
 
 

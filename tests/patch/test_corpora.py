@@ -114,6 +114,6 @@ def test_call_in_the_sdk_s_dialect_has_the_recorded_outcome(case: dict[str, str]
     if "error" in case:
         refused(text, world)
         return
-    # Added files of ours end with a newline and have LF: the one difference from that dialect.
+    # The only difference: agent-ls ends an added file with a newline, and uses LF.
     expected = case["output"] if is_update else case["output"].replace("\r\n", "\n") + "\n"
     assert applied(text, world) == {"f": expected}

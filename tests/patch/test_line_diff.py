@@ -47,7 +47,7 @@ def test_accepting_in_two_steps_equals_accepting_at_once(old: str, new: str, dat
         else:
             shift += len(hunk.added) - len(hunk.removed)
     halfway = apply_hunks(lines_of(old), kept)
-    # Except where the last line got its ending with an accepted hunk: rebase covers that.
+    # Skip cases in which an accepted hunk gave the last line its line end. Rebase handles these.
     assume(not rest or halfway[moved[-1].base_start : moved[-1].base_end] == list(moved[-1].removed))
     assert "".join(apply_hunks(halfway, moved)) == new
 

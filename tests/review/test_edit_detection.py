@@ -66,7 +66,7 @@ A, B = "keep\nold line of text\nkeep too\n", "keep\nwholly other here\nkeep too\
         # Only some of the edited positions have the edit.
         ("one\nkeep\ntwo\n", "ONE\nkeep\nTWO\n", "ONE\nkeep\ntwo\n", Undetermined()),
         ("one\nkeep\ntwo\n", "ONE\nkeep\nTWO\n", "one\nkeep\nTWO typed\n", Undetermined()),
-        # At a wrong place: the user had typed a line above.
+        # The editor applied the edit at a wrong position, because the user had typed a line above.
         (A, B, "mine\nwholly other here\nold line of text\nkeep too\n", Undetermined()),
         (A, "keep\nold line of text\nadded\nkeep too\n", "mine\nadded\n" + A, Absent(is_elsewhere=True)),
     ],

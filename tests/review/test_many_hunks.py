@@ -1,4 +1,4 @@
-"""Displaying the hunks of a file takes less than quadratic work: counted, not timed."""
+"""Displaying the hunks of a file takes less than quadratic work. The test counts calls instead of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a range of lines is after edits around it."""
+"""The new position of a range of lines after edits around the range."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_moved_range_has_the_same_lines(old: list[str], new: list[str], data: 
 def test_text_typed_above_and_below_moves_the_range_exactly(
     before: list[str], kept: list[str], after: list[str]
 ) -> None:
-    """Lines that occur once cannot be matched elsewhere."""
+    """The first and the last line of the range occur once, so they cannot match other lines."""
     marked = ["<\n", *kept, ">\n"]
     hunks = line_hunks(marked, [*before, *marked, *after])
 

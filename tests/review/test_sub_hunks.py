@@ -107,7 +107,7 @@ def test_lines_of_a_created_file_can_be_decided_alone(state: str, base: str | No
     after = apply_decision(ledger, Decision(frozenset((hunk.id,)), state, (1, 2))).ledger  # type: ignore[arg-type]
     assert problems(after) == []
     assert (after.base_text and shown(after.base_text)) == base and shown(after.current_text) == current
-    if base is None:  # all that is left can be undone as a whole: then the file is gone again
+    if base is None:  # undoing the remaining lines too deletes the created file
         (left,) = after.open_hunks
         assert apply_decision(after, Decision(frozenset((left.id,)), "undone")).ledger.current_text is None
 

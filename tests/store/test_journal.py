@@ -23,7 +23,7 @@ OTHER = Intent("/w/c", "c2", "t1", "before", NO_FILE)
 
 
 class Written:
-    """A log that is being written."""
+    """A log that a test writes and reads. `event` numbers the events."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "log.jsonl"

@@ -53,7 +53,7 @@ an edit.
 
 @dataclass
 class Person:
-    """An approver that asks for every effect. Set `session` before it is asked."""
+    """An approver that asks the user about reads and commands. Set `session` before the first decision."""
 
     session: Session | None = None
     approvals: PendingApprovals = field(init=False)

@@ -1,4 +1,4 @@
-"""The tools definition, references and symbols: lookup by a name on a line, and results with code that may be read."""
+"""The tools definition, references and symbols: lookup by a name on a line; code only of files that may be read."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_extracting_the_text_of_a_page_stops_at_a_time_limit(part: str) -> None:
 
 
 class Pages:
-    """ADAPTER WebFetcher: one page."""
+    """A WebFetcher that returns one fixed page, and records the requests."""
 
     def __init__(self, page: WebPage, private: str = "") -> None:
         self.page, self.private = page, private

@@ -216,7 +216,7 @@ async def test_a_process_is_reported_as_lost_if_the_connection_is_lost_just_befo
             found = await ready()
             os.kill(current.pid, 9)
             with anyio.fail_after(60):
-                while not current.loss:  # noqa: ASYNC110  # its thread notices, and tells nobody
+                while not current.loss:  # noqa: ASYNC110  # a thread sets it without an event
                     await anyio.sleep(0.01)
             env._ready = ready  # type: ignore[method-assign]
             return found

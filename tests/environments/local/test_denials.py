@@ -37,7 +37,7 @@ OURS = [
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that every user can enter. The temporary folders of tests are often closed to others."""
+    """Yield a folder that every user can enter. Other users often cannot enter `tmp_path`."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
@@ -64,7 +64,7 @@ def test_a_denial_by_file_permissions_is_recognised_by_the_path_in_the_message(
 
 
 def _as_some_user(output: str, folder: str) -> bool:
-    """Evaluate as another user if this process is root, because root may read everything."""
+    """Return `is_denied_anyway`, as another user if this process is root, because root may read everything."""
     if os.getuid() != 0:
         return is_denied_anyway(output, folder)
     child = os.fork()

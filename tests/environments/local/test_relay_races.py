@@ -55,7 +55,7 @@ async def test_a_terminal_closed_right_after_opening_is_not_used(tmp_path: Path)
 
 
 class Unanswering(FakeTerminalHost):
-    """A host that opens terminals and never answers."""
+    """A terminal host that opens terminals, but whose `open_terminal` never returns."""
 
     def __init__(self) -> None:
         super().__init__()

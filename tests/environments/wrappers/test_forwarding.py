@@ -1,4 +1,4 @@
-"""Wrappers forward every method of an environment. A missing one would be answered by the wrapper itself."""
+"""ForwardingEnvironment has every method of an environment. A missing one would use the base class instead."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ QUICK = CommandOptions(timeout_ms=30_000)
 
 
 class Asked:
-    """A recorder of the question to the user, with a fixed answer."""
+    """Records the questions to the user in `commands`, and gives the same answer to each."""
 
     def __init__(self, answer: bool = False) -> None:
         self.answer = answer
