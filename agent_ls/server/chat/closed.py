@@ -1,5 +1,5 @@
-"""Sessions whose chat document was closed: they keep running, their changes get diagnostics, and the user is
-asked for approvals.
+"""Serve sessions whose chat document was closed, and which keep running: mark their changes by diagnostics, and
+ask the user for approvals.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LeftSessions:
         self._followed: set[str] = set()
 
     def last_of(self, path: str) -> LiveSession | None:
-        """Return the last session of a closed chat document."""
+        """Return the session that the chat document had when it was closed; None if the session is closing."""
         live = self._by_path.get(path)
         return None if live is None or live.session.is_closing else live
 
@@ -68,8 +68,9 @@ class LeftSessions:
         self._start(listen)
 
     def _tell(self, envelope: Envelope, live: LiveSession) -> None:
-        """Handle an event. If the chat was opened again, the chat asks for approvals, so that the user is
-        asked only once.
+        """Handle an event of the session: update diagnostics, show or withdraw the prompt for an approval.
+
+        If the chat was opened again, the chat itself asks for approvals, so no prompt is shown here.
         """
         match envelope.event:
             case FileChange(path=path) | HunkStateChanged(path=path):

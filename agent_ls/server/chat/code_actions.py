@@ -26,7 +26,7 @@ PROBLEM_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A command with a title, and its code action kind."""
+    """A command that the user can choose, as a code lens or as a code action of this `kind`."""
 
     kind: str
     title: str

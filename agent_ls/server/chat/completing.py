@@ -28,7 +28,7 @@ _KINDS = {
 async def completions(
     context: Context, path: str, folder: str, session_id: str | None, line: int, character: int
 ) -> dict[str, Any]:
-    """Return completions for the word before the cursor. The list is always marked incomplete, so that the
+    """Return completions for the word before the cursor. A list with items is marked incomplete, so that the
     editor asks again after each key. `session_id` None: the chat has no session yet.
     """
     document = context.host.open_document(path)

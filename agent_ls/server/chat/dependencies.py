@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Services of the chat. `say` shows a problem to the user, `tell` another message. `hunks_changed`
-    reports a file whose hunks changed, `changed` any other change.
+    """Services of the chat. `say` shows a problem to the user, `tell` another message. `hunks_changed` updates the
+    diagnostics of a file, `changed` the code lenses.
 
     `prompts` and `progress` are None for clients that did not announce them. `ask` shows a question with
     answers, the safe answer first, and returns the chosen title, "" for none. `rooms` are the open chat

@@ -24,11 +24,10 @@ MARKS_S = 0.3
 
 
 class Marks:
-    """Diagnostics of open hunks, and the diagnostics that `findings` returns for a file.
+    """Sends diagnostics to the client: for open hunks, for findings, and for chats that are read-only.
 
-    `read_only` returns who owns the session of a chat ("" for this process).
-
-    `shown` is called when the diagnostics of a file have changed.
+    `findings` returns the diagnostics of a file's findings. `read_only` returns who owns the session of a chat
+    document, "" if it is this process. `shown` is called after the diagnostics of a file were sent.
     """
 
     def __init__(

@@ -219,7 +219,10 @@ class ChatRoom:
             return ""
 
     async def _local_answer(self, chat: ChatText) -> str | None:
-        """Carry out `/mcp` or `/running`, which are not sent to the agent. Returns None for other messages."""
+        """Return the result of the commands `/mcp` and `/running`; None for any other message.
+
+        The server carries out these two commands itself, without the agent.
+        """
         if is_running_command(chat.message):
             found, _ = await self._means.context.manager.list_sessions(None, None, MOST, running=True)
             return list_running(found, chat.session_id)
@@ -229,7 +232,10 @@ class ChatRoom:
         return strip_controls(await live.mcp_command(arguments) if live else NOT_STARTED)
 
     async def _append_answer(self, words: str) -> str:
-        """Append text of the server, not of the agent, below the message. Returns ""."""
+        """Write a text of the server below the user's message; if that fails, show the text as a message.
+
+        Returns "", which `send` returns if there is no problem to report.
+        """
         for _ in range(TRIES):
             document = self._means.context.host.open_document(self.path)
             if document is None:
@@ -248,16 +254,17 @@ class ChatRoom:
     def _begins_another(self, chat: ChatText) -> bool:
         """Return whether the next message starts another session.
 
-        That is so if the document names another session than the current one, or none, because the user emptied the
-        document or replaced its text by another chat.
+        The document then names another session than the current one, or none: the user has emptied the document
+        or replaced its text by another chat. The result is False while a turn runs.
         """
         is_ours = self._live is not None and self._live.session.id == chat.session_id
         may_be_named_yet = self._is_behind and not (self._writer and self._writer.has_written)
         return not is_ours and not self.is_running and not may_be_named_yet
 
     async def _take(self, live: LiveSession, chat: ChatText) -> str:
-        """Submit a message of this document's earlier room. The document was closed and opened again while
-        that room was sending.
+        """Submit a message that an earlier ChatRoom of this document has begun to send.
+
+        The document was closed and opened again before that ChatRoom had sent the message.
         """
         async with self._sending:
             if self._live is not live:

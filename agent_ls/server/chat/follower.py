@@ -47,7 +47,7 @@ _ENDS: Mapping[EndReason, str] = {
 
 
 class Following:
-    """Follows one session for one chat document."""
+    """Passes the events of one session to the writer of its chat document, to prompts and to progress."""
 
     def __init__(self, means: Means, live: LiveSession, writer: ChatWriter) -> None:
         self._means = means
@@ -133,8 +133,9 @@ class Following:
                 pass
 
     def _put(self, text: str) -> None:
-        """Write text, or hold the text while a question is pending: output of parallel calls is written after
-        the user's answer.
+        """Write the text now; while a question is pending, store the text until the user has answered.
+
+        Parallel tool calls may produce text while the agent waits for the answer.
         """
         if self._asks:
             self._held += text
@@ -146,8 +147,9 @@ class Following:
         self._asks = self._asks or asks
 
     def _compare(self) -> bool:
-        """Write the part of the turn that the document does not have. Returns whether the document has a position for
-        it.
+        """Write the part of the last turn that the document does not have (see ChatWriter.take_up).
+
+        Returns False if nothing could be written, because the document ends with something else.
         """
         turn, self._turn = self._turn, None
         return turn is not None and self._writer.take_up(turn.said, self._told)

@@ -17,7 +17,10 @@ Lenses: TypeAlias = list[dict[str, Any]]
 
 
 class LensRefresh:
-    """The lenses that were sent to the client, by URI. `current` returns the current lenses of a document."""
+    """Stores the lenses that the client has, and calls `send` to request a refresh when they are outdated.
+
+    `current` returns the current lenses of a document.
+    """
 
     def __init__(
         self, start: TaskStarter, send: Callable[[], object], current: Callable[[str], Lenses]
@@ -41,7 +44,7 @@ class LensRefresh:
             del self._given[uri]
 
     def refresh_if_changed(self) -> None:
-        """Ask the client to refresh if the lenses of an open document differ."""
+        """Soon ask the client to refresh if it has outdated lenses of a document."""
         if not self._is_due:
             self._is_due = True
             self._start(self._refresh)

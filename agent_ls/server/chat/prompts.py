@@ -32,7 +32,7 @@ no edits while it is open.
 
 
 class Answerable(Protocol):
-    """Interface of the session's pending approvals."""
+    """Interface that takes the user's answer to a pending approval request."""
 
     def answer(self, request_id: str, answer: ApprovalAnswer) -> ApprovalResolved: ...
 

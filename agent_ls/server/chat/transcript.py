@@ -64,8 +64,9 @@ class ChatTranscript:
         self._proposed: set[str] = set()
 
     def miss(self, parts: frozenset[str]) -> None:
-        """Set the ids of texts whose beginning was missed. Each of these texts is rendered as a whole when it
-        ends.
+        """Set the ids of streamed texts (`parts`) that began before `feed` was first called.
+
+        Each of these texts is rendered as a whole when it ends.
         """
         self._missed = parts
 
@@ -119,8 +120,9 @@ class ChatTranscript:
                 return ""
 
     def _proposes(self, change: HunkStateChanged) -> str:
-        """Return a line about newly proposed changes, "" if there are none. The turn waits for the user's
-        decision.
+        """Return a line that tells the user about newly proposed changes; "" if there are none.
+
+        The turn waits until the user has decided about them.
         """
         new = {hunk.id for hunk in change.hunks if hunk.state == "proposed"} - self._proposed
         self._proposed |= new
@@ -145,7 +147,7 @@ class ChatTranscript:
         return told + (self._gap() + self._count_newlines("".join(choices)) if choices else "")
 
     def _begin_anew(self) -> None:
-        """Reset the state, because the next text has its own heading."""
+        """Forget how the last text ended, because the next text is written under a new heading."""
         self._newlines, self._is_note = 2, False
 
     def _write_text(self, text: str) -> str:

@@ -49,8 +49,9 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class StockFace:
-    """User interface for plugin-free clients. `start` runs a task. The editor host calls the `on_...` methods for
-    documents.
+    """User interface for plugin-free clients. `start` runs a task.
+
+    The editor host calls the methods `on_opened`, `on_changed`, `on_saved` and `on_closed`.
     """
 
     def __init__(self, context: Context, protocol: AgentProtocol, start: TaskStarter) -> None:
@@ -320,7 +321,7 @@ class StockFace:
         self._begin(self._room(raw, "agentLs.bringChanges").bring_changes)
 
     async def _show(self, raw: Any) -> None:
-        """Do nothing. The editor accepts held-back answers after any command."""
+        """Do nothing: `_command` writes the held-back part of answers after each command, so also after this one."""
 
     async def _stop(self, raw: Any) -> None:
         self._room(raw, "agentLs.stop").stop()

@@ -33,7 +33,7 @@ def one_line(text: str, limit: int = 120) -> str:
 
 
 def action(request: ApprovalRequested) -> tuple[str, str]:
-    """Return the exact, complete action: a description, and the command line ("" if it is not a command)."""
+    """Describe the requested action exactly and completely: a description, and the command line ("" for none)."""
     effect = request.effect
     if effect.get("type") == "CommandEffect":
         added = "".join(f"{name}={value} " for name, value in effect.get("envVars", ()))
@@ -145,7 +145,7 @@ def chosen(words: str, choices: Sequence[str], *, multiple: bool = False) -> tup
     """Return the choices that the user named by text or by number. With `multiple`, `words` may name several,
     separated by commas or lines.
 
-    Returns `words` itself if a part of it is not a choice.
+    If a part of `words` names no choice, the result is `words` as a whole: the user's own answer.
     """
     known = {_bare(choice): choice for choice in choices}
     known |= {str(number): choice for number, choice in enumerate(choices, start=1)}

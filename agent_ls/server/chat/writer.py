@@ -43,8 +43,10 @@ ATTRIBUTION = Attribution(label="agent-ls: the answer")
 
 @dataclass(frozen=True, slots=True)
 class _Unseen:
-    """An edit whose result the editor has not reported. The edit writes `text`, which is then the text of `region`.
-    `version` is the document's version before the edit.
+    """An edit of which it is not known whether the editor has applied it.
+
+    `text` is the text that the edit adds. `region` is the answer with this text. `version` is the document's
+    version before the edit.
     """
 
     version: int
@@ -98,10 +100,10 @@ class ChatWriter:
             self._wake.set()
 
     def take_up(self, said: str, told: str) -> bool:
-        """Write the part of the answer to the message `said` that the document does not have. Returns whether the
-        document has a position for it.
+        """Write the part of the answer `told` that the document does not have yet.
 
-        The document ends with a part of that answer, or with the message if no part of the answer was saved.
+        The document must end with a part of this answer, or with the message `said` without an answer. Otherwise
+        nothing is written, and the result is False.
         """
         document = self._host.open_document(self._path)
         chat = read_chat(document.text) if document else None
