@@ -104,7 +104,7 @@ class ClientRequests:
         return self._client.notebooks and bool(self._session_id())
 
     async def edit_notebook(self, params: dict[str, Any]) -> str:
-        """See CellEditor.edit_notebook."""
+        """Ask the client to change cells of a notebook. Returns "", or why the client has not changed them."""
         try:
             await self.ask("editNotebook", params)
         except NotDoneError as error:

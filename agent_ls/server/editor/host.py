@@ -59,7 +59,7 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
 class DocumentListener(Protocol):
-    """The review ledger, as the editor host calls it.
+    """Interface of a listener that the editor host notifies of changes in documents: the review ledger.
 
     Methods are called synchronously, in the order of the editor's notifications. They must not raise.
     """
@@ -69,15 +69,18 @@ class DocumentListener(Protocol):
     def document_closed(self, path: str) -> None: ...
 
     def document_saved(self, path: str, text: str, *, is_asked: bool = False) -> None:
-        """The editor has written `text` to the disk. `is_asked`: agent-ls asked the editor to save."""
+        """Handle that the editor has written `text` to the disk. `is_asked`: agent-ls asked the editor to save."""
         ...
 
     def notebook_saved(self, path: str, cells: Sequence[EditorCell]) -> None:
-        """The editor has written a notebook with these cells to the disk."""
+        """Handle that the editor has written a notebook with these cells to the disk."""
         ...
 
     def user_edit(self, path: str, text: str) -> None:
-        """`text` is the document's current text; all changes since the last call were made by the user."""
+        """Handle changes by the user. `text` is the document's text after them.
+
+        All changes since the text that was last reported were made by the user.
+        """
         ...
 
     def agent_edit(
@@ -90,8 +93,8 @@ class DocumentListener(Protocol):
 
 
 class Watcher(Protocol):
-    """Interface of a second listener for documents: the user interface of plugin-free clients (chat/ui.py).
-    Must not raise.
+    """Interface of a second listener for documents: StockFace (chat/ui.py) for plugin-free clients, RichFindings
+    (features/rich_findings.py) for rich clients. Must not raise.
     """
 
     def on_opened(self, path: str) -> None: ...
@@ -122,17 +125,20 @@ class ClientActions(CellEditor, Protocol):
     def has_terminals(self) -> bool: ...
 
     async def open_terminal(self, terminal: NewTerminal) -> bool:
-        """See TerminalHost.open_terminal."""
+        """Open a terminal in the editor. Returns False if the editor reports an error."""
         ...
 
     def runs_in(self, terminal_id: str, call_id: str) -> None:
-        """See TerminalHost.runs_in."""
+        """Report to the client that the command of this call now runs in this terminal."""
         ...
 
 
 @dataclass(slots=True)
 class _Flight:
-    """An edit in flight. `outcome` is set once; `settling` is set when the settling time has begun."""
+    """An edit that was sent to the editor. `outcome` says whether it was applied, None while this is not known.
+
+    `settling` is set when the settling time has begun.
+    """
 
     attribution: Attribution
     machine: in_flight_edit.InFlightEdit

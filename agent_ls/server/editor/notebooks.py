@@ -65,10 +65,10 @@ class SavableNotebook(OpenDocument):
 
 @dataclass(slots=True)
 class _Tracked:
-    """An open notebook with its last known cells and runs; if the current state differs, somebody has changed
-    the notebook.
+    """An open notebook. `told` and `runs` are its cells and their runs as they were last handled.
 
-    `problem` says why the cells are not known.
+    If the editor has other cells or runs, somebody has changed the notebook since. `problem` says why the cells
+    are not known, "" if they are.
     """
 
     uri: str
@@ -80,8 +80,10 @@ class _Tracked:
 
 @dataclass(slots=True)
 class _Expected:
-    """The cells that a notebook must have after our edit. `seen` is the state of the notebook when it had
-    these cells; later changes were made by the user.
+    """The cells that the agent's edit must produce in a notebook.
+
+    `seen` is the notebook as the editor first reported it with these cells, None before. The user has made all
+    later changes.
     """
 
     path: str
@@ -122,8 +124,9 @@ class OpenNotebooks:
             self.on_change(path)
 
     def handle_change(self, uri: str) -> None:
-        """Compare the notebook with the expected edit now, because the next change may arrive before a waiting task
-        continues.
+        """Handle a change of a notebook in the editor: check whether it now has the cells of the agent's edit.
+
+        Check at once, not in the task that waits for the edit: the next change may arrive before that task runs.
         """
         expected, path = self._expected, maybe_path(uri) or ""
         self.on_change(path)

@@ -89,5 +89,5 @@ class WatchedFiles:
 
 
 def _literal(path: str) -> str:
-    """A glob pattern for exactly this path."""
+    """Return a glob pattern that matches only this path."""
     return _SPECIAL.sub(lambda found: f"[{found[0]}]", path)
