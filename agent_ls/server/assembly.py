@@ -164,7 +164,7 @@ def assemble(
 
 
 def _face(context: Context, protocol: AgentProtocol, start: TaskStarter) -> RichFindings | StockFace:
-    """Return the handler of the client's standard messages."""
+    """Return the handler of standard LSP messages: RichFindings for a rich client, StockFace for others."""
     if context.client.is_rich:
         return RichFindings(context, context.manager.review.findings, protocol, start)
     # Imported only here, because rich clients do not need the chat, which has a tenth of agent-ls's classes.
@@ -174,7 +174,7 @@ def _face(context: Context, protocol: AgentProtocol, start: TaskStarter) -> Rich
 
 
 def _follow_notebooks(manager: SessionManager, host: LspEditorHost, moved_hunks: MovedHunks) -> None:
-    """Send the positions of hunks in cells after each change of a notebook in the editor, and of its proposals."""
+    """Send the positions of hunks in cells after a notebook has changed: in the editor, or by a new proposal."""
 
     def changed(path: str) -> None:
         if manager.review.knows(path):

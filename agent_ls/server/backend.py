@@ -32,7 +32,7 @@ answered first.
 
 
 class AgentBackend:
-    """Backend of the `agent/*` messages. `create_manager` None: the session manager of `agent_ls/app`."""
+    """Answers the `agent/*` messages. `create_manager` creates the session manager; None means that of agent_ls/app."""
 
     def __init__(self, create_manager: CreateManager | None = None) -> None:
         self._create_manager = create_manager
@@ -61,7 +61,8 @@ class AgentBackend:
             await anyio.sleep(WARM_UP_AFTER_S)
             await manager.warm_up()
             await _load_other_features()
-            start(channel.run)  # imports the message classes, most of which are already loaded in small steps
+            # The channel imports all message classes; the call above has already loaded most of them in small steps.
+            start(channel.run)
             # Loaded objects stay alive, so exclude them from garbage collection, which was off since the start.
             gc.freeze()
             gc.enable()

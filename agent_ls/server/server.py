@@ -197,7 +197,7 @@ class _Reading:
             self._loop.call_soon_threadsafe(self._handle, body, context=self._context.copy())
 
     def large_message(self, message: LargeMessage) -> None:
-        with contextlib.suppress(RuntimeError):  # as above
+        with contextlib.suppress(RuntimeError):  # the loop is closed because the server is ending
             self._loop.call_soon_threadsafe(self._on_large, message, context=self._context.copy())
 
     def wait_until_ready(self) -> None:
@@ -221,7 +221,7 @@ class _Reading:
     def _on_large(self, message: LargeMessage) -> None:
         try:
             self._server.protocol.on_large_message(message)
-        except Exception as error:  # as in on_message
+        except Exception as error:  # last resort: a failing message must not end the server
             self._server.report_server_error(error, "a message failed")
 
     def _on_end(self, problem: str) -> None:

@@ -72,7 +72,9 @@ class ChannelClient:
         self._room = anyio.Semaphore(MAX_RUNNING)
 
     async def run(self, bodies: Sequence[bytes], parser: FrameParser) -> None:
-        """Answer until the client closes the connection. `bodies` are the first messages: `initialize` and others.
+        """Answer the client's messages until it closes the connection.
+
+        `bodies` are the messages that were already read. The first one is `initialize`.
 
         Raises:
             FrameError, BrokenResourceError.

@@ -32,7 +32,8 @@ class LocalChannel:
     """The channel of one server. `context` is the Context of the editor's connection; each client gets a
     copy.
 
-    `answers` belongs to the server, so that work of a request is completed even if its client disconnects.
+    `answers` runs requests that change something, in tasks of the server. So these requests are completed even
+    if their client disconnects.
     `clean` removes API keys from a message.
     """
 

@@ -59,8 +59,9 @@ class SettingsClient:
 
 
 class Configuration:
-    """The current settings. `first` are the settings of `initialize`, whose problems are already shown;
-    `folders` are the open folders.
+    """Applies the client's settings whenever they change. `first` are the settings of `initialize`.
+
+    `told` are the problems that the user was already shown. `folders` returns the open folders.
     """
 
     def __init__(

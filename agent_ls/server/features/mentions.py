@@ -98,7 +98,10 @@ def _mention(part: wire.InputPart) -> Mention | None:
 
 
 async def offered_first(context: Context, folder: str, params: wire.Complete) -> Sequence[wire.Completion]:
-    """Return the completions that precede files: git, terminals, a page."""
+    """Return the completions that are listed before files: git diffs, background processes and commits.
+
+    If the typed word is a web address, the only completion is that page.
+    """
     word = params.query.lower()
     found: list[wire.Completion] = []
     if word.startswith(("https://", "http://")):
@@ -129,7 +132,7 @@ async def offered_first(context: Context, folder: str, params: wire.Complete) ->
 
 
 async def _terminals(context: Context, params: wire.Complete) -> AsyncIterator[wire.Completion]:
-    """Yield the background processes of the session."""
+    """Yield completions for the newest background processes of the session."""
     live = context.manager.find_live(params.session_id) if params.session_id else None
     word = params.query.lower()
     if live is None or (word and not _asks_for("terminal:", word)):
@@ -144,7 +147,10 @@ async def _terminals(context: Context, params: wire.Complete) -> AsyncIterator[w
 
 
 def _asks_for(name: str, word: str) -> bool:
-    """Return whether the typed word is the beginning of `name`, a kind of mention, or a mention of this kind."""
+    """Return whether the typed word asks for a kind of mention; `name` is its prefix, for example "commit:".
+
+    The word begins with the prefix, or is the beginning of the prefix and has at least three characters.
+    """
     return word.startswith(name) or (len(word) > 2 and name.startswith(word))
 
 

@@ -62,8 +62,9 @@ class _Command(_Sent):
 
 
 class RichFindings:
-    """Implements Watcher of editor/host.py. `answers` contains handlers of standard LSP messages, by
-    method.
+    """Sends findings as diagnostics, and offers their code actions. Implements Watcher of editor/host.py.
+
+    `answers` are the handlers of standard LSP messages, by method.
     """
 
     def __init__(

@@ -91,7 +91,7 @@ METHODS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 
 class Routes(Mapping[str, Route]):
-    """The route of each method."""
+    """Maps each `agent/*` method to its route. Imports the module of a route when the route is first needed."""
 
     def __init__(self) -> None:
         self._modules = {method: module for module, methods in METHODS.items() for method in methods}

@@ -59,7 +59,7 @@ class _InlineCompletion(_Sent):
 
 
 class SuggestionRequests:
-    """Handler of one connection. `tell` shows a message to the user, `start` runs a task."""
+    """Answers a client's requests for edit suggestions. `tell` shows a message to the user, `start` runs a task."""
 
     def __init__(
         self, context: Context, protocol: AgentProtocol, tell: Callable[[str], None], start: TaskStarter

@@ -40,8 +40,8 @@ READING: frozenset[str] = frozenset(
         "agent/fork",
         "agent/closeSession",
         "agent/takeOver",
-        # it reports an action of the client; its session id is only a session that the client is subscribed
-        # to
+        # A client answer reports an action of the client and changes no session; its session id is that of any
+        # session that the client is subscribed to.
         "agent/clientAnswer",
         "agent/commands",
     )

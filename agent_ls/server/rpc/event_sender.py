@@ -34,8 +34,9 @@ MAX_WAITING = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A subscription that waits until the response to the subscribe request is queued. Call exactly one of
-    the two functions.
+    """A subscription whose events are not sent yet.
+
+    Call `start` after the response to the subscribe request is queued, or `drop` if the request fails.
     """
 
     start: Callable[[], None]
@@ -126,17 +127,19 @@ class EventSenders:
         )
 
     def say(self, session_id: str, message: bytes) -> None:
-        """Send an event that does not come from the session itself, if the client is subscribed to the
-        session.
+        """Send an encoded event that is not in the session's own events, if the client is subscribed to the session.
+
+        For example, the event says that the session has another owner.
         """
         if feed := self._open.get(session_id):
-            # otherwise a new source is about to start, and its announcement has the same information
+            # if another source follows, the event sent before its events has the same information
             if not feed.follow:
                 self._send(message)
 
     def continue_with(self, session: EventSource, announced: Callable[[], bytes], *, cut: bool) -> None:
-        """Continue the client's subscription from another source. `announced` is sent between the two
-        sources.
+        """Continue the client's subscription from another source of the session's events.
+
+        `announced` returns the event to send after the events of the old source and before those of the new one.
 
         `cut`: drop all events that the old source emits from now on. Otherwise send the old source's events
         up to its end.
@@ -222,7 +225,7 @@ class EventSenders:
                     await self._sleep(rest)  # deltas that arrive during the sleep are joined
 
     def _drop(self, session_id: str, feed: _Feed) -> None:
-        """Close a feed. A newer feed of the same session is not closed."""
+        """Close this feed, and remove it unless the client has subscribed to the session again since."""
         feed.close()
         if self._open.get(session_id) is feed:
             del self._open[session_id]

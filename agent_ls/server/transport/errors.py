@@ -120,7 +120,9 @@ KINDS_BY_CLASS = MappingProxyType(
 
 
 class RequestError(Exception):
-    """`str()` is one sentence for the user; `hint` says what to do next. `detail` is for client authors: it may
+    """Base class of errors that reject a client's request.
+
+    `str()` is one sentence for the user; `hint` says what to do next. `detail` is for client authors: it may
     name methods and parameters, and clients show it only on request.
     """
 

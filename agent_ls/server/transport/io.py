@@ -54,7 +54,7 @@ class Reading(Protocol):
 
 
 def read_in_thread(fd: int, parser: FrameParser, reading: Reading) -> None:
-    """Read until the end in a daemon thread. `reading.ended` is called at the end in any case."""
+    """Read until the end in a daemon thread. `reading.handle_end` is called at the end in any case."""
 
     parser.on_large = reading.large_message
 

@@ -31,7 +31,7 @@ SETTLE_S = 8.0
 
 
 class ListenError(Exception):
-    """`str()` is one sentence for the user."""
+    """The server cannot listen: its address, its token file or an option is wrong. `str()` tells the user why."""
 
 
 def parse_address(given: str) -> tuple[str, int]:
