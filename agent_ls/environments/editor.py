@@ -132,7 +132,11 @@ class EditorEnvironment(FrontingEnvironment):
         return meant
 
     async def _deletion(self, document: OpenDocument, write: FileWrite) -> FileWrite:
-        """Return the write that deletes an open file. Refuse if the document has text that is not on disk."""
+        """Return the write that deletes the file of an open document. Its `base` is the content on disk.
+
+        Raises:
+            StaleFileError: the document's text has changed. EditRefusedError: the document has unsaved changes.
+        """
         if write.base != _encode(document.text):
             raise StaleFileError(write.path)
         try:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class NoEffect:
-    """The call reads and changes nothing outside the session."""
+    """The call neither reads nor changes anything outside the session."""
 
     @property
     def digest(self) -> str:

@@ -149,7 +149,10 @@ def list_instructions(workspace: str, folders: Sequence[tuple[str, str]]) -> Lis
 
 
 def find_levels(workspace: str) -> list[str]:
-    """Implement InstructionFiles.levels for this machine."""
+    """Return the folders of this machine from the root of the git repository down to `workspace`.
+
+    Without a repository, return only `workspace`.
+    """
     levels, level = [workspace], workspace
     for _ in range(MAX_LEVELS):
         if os.path.lexists(os.path.join(level, ".git")):
@@ -162,7 +165,7 @@ def find_levels(workspace: str) -> list[str]:
 
 
 def is_own_folder(level: str, folder: str) -> bool:
-    """Implement InstructionFiles.has_own_folder for this machine."""
+    """Return whether no part of `folder`, a path relative to `level`, is a link."""
     return os.path.realpath(os.path.join(level, folder)) == os.path.join(os.path.realpath(level), folder)
 
 

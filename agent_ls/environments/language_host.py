@@ -119,7 +119,7 @@ class LanguageHost(Protocol):
     """Interface to language tools. Queries change nothing; each may raise NoAnswerError."""
 
     def answers(self) -> frozenset[LanguageQuery]:
-        """Return the supported queries."""
+        """Return the kinds of queries that the language tools support."""
         ...
 
     async def definition(self, position: SourcePosition) -> FoundLocations: ...

@@ -251,7 +251,7 @@ class FarEnvironment:
         return found
 
     async def list_files(self, limit: int) -> Sequence[str]:
-        """Implement LocalEnvironment.list_files for the far end."""
+        """Return at most `limit` files of the working directory at the far end (see LocalEnvironment.list_files)."""
         found: Sequence[str] = await self._look("list_files", Sequence[str], limit)
         return found
 
@@ -277,7 +277,7 @@ class FarEnvironment:
             return connection, self._opened.number
 
     async def _look(self, method: str, expected: Any, *arguments: Any) -> Any:
-        """Send a call that changes nothing, and that can therefore be repeated."""
+        """Send a call that changes nothing; send it once more if the connection was lost. Return its result."""
         return await self._call_twice(partial(self._ask, method, expected, *arguments))
 
     async def _call_twice(self, ask: Callable[[], Awaitable[Any]]) -> Any:

@@ -146,8 +146,8 @@ class MappedEnvironment(ForwardingEnvironment):
 
     @contextmanager
     def _acting(self, *asked: str) -> Iterator[None]:
-        """Convert paths in errors, and in checks of opened files, to paths of this machine inside the `with`
-        block.
+        """In the `with` block, convert paths of the place to paths of this machine, in errors and in checks of
+        opened files. `asked` are the local paths that the operation uses.
         """
         check = current_check()
         try:

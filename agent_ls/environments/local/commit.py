@@ -84,7 +84,7 @@ class _Target:
 
 
 class DeletedModes:
-    """Permission bits of deleted files. They are restored if the deletion is undone."""
+    """Stores the permission bits of deleted files, so that undoing a deletion can restore the bits."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[bytes, int]] = {}

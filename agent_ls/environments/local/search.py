@@ -176,7 +176,7 @@ def _without_drive(pattern: str, folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _DiskTree:
-    """The disk as the Tree for search.walk."""
+    """Implements Tree (environments/search.py) for the disk of this machine."""
 
     def entries(self, folder: str) -> list[tuple[str, bool]]:
         try:

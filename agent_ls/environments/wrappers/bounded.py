@@ -219,7 +219,10 @@ class BoundedEnvironment(ForwardingEnvironment):
             self._bounds.check_writable(path, call_id)
 
     def _not_meant(self, judged: str, paths: Collection[str]) -> set[str]:
-        """Return the paths in `paths` that must not be reported: secret files, and files outside of `judged`."""
+        """Return those of the found `paths` that the result of a search must not contain.
+
+        These are files outside of `judged` (the real path that was searched), and files that may not be read.
+        """
         hidden = set()
         with self._bounds.at_once([self._absolute(path) for path in paths]):
             for path in paths:

@@ -16,11 +16,11 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 class FrontingEnvironment(ForwardingEnvironment):
     @abstractmethod
     def is_in_front(self, path: str) -> bool:
-        """Return whether the file is open, and therefore exists."""
+        """Return whether the other program has the file open; the file then counts as existing."""
 
     @abstractmethod
     async def in_front(self, path: str) -> bytes | None:
-        """Return the content of an open file; None if it is not open."""
+        """Return the content that the other program has of an open file; None if it does not have the file open."""
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
         data = await self.in_front(path)

@@ -105,7 +105,7 @@ class Children:
     async def by_pipes(
         self, launch: CommandLaunch, stdout: Pipe, stderr: Pipe, stdin: Pipe | None = None
     ) -> Child:
-        """Start a process with these pipes, then close the ends of the pipes that the process uses."""
+        """Start a process with these pipes. Afterwards, close this process's copies of the ends that the child uses."""
         try:
             with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody ends
                 process = await self._trees.start(
@@ -142,7 +142,10 @@ class Children:
     # --- ending
 
     async def end(self, child: Child) -> list[str]:
-        """End the child and its descendants. Return a sentence if some could not be ended, else nothing."""
+        """End the child and its descendants.
+
+        Return a list with one sentence about processes that could not be ended, [] if there are none.
+        """
         stayed = await self._trees.end(child)
         if stayed:
             return [f"These processes could not be ended: {numbers(stayed)}."]

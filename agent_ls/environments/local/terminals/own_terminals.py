@@ -62,7 +62,7 @@ def _wait(relay: subprocess.Popen[bytes]) -> None:
 
 
 class ChosenTerminals:
-    """Starts each command in the editor's terminals or in our own, as the setting says at that time.
+    """Opens terminals in the editor or in this process, or none, as the setting that `shown` returns says.
 
     Terminals that are open when the setting changes stay in use.
     """

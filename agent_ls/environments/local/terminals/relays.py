@@ -43,7 +43,10 @@ class Relays:
         self._not_before = 0.0
 
     async def take(self, call_id: str) -> RelayLink | None:
-        """Return an idle terminal; open a new one if necessary. Return None if no terminal can be opened."""
+        """Reserve an idle terminal for the command of this call, and return it. Open a terminal if none is idle.
+
+        Return None if no terminal can be opened.
+        """
         if not self._host.has_terminals:
             return None
         self._links = [link for link in self._links if not link.is_gone]
@@ -121,7 +124,7 @@ def _new_meeting() -> _Meeting | None:
 
 
 class _Meeting:
-    """A socket that accepts the connection of one relay. The relay proves itself with a token from a file."""
+    """A socket that accepts the connection of one relay. The relay must send the token that `token_file` contains."""
 
     def __init__(self, base: str | None) -> None:
         """Create the socket and the token file.

@@ -1,4 +1,6 @@
-"""The differences of a command in a terminal: variables, time limit, and reports that it waits for input."""
+"""What is different for a command in a terminal: its variables, its time limit, its input, and reports that the
+command waits for input.
+"""
 
 from __future__ import annotations
 

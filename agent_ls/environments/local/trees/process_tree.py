@@ -38,8 +38,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Selects processes: in `sessions`, or with a mark that contains `mark`, or descendants of such
-    processes.
+    """Says which processes belong to a command: those in `sessions`, those with a mark that contains `mark`, and
+    their descendants.
 
     A process that started before `since` (ticks, as in adoption.now_ticks) cannot have the mark, so its
     environment is not read. On a machine with many programs, this saves most of the time.
