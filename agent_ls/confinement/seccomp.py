@@ -90,7 +90,7 @@ group or user of the caller.
 """
 
 _CLONE: Numbers = (56, 220)
-_CLONE3 = 435  # a filter cannot read its flags, which are in memory; if it is refused, libraries use clone
+_CLONE3 = 435  # its flags are in memory, where no filter can read them; libraries then use clone
 _NAMESPACES = 0x7E02_0000
 _IOCTL: Numbers = (16, 29)
 _OF_TERMINALS = 0x5400
@@ -158,7 +158,7 @@ def _steps(
 
 
 def _ioctls() -> bytes:
-    """Allow ioctls of terminals and harmless queries.
+    """Return instructions that allow ioctls of terminals and harmless queries, and refuse all others.
 
     Other ioctls, for example those of `chattr`, can change files that are open only for reading.
     """
@@ -181,14 +181,14 @@ def _refuse(calls: Sequence[Numbers], column: int, error: int) -> Iterator[bytes
 
 
 def _require_values(argument: int, mask: int, values: Sequence[int], error: int) -> bytes:
-    """Fail unless the masked argument is one of `values`."""
+    """Return instructions that let the call fail with `error` unless the masked argument is one of `values`."""
     steps = [_load(_argument_at(argument)), struct.pack("HBBI", _AND, 0, 0, mask)]
     steps += [step for value in values for step in (_jump(_IS_EQUAL, value, 0, 1), _give(_ALLOW))]
     return b"".join((*steps, _give(_FAIL | error)))
 
 
 def _refuse_values(argument: int, values: Sequence[int], error: int) -> bytes:
-    """Fail if the argument is one of `values`."""
+    """Return instructions that let the call fail with `error` if the argument is one of `values`."""
     steps = [_load(_argument_at(argument))]
     for value in values:
         steps += _if(_IS_EQUAL, value, error)
@@ -196,7 +196,7 @@ def _refuse_values(argument: int, values: Sequence[int], error: int) -> bytes:
 
 
 def _of_call(number: int, steps: bytes) -> Iterator[bytes]:
-    """Run `steps`, which must end with a result, for this system call only."""
+    """Yield instructions that run `steps` only for the system call `number`. `steps` must end with a result."""
     yield _jump(_IS_EQUAL, number, 0, len(steps) // 8)
     yield steps
 

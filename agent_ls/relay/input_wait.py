@@ -89,7 +89,11 @@ class InputWaitDetector:
         is_prompt: bool,
         quiet_s: float,
     ) -> bool:
-        """Decide from sampled system calls (see `is_reading_terminal`) whether the command waits for input."""
+        """Return whether the command waits for input. `found` is described in `is_reading_terminal`.
+
+        `is_secret`: echo is off in line mode, as for a password. `is_prompt`: line mode is off. Both are only true if
+        the output does not end with a newline. `quiet_s` is the time since the last output or key.
+        """
         if is_reading_terminal(found, device, is_secret=is_secret):
             return True
         limits = [call[3] for calls in found for call in calls or () if is_prompt and _is_poll(call)]

@@ -183,9 +183,12 @@ class Relay:
         self._end_command()
 
     def _end_command(self) -> None:
-        """End the command with SIGTERM, after GRACE_SECONDS with SIGKILL; the relay ends after the command."""
+        """End the command by SIGTERM, or by SIGKILL after GRACE_SECONDS, and then the relay.
+
+        If no command runs, end the relay at once.
+        """
         if not self._command:
-            self._send_remaining()  # the last command's EXIT frame may not have been sent yet
+            self._send_remaining()  # for example the EXIT frame of the last command
         elif not self._kill_at:
             self._kill_at = time.monotonic() + GRACE_SECONDS
             self._command.send(signal.SIGTERM)

@@ -57,11 +57,14 @@ class Screen:
 
     @property
     def is_full(self) -> bool:
-        """Whether the command's output should not be read now."""
+        """Whether the relay must wait before it reads more output, because the terminal has not taken the last output.
+
+        False if the terminal has taken nothing for STALLED_SECONDS: further output is then dropped.
+        """
         return len(self._held) >= FULL_BYTES and time.monotonic() - self._taken_at < STALLED_SECONDS
 
     def size(self) -> tuple[int, int]:
-        """Return rows and columns."""
+        """Return rows and columns of the editor's terminal; DEFAULT_SIZE if they are not known."""
         if not self.is_open:
             return DEFAULT_SIZE
         try:
