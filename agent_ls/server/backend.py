@@ -61,7 +61,7 @@ class AgentBackend:
             await anyio.sleep(WARM_UP_AFTER_S)
             await manager.warm_up()
             await _load_other_features()
-            # The channel imports all message classes; the call above has already loaded most of them in small steps.
+            # The channel imports the message classes. The call above has already imported most of them, in small steps.
             start(channel.run)
             # Loaded objects stay alive, so exclude them from garbage collection, which was off since the start.
             gc.freeze()

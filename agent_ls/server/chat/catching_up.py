@@ -57,7 +57,7 @@ def last_turn(events: Sequence[bytes], transcript: ChatTranscript) -> LastTurn |
                 parts.add(part)
             case AssistantTextEnd(part_id=part):
                 parts.discard(part)
-            # the answer continues under a new heading below the user's reply
+            # after a reply of the user, the answer continues under a new heading
             case QuestionAnswered(answers=(answer, *_)):
                 said, told = answer, ""
             case ProcessingEnd():
@@ -91,7 +91,7 @@ def split_answer(shown: str, told: str) -> tuple[str, str]:
     logged = ours.removesuffix(INTERRUPTED)
     if logged.strip() and theirs.startswith(logged):  # after a crash the log may lack the last events
         return "\n".join(here), "\n".join(["", *whole[same + 1 :]])
-    if theirs.strip() and ours.startswith(theirs):  # the document ends within a line of the answer
+    if theirs.strip() and ours.startswith(theirs):  # the document has only the beginning of this line
         same += 1
         missing = [whole[same - 1][len(here[same - 1]) :], *whole[same:]]
     else:

@@ -255,7 +255,8 @@ class ChatRoom:
         """Return whether the next message starts another session.
 
         The document then names another session than the current one, or none: the user has emptied the document
-        or replaced its text by another chat. The result is False while a turn runs.
+        or replaced its text by another chat. The result is False while a turn runs, and before the heading that
+        names the session is written.
         """
         is_ours = self._live is not None and self._live.session.id == chat.session_id
         may_be_named_yet = self._is_behind and not (self._writer and self._writer.has_written)

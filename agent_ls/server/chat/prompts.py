@@ -91,7 +91,7 @@ class ApprovalPrompts:
             self._start(self._show_all)
 
     async def choose(self, message: str, titles: Sequence[str]) -> str:
-        """Ask another question and return the chosen title; "" for any other answer."""
+        """Ask a question that is not about an approval. Return the chosen title, "" for any other answer."""
         params = lsp.ShowMessageRequestParams(
             type=lsp.MessageType.Warning,
             message=message,

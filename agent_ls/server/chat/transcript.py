@@ -64,7 +64,7 @@ class ChatTranscript:
         self._proposed: set[str] = set()
 
     def miss(self, parts: frozenset[str]) -> None:
-        """Set the ids of streamed texts (`parts`) that began before `feed` was first called.
+        """Set the ids (`parts`) of streamed texts whose first events were not passed to `feed`.
 
         Each of these texts is rendered as a whole when it ends.
         """

@@ -530,8 +530,8 @@ class LspEditorHost:
         return self._protocol.send_request(lsp.WORKSPACE_APPLY_EDIT, params)
 
     def _handle_answer(self, tracked: _Tracked, flight: _Flight, answer: Future[Any]) -> None:
-        # Runs when the response is handled, which keeps its order with the didChanges; awaiting the future would
-        # resume later.
+        # This callback runs while the response is handled, before later didChange messages. A task that awaits the
+        # future would continue only after them.
         if tracked.flight is not flight:
             return
         flight.answered.set()

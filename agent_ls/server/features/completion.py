@@ -87,7 +87,7 @@ async def _of_other(context: Context, folder: str, params: wire.Complete) -> Seq
 
 
 def _overlap(folder: str, other: str) -> bool:
-    """Return whether one folder contains the other. Files of the inner folder would then be offered twice."""
+    """Return whether the folders are equal or one contains the other: some files would be listed twice."""
     return folder == other or bool(relative_to_folder(folder, other) or relative_to_folder(other, folder))
 
 

@@ -220,7 +220,7 @@ async def history(context: Context, params: wire.History) -> RawJson:
 
 async def draft(context: Context, params: wire.Draft) -> wire.Empty:
     if context.manager.owners.find_follower(params.session_id):
-        return wire.Empty()  # the draft next to the log belongs to the owner's user
+        return wire.Empty()  # the stored draft is that of the user whose process owns the session
     plain = params.model_dump(mode="json", by_alias=True, exclude={"session_id"})
     await context.manager.archive.keep_draft(params.session_id, plain)
     return wire.Empty()
@@ -243,7 +243,7 @@ async def configure(context: Context, params: wire.Configure) -> wire.ConfigureR
     )
     session = context.session_info(live)
     if params.remember:
-        # while a turn runs, the session still reports the model from before the change
+        # while a turn runs, `session` still has the model from before this change
         provider, model = params.provider or session.provider, params.model or session.model
         await anyio.to_thread.run_sync(context.manager.models.remember, provider, model)
     return wire.ConfigureResult(session=session, applies_from=applies_from)

@@ -92,7 +92,7 @@ def _mend_change(change: Any) -> Any:
         return change
     told = {name: value for name, value in change.items() if value is not None}
     if not isinstance(told.get("text"), str):
-        told.pop("text", None)  # the change stays invalid, so that parsing fails
+        told.pop("text", None)  # without a text the change is still invalid, and parsing fails
     if isinstance(where := told.get("range"), dict):
         told["range"] = {end: _clamp(position) for end, position in where.items()}
     return told
@@ -131,8 +131,8 @@ def true_name(path: str) -> str:
 def maybe_same(path: str, names: Collection[str]) -> str | None:
     """Return the name in `names` (true names) that is the same file as `path`, None if there is none.
 
-    Some file systems ignore case or Unicode normalization, and a file may have hard links; if the names do not decide,
-    the file's inode does.
+    Two different names are the same file if they have the same inode: some file systems ignore case or Unicode
+    normalization, and a file may have hard links.
     """
     if not names:
         return None

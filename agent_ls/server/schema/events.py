@@ -196,7 +196,7 @@ def _item(
         "timestamp": _TEXT,
         "kind": {"const": kind},
     }
-    agent = {} if "agentId" in required else {"agentId": _TEXT}  # a subagent's start names it anyway
+    agent = {} if "agentId" in required else {"agentId": _TEXT}  # required in the start of a subagent
     return an_object({**head, **required}, {**agent, **(optional or {})})
 
 

@@ -100,7 +100,11 @@ def _models() -> Iterator[tuple[tuple[str, str], tuple[type[BaseModel], JsonSche
 
 
 def _as_it_goes_out(defs: Mapping[str, Any], others: Iterable[str]) -> None:
-    """Adjust the definitions of messages that only the server sends, and the discriminating field of all objects."""
+    """Make the definitions describe what is really sent.
+
+    Constant fields are required. In messages that only the server sends (not in `others`), fields that can be null are
+    left out instead, and all other fields are required.
+    """
     for name, schema in defs.items():
         properties = schema.get("properties", {})
         required = set(schema.get("required", ()))
@@ -121,7 +125,7 @@ def _without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reachable(schemas: Iterable[Any], defs: Mapping[str, Any]) -> set[str]:
-    """Return the names of all definitions that these refer to, directly or indirectly."""
+    """Return the names of all definitions that `schemas` refer to, directly or through other definitions."""
     found: set[str] = set()
     waiting = list(schemas)
     while waiting:

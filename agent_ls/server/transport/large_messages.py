@@ -22,7 +22,7 @@ _DOCUMENTS = ("textDocument", "notebookDocument")
 
 @dataclass(frozen=True, slots=True)
 class LargeMessage:
-    """`head` and `tail` are the message's first and last bytes, `size` its length in bytes."""
+    """A message that is too large to be read: its first and last bytes, and its `size` in bytes."""
 
     head: bytes
     tail: bytes
@@ -31,7 +31,10 @@ class LargeMessage:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`id` is None for a notification, `method` "" for a response, `uri` "" if no document is named."""
+    """What is known about a large message.
+
+    `id` is None for a notification, `method` "" for a response, `uri` "" if the message names no document.
+    """
 
     id: int | str | None
     method: str

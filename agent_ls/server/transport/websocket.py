@@ -246,7 +246,7 @@ class WebSocket:
 async def _carry(socket: WebSocket, command: Sequence[str], pulse: Pulse) -> None:
     """Forward messages between a client and its own server process; the end of either ends both."""
     process = await anyio.open_process(list(command), stderr=None)
-    # The default, if nothing else gives a reason: this process is ending.
+    # The reason to send if no other reason is set below: this process is ending.
     code, reason = CloseCode.GOING_AWAY, "agent-ls ends"
     try:
         async with anyio.create_task_group() as tasks:
