@@ -90,7 +90,7 @@ group or user of the caller.
 """
 
 _CLONE: Numbers = (56, 220)
-_CLONE3 = 435  # its flags are in memory, where no filter can read them; libraries then use clone
+_CLONE3 = 435  # a filter cannot read the flags of clone3 (in memory), so libraries must use clone instead
 _NAMESPACES = 0x7E02_0000
 _IOCTL: Numbers = (16, 29)
 _OF_TERMINALS = 0x5400

@@ -410,7 +410,7 @@ def _text(write: FileWrite, data: bytes | None, document: OpenDocument) -> str:
                 "the file is open in the editor as text, but the new content is not text; read the file again"
             )
             raise EditRefusedError(write.path, reason) from None
-        text = found.text  # in the encoding that the file declares; the editor encodes the text itself
+        text = found.text  # decoded by the encoding that the file declares; the editor encodes it again
     # The change may have been computed from the disk before the document was opened; editors remove the BOM.
     return text if document.text.startswith(BOM) else text.removeprefix(BOM)
 

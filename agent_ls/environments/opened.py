@@ -72,7 +72,10 @@ def opening_check(check: Check) -> Iterator[None]:
 
 
 def current_check() -> Check | None:
-    """Return the current check. An environment that opens files on another machine calls the check itself."""
+    """Return the check of opened files that is set in this context; None if no check is set.
+
+    An environment that opens files on another machine calls the check itself.
+    """
     return _check.get()
 
 

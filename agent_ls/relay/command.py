@@ -41,7 +41,7 @@ class RelayedCommand:
         self.is_silent = False
 
     def read(self) -> bytes:
-        """Read output; b"" if no process has the terminal open any more."""
+        """Return the output that is available now; b"" if there is none, or no process has the terminal open."""
         try:
             data = os.read(self.terminal, CHUNK_BYTES)
         except BlockingIOError:

@@ -299,7 +299,7 @@ class _End:
 
 
 def _folders(wanted: str) -> tuple[str, str, str]:
-    """Return the folder to work in, the home folder, and the state folder of an agent-ls on this machine.
+    """Return the folder to work in (`wanted`), the home folder, and the folder where agent-ls stores its state.
 
     Raises:
         PathNotFoundError, NotAFolderError: the folder does not exist.

@@ -27,7 +27,7 @@ def _places(line: str, folder: str) -> Iterator[str]:
 
 
 def _is_closed(place: str) -> bool:
-    """Return whether this user cannot read the existing path, or cannot enter its parent folder."""
+    """Return whether this user has no access to `place`: it cannot be read, or its folder cannot be entered."""
     if os.path.lexists(place):
         return not os.access(place, os.R_OK | (os.X_OK if os.path.isdir(place) else 0))
     around = os.path.dirname(place)

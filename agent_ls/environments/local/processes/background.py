@@ -75,7 +75,7 @@ class BackgroundProcesses:
         """Start a process.
 
         Raises:
-            ProcessLimitError, and the errors of `Children.prepared` and of starting a process.
+            ProcessLimitError, and the errors of Children.prepare_launch, by_pipes and in_terminal.
         """
         self._check_capacity()
         self._starting += 1

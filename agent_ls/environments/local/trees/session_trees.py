@@ -79,9 +79,9 @@ class SessionTrees:
         return sorted(row.pid for row in left)
 
     def _root(self, child: Child) -> Root:
-        """Return the selection of the child's processes.
+        """Return what identifies the child's processes: its session and its mark.
 
-        After the child has ended, only its mark is used, because another process may get its pid.
+        After the child has ended, only the mark is used, because another process may get its pid.
         """
         sessions = frozenset({child.process.pid}) if child.is_running else frozenset[int]()
         return Root(sessions, child.mark, self._since)
