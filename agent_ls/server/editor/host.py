@@ -77,10 +77,7 @@ class DocumentListener(Protocol):
         ...
 
     def user_edit(self, path: str, text: str) -> None:
-        """Handle changes by the user. `text` is the document's text after them.
-
-        All changes since the text that was last reported were made by the user.
-        """
+        """Handle that the user has changed the last reported text to `text`, the current text of the document."""
         ...
 
     def agent_edit(
@@ -136,7 +133,6 @@ class ClientActions(CellEditor, Protocol):
 @dataclass(slots=True)
 class _Flight:
     """An edit that was sent to the editor. `outcome` says whether it was applied, None while this is not known.
-
     `settling` is set when the settling time has begun.
     """
 
