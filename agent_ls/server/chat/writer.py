@@ -100,7 +100,7 @@ class ChatWriter:
             self._wake.set()
 
     def take_up(self, said: str, told: str) -> bool:
-        """Write the part of the answer `told` that the document does not have yet.
+        """Write the part of the agent's answer (second argument) that the document does not have yet.
 
         The document must end with a part of this answer, or with the message `said` without an answer. Otherwise
         nothing is written, and the result is False.

@@ -65,7 +65,7 @@ class SavableNotebook(OpenDocument):
 
 @dataclass(slots=True)
 class _Tracked:
-    """An open notebook. `told` and `runs` are its cells and their runs as they were last handled.
+    """An open notebook, with its cells and their runs as they were last handled.
 
     If the editor has other cells or runs, somebody has changed the notebook since. `problem` says why the cells
     are not known, "" if they are.

@@ -59,9 +59,8 @@ class SettingsClient:
 
 
 class Configuration:
-    """Applies the client's settings whenever they change. `first` are the settings of `initialize`.
-
-    `told` are the problems that the user was already shown. `folders` returns the open folders.
+    """Applies the client's settings whenever they change. `first` are the settings of `initialize`,
+    whose problems the user was already shown. `folders` returns the open folders.
     """
 
     def __init__(

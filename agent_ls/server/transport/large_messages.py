@@ -31,7 +31,7 @@ class LargeMessage:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is known about a large message.
+    """The members of a large message that could be found.
 
     `id` is None for a notification, `method` "" for a response, `uri` "" if the message names no document.
     """

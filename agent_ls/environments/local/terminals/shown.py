@@ -1,5 +1,5 @@
-"""What is different for a command in a terminal: its variables, its time limit, its input, and reports that the
-command waits for input.
+"""Variables, time limit and input of a command that runs in a terminal, and reports that the command waits for
+input.
 """
 
 from __future__ import annotations
