@@ -15,7 +15,10 @@ Script: TypeAlias = Iterable[Piece | Sequence[Piece]]
 
 
 class Cast:
-    """A model adapter. `agents` has a script for each subagent, by a word of its task; other requests follow `main`."""
+    """A scripted model for the main agent and its subagents.
+
+    If a word in `agents` occurs in the task of a request, the request follows the script of that word, else `main`.
+    """
 
     name = "fake"
 

@@ -17,7 +17,10 @@ ENTER, END_OF_INPUT, INTERRUPT = "\r", "\x04", "\x03"
 
 @dataclass(frozen=True)
 class Program:
-    """A command. `keys` are typed one after the other, each when the command waits for input."""
+    """A command. `keys` are typed one after the other, each when the command waits for input.
+
+    `says` checks the result text that the model received.
+    """
 
     name: str
     command: str

@@ -48,7 +48,7 @@ def cut(data: bytes, sizes: Iterable[int]) -> list[bytes]:
 
 
 def cuttings(data: bytes, seed: str) -> Iterator[list[bytes]]:
-    """Yield `data` in chunks: with each of the three line endings, as one chunk, byte by byte, and in random chunks."""
+    """Yield `data` with each of the three line endings: as one chunk, byte by byte, and in random chunks."""
     lines = data.replace(b"\r\n", b"\n")
     for ending in (b"\n", b"\r\n", b"\r"):
         wire = lines.replace(b"\n", ending)

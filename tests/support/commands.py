@@ -51,7 +51,7 @@ PREFIXES = {
     "AnthropicServer": "ANTHROPIC",
     "OpenAIResponsesServer": "OPENAI",
     "GeminiServer": "GEMINI",
-    "ChatServer": "DEEPSEEK",  # one of the services with this wire that has a default model
+    "ChatServer": "DEEPSEEK",  # a service with the wire format of ChatServer and a default model
 }
 
 

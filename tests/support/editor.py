@@ -25,7 +25,7 @@ def text_input(text: str) -> list[dict[str, str]]:
 
 
 class Editor:
-    """`name` selects a capability set. Open documents are synced; saving writes the file."""
+    """A rich editor that syncs its open documents. `name` selects its capabilities; `save` writes the file."""
 
     def __init__(self, client: FramedClient, name: str = "vscode") -> None:
         self.client = client
@@ -107,7 +107,7 @@ class Editor:
     # -- requests of the server
 
     async def do_as_asked(self) -> None:
-        """Answer each client_request as a rich editor does, until cancelled."""
+        """Answer each client_request until cancelled: save the documents of a `save`, and return {} for all others."""
 
         async def do(event: dict[str, Any]) -> None:
             asked = event["params"]["data"]

@@ -44,7 +44,7 @@ BARE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 """A Python without the packages of the tests, as on a machine where agent-ls is not installed."""
 
 HERE = FarHost(Place("command", command=(BARE_PYTHON,)), lambda: os.environ)
-"""That Python at the other end of a pipe, as it would be over ssh. All tests of a process share it."""
+"""A place: BARE_PYTHON at the other end of a pipe, as it would be over ssh. All tests of a process share it."""
 
 atexit.register(lambda: anyio.run(HERE.close))
 
@@ -69,7 +69,7 @@ def canonical(folder: Path, files: Mapping[str, str | bytes]) -> CanonicalPaths:
 
 
 def sandboxed(folder: Path, files: Mapping[str, str | bytes]) -> SandboxedEnvironment:
-    """Return a sandboxed environment, if this machine supports one."""
+    """Return an environment whose commands run in a sandbox. Usable only if this machine supports the sandbox."""
     return SandboxedEnvironment(local(folder, files), make_sandbox(folder, folder.parent / "state"), _stay)
 
 
@@ -85,7 +85,7 @@ async def ended_at_its_limit(
 ) -> ExecResult:
     """Return the result of a command that is ended at its time limit after it has printed `begun`.
 
-    On a slow machine the command may not have printed that yet; then it runs again with a longer limit.
+    If the command has not printed `begun` in time, as on a slow machine, it runs again with a longer limit.
     """
     first, *longer = (replace(options or CommandOptions(), timeout_ms=limit_ms) for limit_ms in LIMITS_MS)
     result = await environment.exec_command(command, first)

@@ -24,10 +24,12 @@ class Edit:
 
 
 class FakeEditorHost:
-    """`typing` has by path what the user types right before an edit is applied, one function for each attempt.
+    """An EditorHost with documents in memory.
 
-    `refusals` and `blocks` are reasons by path. `on_disk`: the editor saves after each edit, reloads files that
-    changed on disk, and closes deleted ones.
+    `typing`: for each path, functions from the text to the text after the user's typing. Each attempt to edit calls
+    the next one before it applies the edit. `refusals`: by path, the reason why an edit is refused. `blocks`: by path,
+    the reason why a file that is not open must not be written. `on_disk`: the editor saves after each edit, reloads
+    files that changed on disk, and closes deleted ones.
     """
 
     def __init__(self, texts: Mapping[str, str] | None = None, *, on_disk: bool = False) -> None:

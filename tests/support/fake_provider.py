@@ -76,7 +76,7 @@ class Fail:
 
 @dataclass(frozen=True)
 class End:
-    """The end of an answer. The default is "stop", or "tool_calls" after calls."""
+    """The finish reason and usage of an answer. The default reason is "stop", or "tool_calls" if there are calls."""
 
     kind: FinishKind
     usage: Usage = field(default_factory=lambda: Usage(10, 5))
@@ -111,7 +111,10 @@ def end(kind: FinishKind, usage: Usage | None = None) -> End:
 
 
 class FakeProvider:
-    """`script` has one entry per model call: a piece, or a list of pieces. After its end it says "done"."""
+    """A model that answers from `script`, which has a piece or a list of pieces for each request.
+
+    Requests after the end of the script get the answer "done".
+    """
 
     name = "fake"
 

@@ -51,7 +51,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 async def kill_in_the_middle(
     environment: FarEnvironment, chance: random.Random, kill: Kill, act: Callable[[], Awaitable[object]]
 ) -> EnvironmentLostError | None:
-    """Run `act` and kill after a random time, also before its start or after its end. Return the error of `act`."""
+    """Start `act`, and call `kill` after a short random time, when `act` may have ended. Return the error of `act`."""
     raised: EnvironmentLostError | None = None
     await environment.file_exists("settled")  # connected
     connection = environment.host.find_connection()
@@ -75,7 +75,10 @@ async def kill_in_the_middle(
 async def story_of_an_edit(
     environment: FarEnvironment, folder: Path, chance: random.Random, kill: Kill
 ) -> str:
-    """Kill during a commit of one to four files. Return "written" or "reported", which tests count."""
+    """Commit one to four files, kill the connection meanwhile, and check the files.
+
+    Return "written" if the commit succeeded, or "reported" if it raised an error. Tests count both results.
+    """
     size = chance.choice((10, 5_000, 2_000_000))
     writes: list[FileWrite] = []
     for number in range(chance.randint(1, 4)):
@@ -107,7 +110,10 @@ async def story_of_an_edit(
 async def story_of_a_command(
     environment: FarEnvironment, folder: Path, chance: random.Random, kill: Kill
 ) -> str:
-    """Kill during a foreground or background command that starts a daemon. Return "ended"."""
+    """Run a command that starts a daemon, kill the connection meanwhile, and check that no process is left.
+
+    The command runs in the foreground or in the background. Return "ended", which is the only permitted result.
+    """
     token = new_token()
     command = "setsid sleep 1000 & (trap '' TERM; sleep 1000) & echo begun; sleep 1000"
     options = CommandOptions(timeout_ms=LIMIT_S * 1000, env_vars={"AGENT_LS_TEST_TOKEN": token})
@@ -128,7 +134,7 @@ async def story_of_a_command(
 
 
 async def _settled(environment: FarEnvironment, folder: Path) -> None:
-    """Check that the next call connects again, ends remaining processes and leaves no temporary files."""
+    """Make a call, which connects again, and check that the folder then contains no temporary files."""
     await environment.file_exists("settled")
     left = [name for name in os.listdir(folder) if name.startswith(".agent-ls-")]
     assert not left, f"temporary files are left: {left}"

@@ -79,7 +79,9 @@ Handler = Callable[[Any], Awaitable[Any]]
 
 
 class FramedClient:
-    """`received` has every message in order. `handlers` answer requests of the server; others are refused.
+    """A client on two streams. `received` has every message in order.
+
+    `handlers` answer the requests of the server, by method; a request without a handler gets an error.
 
     A received message that does not match the protocol's schema fails the test.
     """
@@ -285,7 +287,7 @@ class ServerProcess:
             said.set()
 
     async def logged(self, words: str) -> str:
-        """Wait until stderr contains these words, and return it. It may arrive after the responses of the server."""
+        """Wait until stderr contains these words; return all of stderr. Stderr may arrive later than a response."""
         with anyio.move_on_after(DEADLINE_S):
             while words not in self.log:
                 await self._said.wait()

@@ -24,7 +24,10 @@ ALL: frozenset[LanguageQuery] = frozenset(get_args(LanguageQuery))
 
 @dataclass
 class KnownCode:
-    """A query with the answer None gets an error. `renames` are called in turn; the last one is repeated."""
+    """A LanguageHost with given answers. A query whose answer is None raises NoAnswerError.
+
+    Each rename query calls the next function of `renames`; the last function is used repeatedly.
+    """
 
     places: Sequence[FoundLocation] | None = ()
     symbols: Sequence[Symbol] | None = ()

@@ -62,7 +62,10 @@ __all__ = [
 
 
 class Wire(Protocol):
-    """One provider's format. `check` raises Violation; `steps` yields the frames of a stream, and actions."""
+    """One provider's format. `check` raises Violation for an invalid request.
+
+    `steps` yields the frames of a stream, and between them the gates and faults of the script.
+    """
 
     @property
     def name(self) -> str: ...
@@ -111,7 +114,9 @@ class _Reader(asyncio.StreamReader):
 
 
 class LoopbackProvider:
-    """A server for one wire. `key` "" accepts any key. `models` None accepts any model; otherwise others are a 404.
+    """A server for one wire format. `key` "" accepts any key.
+
+    `models`: the known models; a request for another model gets a 404. None: all models are known.
 
     `chunk_bytes` cuts the stream into writes of that size (0: a write per frame).
     """

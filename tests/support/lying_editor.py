@@ -1,4 +1,4 @@
-"""A simulated editor in this process. As real ones do, it types, delays, drops stale edits and reports false results.
+"""A simulated editor in this process that types, delays changes, drops stale edits and reports false results.
 
 It calls an AgentProtocol directly; messages keep their order in both directions, as on a pipe.
 """

@@ -39,8 +39,8 @@ def edit(**arguments: str) -> list[ToolCall]:
 class NotebookEditor:
     """An open notebook and its cells.
 
-    `error`: the answer to an edit request. `lies`: report an edit as done without making it. `types_behind`: the user
-    types this text into the first cell right after an edit.
+    `error`: the error with which each edit request is answered; "": none. `lies`: report an edit as done without
+    making it. `types_behind`: the user types this text into the first cell right after an edit.
     """
 
     def __init__(self, editor: Editor, path: Path) -> None:

@@ -40,10 +40,10 @@ LOOKS, LOOKS_AT_NONE = 20, 2000
 
 
 def _read(folder: Path) -> tuple[bytes, bytes, str]:
-    """Return command line, environment and state.
+    """Return the command line, environment and state of a process.
 
-    Both texts are empty during exec, which may take long on a slow machine: then read again. For some processes one
-    of the two is always empty.
+    The command line and the environment are empty while the process starts a new program, which may take long on a
+    slow machine; so read them again if they are empty. For some processes one of the two is always empty.
     """
     looks = 0
     while True:

@@ -59,7 +59,10 @@ def _without(value: Any, keys: set[str]) -> Any:
 
 
 def _responses(body: dict[str, Any], beyond: set[str]) -> list[str]:
-    """Ignore the status of a custom call that is sent back: the SDK's type has it in answers only."""
+    """Return the errors of a body of the Responses API.
+
+    The status of a custom tool call is ignored, because the SDK has this field only in the type of answers.
+    """
     from openai.types.responses import response_create_params as types
 
     items = body.get("input")

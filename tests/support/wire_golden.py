@@ -74,7 +74,10 @@ def golden() -> list[Golden]:
 
 
 def answer(response: Response) -> dict[str, Any]:
-    """Return the answer as a golden file has it: without unset fields, and without origins, which `back` contains."""
+    """Return a response in the form of a golden file's `answer`: without unset fields and without origins.
+
+    The origins of parts are in `back`.
+    """
     told = {
         "id": response.id,
         "model": response.model,
@@ -87,7 +90,7 @@ def answer(response: Response) -> dict[str, Any]:
 
 
 def back(codec: Codec, request: Request, message: Message) -> list[Any]:
-    """Return the answer's part of the next request, which adds the results of its calls or the user's next message."""
+    """Return the items with which the next request sends this answer back, and the results of its calls, if any."""
     results = [ToolResultPart(call.id, call.name, "done") for call in message.tool_calls]
     history = (user("hi"), message, tool_results(results) if results else user("go on"))
     options = {"anthropic": {"auto_cache": False}}
@@ -98,7 +101,7 @@ def back(codec: Codec, request: Request, message: Message) -> list[Any]:
 
 
 def failure(error: LlmError) -> dict[str, Any]:
-    """Return the error as a golden file has it."""
+    """Return an error in the form of a golden file's `error`."""
     told: dict[str, Any] = {"class": type(error).__name__, "text": str(error), "retryable": error.retryable}
     told |= {"retry_after_s": error.retry_after_s} if error.retry_after_s is not None else {}
     return told | ({"code": error.code} if isinstance(error, ProviderError) and error.code else {})

@@ -56,13 +56,13 @@ def _any_of(validator: Any, choices: list[Any], instance: Any, part: Any) -> Ite
 
 _Validator = extend(Draft202012Validator, {"anyOf": _any_of})  # type: ignore[no-untyped-call]  # it has no types
 _validators: dict[int, Any] = {}
-"""By the id of the schema, which the validator keeps alive."""
+"""Validators by the id() of their schema. A validator keeps its schema alive, so no id is reused."""
 
 
 def misfit(value: Any, part: Any) -> str:
     """Return the error of a value as `find_schema_error` does. `part` is a part of a cached schema of this module.
 
-    Its validator is kept: to make one for each message takes longer than the check.
+    The validator of `part` is cached, because making a validator takes longer than checking a message.
     """
     validator = _validators.get(id(part))
     if not validator:
