@@ -39,10 +39,10 @@ def emacs(tag: str, shop: Path, tmp_path: Path) -> Terminal:
 
 
 class AtEnd:
-    """A condition: the end of the answer is on the screen. It sometimes presses a key that moves there.
+    """A condition that is true if the end of the answer is on the screen. Every two seconds it moves the cursor there.
 
-    Emacs sends changes after half a second without a key, so a key at each check would delay the answer. A key may
-    also be lost on a closing prompt.
+    A key at each check would delay the answer, because Emacs sends changes only after half a second without a key.
+    The key is repeated, because a closing prompt may receive it instead.
     """
 
     EACH_S = 2.0

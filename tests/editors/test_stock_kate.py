@@ -53,7 +53,7 @@ def test_a_conversation_completes_in_stock_kate(tmp_path: Path) -> None:
     with kate(shop, tmp_path) as screen:
 
         def act(is_done: Callable[[], bool], what: str) -> None:
-            """Run the first code action, and try again until the condition is true, because it may not exist yet."""
+            """Run the first code action, which may not exist yet; repeat this until `is_done` returns True."""
             tried_at = 0.0
 
             def done_or_tried() -> bool:

@@ -113,7 +113,7 @@ class Model:
         }
 
     def sent_with(self, words: str) -> str:
-        """Return the texts that were sent together with these words, from the first request that contains them."""
+        """Return the new texts of the first request whose new texts contain these words."""
         found = [new for new in self.heard if words in new]
         assert found, f"{words!r} is in none of {self.heard}"
         return found[0]

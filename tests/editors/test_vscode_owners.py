@@ -1,4 +1,4 @@
-"""A session of Neovim in a real VS Code workbench: followed, taken over, lost again, and taken over by force."""
+"""A real VS Code workbench follows a session that Neovim owns, takes it over, loses it, and takes it by force."""
 
 from __future__ import annotations
 

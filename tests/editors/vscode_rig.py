@@ -126,7 +126,7 @@ def _converse(process: subprocess.Popen[str], answers: Mapping[str, Callable[...
         question = json.loads(line[1:])
         try:
             reply = {"id": question["id"], "result": answers[question["what"]](*question["args"])}
-        except Exception as error:  # raised inside the script, which then keeps its screenshots
+        except Exception as error:  # the script raises this error again, and keeps its screenshots
             reply = {"id": question["id"], "error": repr(error)}
         process.stdin.write(json.dumps(reply) + "\n")
         process.stdin.flush()

@@ -1,5 +1,6 @@
-"""Commands with pipes and job objects: programs that are hard to run, and no process outlives its command or
-agent-ls.
+"""Commands on Windows, which run with pipes in job objects: difficult programs, and the end of all processes.
+
+No process outlives its command, unless the result reports it, and none outlives agent-ls.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ async def test_a_cancelled_command_ends_with_its_child_processes(env: LocalEnvir
                     await env.exec_command(script(env, GRANDCHILD), LONG, take)
 
             group.start_soon(run)
-            while not pids:  # noqa: ASYNC110  # a program tells nobody
+            while not pids:  # noqa: ASYNC110  # the output callback sets no event
                 await anyio.sleep(0.01)
             assert is_alive(pids[0])
             stop.set()
@@ -173,7 +174,7 @@ anyio.run(main)
         assert is_alive(pid)
         process.kill()
     with anyio.fail_after(DEADLINE_SECONDS):
-        while is_alive(pid):  # noqa: ASYNC110  # nothing tells us
+        while is_alive(pid):  # noqa: ASYNC110  # the system sends no event
             await anyio.sleep(0.01)
 
 
