@@ -122,9 +122,9 @@ class StockEditor:
         await self.save(self.chat)
 
     async def holds_settings(self) -> anyio.Event:
-        """Make the server request the settings again, and hold the answer until the returned event is set.
+        """Make the server request the settings again; answer this request only when the test sets the returned event.
 
-        Until then no session can be created.
+        Before the answer no session can be created.
         """
         may_answer = anyio.Event()
 

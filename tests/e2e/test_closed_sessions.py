@@ -30,8 +30,9 @@ async def closed_by(found: Served, failure: str) -> str:
 
 
 async def completed(found: Served, session_id: str, start: int) -> None:
-    """Wait until a turn of this session has completed after `start`; check that each event was sent once and in
-    order.
+    """Wait for the end of a turn of this session, after the first `start` received messages.
+
+    Check that the turn completed, and that each event of the session was sent once and in order.
     """
 
     def fits(message: dict[str, Any]) -> bool:

@@ -1,5 +1,6 @@
-"""Settings that the server pulls from the client over stdio: when, which ones apply, which problems are
-shown, bad answers.
+"""Settings that the server requests from the client over real stdio: when it requests them, and which of them apply.
+
+Also: the problems that are shown to the user, and invalid answers.
 """
 
 from __future__ import annotations

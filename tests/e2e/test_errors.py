@@ -74,7 +74,7 @@ CASES = (
 
 @asynccontextmanager
 async def editing(folder: Path, **urls: str) -> AsyncIterator[tuple[Editor, ServerProcess]]:
-    """Run an editor with a server that has these providers, by URL."""
+    """Run an editor with a server whose providers have these URLs; check that no output contains the key."""
     env = {f"{name.upper()}_BASE_URL": url for name, url in urls.items()}
     env |= {f"{name.upper()}_API_KEY": KEY for name in urls}
     async with server_process(env=env) as server:

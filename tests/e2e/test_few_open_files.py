@@ -1,4 +1,4 @@
-"""A server with a low limit of open files reports it, loses nothing, and works again after files were closed."""
+"""A server at its limit of open files reports this, loses no data, and works again after some files are closed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def limited(count: int) -> tuple[str, ...]:
 
 
 def work(body: Mapping[str, Any]) -> Any:
-    """Call the shell with the last line of the user's message; `sleep` runs in the background."""
+    """Answer as a model that runs the last line of the user's message as a command; `sleep` in the background."""
     last = body["messages"][-1]
     if "tool_result" in str(last):
         return "Done."

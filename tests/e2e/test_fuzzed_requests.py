@@ -98,8 +98,10 @@ async def waiting_for_approval(tmp_path: Path) -> AsyncIterator[tuple[Editor, Se
 
 
 def meant(rng: random.Random, method: str, asked: dict[str, Any]) -> Any:
-    """Return valid parameters, half of them for the waiting session. Methods that would end its turn get another
-    session.
+    """Return valid parameters for a method, in about half of the cases for the session that waits for an approval.
+
+    A method that would end the turn of that session gets another one. Only the parameters of agent/approve are not
+    valid: they name the pending approval, but have an invalid decision.
     """
     params = copy.deepcopy(EXAMPLES[method])
     if method == "agent/approve":

@@ -1,4 +1,4 @@
-"""An edit of several files fails at a later file: the earlier files are restored, or the result names them."""
+"""An edit of several files fails after the first was edited: edited files are restored, or the result names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits changed during a session, over real stdio: they pause a turn, ask the user, and survive the server."""
+"""Limits changed during a session: they pause a turn and ask the user, also after a restart of the server."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ NEW = "ONE\nkeep\ntwo\nkeep\nTHREE\n"
 
 
 def answer(body: Mapping[str, Any]) -> Any:
-    """Read the file that the user's message names, write it, and end."""
+    """Answer as a model that reads the file named in the user's message, writes the file, and ends its turn."""
     name = next(iter(re.findall(r"edit (\w+\.txt)", str(body["messages"]))))
     match sum(message["role"] == "assistant" for message in body["messages"]):
         case 0:
@@ -161,7 +161,7 @@ async def test_if_the_editor_disconnects_before_answering_the_turn_settles_and_t
             folder = found.folder(session_id)
             await found.client.hang_up()
             assert await found.server.exit_code() == 1
-            # If the call had not settled, its process would have been ended before it wrote these events.
+            # The server writes these events only after the call has ended by itself.
             lines = log_path(folder).read_text().splitlines()
             kinds = [json.loads(line)["event"]["kind"] for line in lines if line.startswith('{"event":')]
             assert kinds.count("tool_call_end") == 2 and kinds[-1] == "session_end"

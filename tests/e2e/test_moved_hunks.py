@@ -65,7 +65,7 @@ async def ledger(editor: Editor, path: Path) -> dict[str, list[int]]:
 
 
 async def sent(editor: Editor, path: Path) -> dict[str, Any]:
-    """Return the positions that were sent for the current version of the document."""
+    """Wait for the hunk positions that the server sends for the current version of the document; return them."""
     document = editor.documents[path.as_uri()]
     message = await editor.client.wait_for(
         lambda m: m.get("method") == MOVED and m["params"].get("version") == document.version

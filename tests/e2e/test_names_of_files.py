@@ -80,7 +80,10 @@ class File:
 
 
 async def check_edited(tmp_path: Path, files: Sequence[File]) -> None:
-    """Let the model change one line of each file, and check it. Approvals for files with several names are allowed."""
+    """Let the model edit each file, and check that the edit is in the open document and not on disk.
+
+    All approvals are allowed, because an edit of a file with several names needs one.
+    """
     reads, edits = zip(*(file.calls for file in files), strict=True)
     with AnthropicServer([list(reads), list(edits), "Done."]) as provider:
         async with served(tmp_path, provider=provider) as found, anyio.create_task_group() as tasks:
@@ -128,7 +131,7 @@ def _linked(path: Path) -> str:
 
 
 def _other_case(path: Path) -> str:
-    """Return the path in another case, which on a case-insensitive file system is the same file."""
+    """Return the file's name in capitals. A hard link with it simulates a file system that ignores case."""
     os.link(path, path.with_name(path.name.upper()))
     return path.name.upper()
 

@@ -1,4 +1,4 @@
-"""Unsaved text before a command reads the file, over real stdio: saved or reported, depending on the setting (H8)."""
+"""Unsaved text of a file that a command will read: the server saves or reports it, as the setting says (H8)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Unsaved cells of an open notebook before a command reads the file, over real stdio: saved depending on the setting
-(H8, H15).
-"""
+"""Unsaved cells of a notebook that a command will read: a setting decides whether they are saved first (H8, H15)."""
 
 from __future__ import annotations
 

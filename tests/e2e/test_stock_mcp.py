@@ -17,7 +17,7 @@ from tests.support.loopback import AnthropicServer
 
 pytestmark = [pytest.mark.req("T11", "H8"), pytest.mark.usefixtures("mcp_sdk")]
 
-LONG = "demo://rows/7:2"  # ends like a file mention with lines
+LONG = "demo://rows/7:2"  # its end looks like the line numbers in a mention of a file
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ class Place:
         return len([path for path in self.folder.iterdir() if path.name.isdigit()])
 
     def settled(self) -> int:
-        """Return how many programs have ended by themselves."""
+        """Return how many programs have ended because their input ended."""
         return len([*self.folder.glob("*.ended")])
 
     async def nobody_is_left(self) -> None:
@@ -363,7 +363,7 @@ async def test_the_last_messages_of_the_server_arrive_while_the_client_keeps_sen
         with anyio.fail_after(DEADLINE_S):
             for _ in range(3):
                 await socket.send('"more"')
-                await (await socket.ping())  # the frame before it was either passed on or cannot be
+                await (await socket.ping())  # once the ping is answered, the frame before it has been handled
             await anyio.Path(place.folder / "go").write_bytes(b"")
             assert await socket.recv() == '"last"'
         assert await closed_with(socket) == 1000

@@ -166,7 +166,7 @@ class UnreliableEditor(Editor):
             if random.random() < manners.doubles:
                 buffer.apply(edits)
                 buffer.was_doubled = True
-            # With repeated versions it accepts an edit of another text, which may overwrite typed characters.
+            # An editor that repeats versions may apply an edit made for another text, and so remove typed characters.
             buffer.typed -= lost - set(buffer.text)
         if not manners.sends_late:
             await self._send(buffer)
