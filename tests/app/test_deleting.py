@@ -1,4 +1,7 @@
-"""Deleting a session removes all its stored data. A change by its last turn during the deletion keeps it."""
+"""Deleting a session removes all its stored data.
+
+If the session's last turn changes a file meanwhile, the session stays unless the deletion is forced.
+"""
 
 from __future__ import annotations
 

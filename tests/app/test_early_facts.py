@@ -25,7 +25,10 @@ FILES = {"/project/.git/HEAD": "ref: refs/heads/main\n", "/project/.git/config":
 
 
 class Repository:
-    """A project that records its git commands. Each command waits for a second one, so a serial run would time out."""
+    """A project that records the git commands run in it.
+
+    The first command waits until a second one starts, so commands that run one after the other time out.
+    """
 
     def __init__(self) -> None:
         self.programs: list[tuple[str, ...]] = []

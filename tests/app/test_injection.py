@@ -1,4 +1,4 @@
-"""Instructions in files, output or names, followed by a model that obeys them all, have no effect without approval."""
+"""Malicious instructions in files, output or names have no effect without approval, even if the model obeys them."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Project:
 
 @pytest.fixture
 async def project(tmp_path: Path) -> Project:
-    """A project without documents whose cache is already filled."""
+    """A project without instruction files, whose cache already knows that there are none."""
     made = Project(tmp_path)
     for _ in range(2):
         assert await made.texts() == []

@@ -35,7 +35,10 @@ async def stored(rig: SessionRig) -> Talk:
 
 
 async def reached(pipe: Path) -> int:
-    """Wait until another thread opens this pipe for reading. No other task runs before the next await."""
+    """Wait until another thread opens this pipe for reading; remove the pipe and return its descriptor for writing.
+
+    No other task runs between the opening and the caller's next await.
+    """
     with anyio.fail_after(DEADLINE_S):
         while True:
             try:
@@ -269,7 +272,7 @@ async def test_a_change_of_another_session_during_the_opening_is_pending_too(
 
 
 class TakenAtTheEnd(ForwardingEnvironment):
-    """Calls `then` after everything that the session started has ended, before its log gets the last lines."""
+    """Calls `then` at the end of cleanup: all processes have ended, but the log does not have its last lines yet."""
 
     def __init__(self, inner: ExecutionEnvironment, then: Callable[[], None]) -> None:
         super().__init__(inner)

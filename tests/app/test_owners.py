@@ -66,7 +66,7 @@ class Stage:
                     return False
 
     def later(self, milliseconds: int, then: Callable[[], None]) -> None:
-        """Advance the clock and call `then` after the next attempt that found the session busy."""
+        """Plan that after the next attempt that finds the session busy, the clock advances and `then` is called."""
 
         def happens() -> None:
             self.clock.advance(milliseconds / 1000)

@@ -35,8 +35,10 @@ def _read(number: int) -> Piece:
 
 
 def _thread_calls(rounds: Sequence[Counter[str]]) -> int:
-    """Return the number of most rounds, without the check whether another process wants the session. This check runs
-    four times a second, and may begin in one round and be counted in the next.
+    """Return the number of thread calls that most rounds made.
+
+    The check whether another process wants the session is left out: it runs four times a second, and may begin in one
+    round and be counted in the next.
     """
     return statistics.mode(counted["run_sync"] - counted["_wanted"] for counted in rounds)
 

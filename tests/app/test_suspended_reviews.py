@@ -93,7 +93,10 @@ async def left(
     *,
     arrange: Callable[[SessionRig, Talk], Awaitable[None]] | None = None,
 ) -> Left:
-    """Run a process that ends, or is killed, while proposals are pending."""
+    """Run a session until proposals are pending, and return the state that its process leaves.
+
+    `how`: "killed" leaves the state of this moment, "ended" the state after the session was suspended.
+    """
     state = folder / "state"
     async with running(folder, script) as rig:
         talk = await rig.talk("ask", wait, review="before")

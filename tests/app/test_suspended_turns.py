@@ -69,7 +69,10 @@ async def left(
     count: int = 1,
     arrange: Callable[[Talk], Awaitable[None]] | None = None,
 ) -> Left:
-    """Run a process with a turn that ends (or is killed) while its approval number `count` is pending."""
+    """Run a turn until its approval number `count` is pending, and return the state that its process leaves.
+
+    `how`: "killed" leaves the state of this moment, "ended" the state after the session was suspended.
+    """
     state = folder / "state"
     async with running(folder, script) as rig:
         talk = await rig.talk(mode, wait)

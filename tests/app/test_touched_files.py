@@ -178,7 +178,7 @@ def watching(files: LocalEnvironment, told: list[str]) -> TouchedFiles:
 
 
 def a_read(path: Path, facts: os.stat_result, *, age_ns: int) -> DiskRead:
-    """Return a read of OLD from a file that had not changed for `age_ns`."""
+    """Return the record of a read that found the text OLD, `age_ns` after the last change of the file."""
     return DiskRead(str(path), OLD.encode(), facts, max(facts.st_mtime_ns, facts.st_ctime_ns) + age_ns)
 
 

@@ -54,7 +54,7 @@ class FakeEditorStatus:
 
 
 class Forgetful(KnownCode):
-    """A code intelligence that fails to answer for references."""
+    """Language tools of an editor that answer every query except `references`."""
 
     async def references(self, position: SourcePosition) -> FoundLocations:
         raise NoAnswerError("The editor's language tools could not answer: gone.")
