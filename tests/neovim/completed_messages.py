@@ -8,7 +8,7 @@ from tests.support.wire_schema import misfit, schema, schemas_of_events, strict_
 
 
 def completed(value: Any, part: Any) -> Any:
-    """Return the value with the required fields that it lacks: "", 0, false, an empty list, or null."""
+    """Return the value with its missing required fields added as "", 0, false, an empty list, or null."""
     if isinstance(choices := part.get("anyOf"), list):
         made = (completed(value, choice) for choice in choices)
         return next(
@@ -44,12 +44,12 @@ def _neutral(part: Any) -> Any:
 
 
 def completed_event(event: dict[str, Any]) -> dict[str, Any]:
-    """Return the event with the required fields that it lacks. An event of an unknown kind is not changed."""
+    """Return the event with its missing required fields added. An event of an unknown kind is not changed."""
     known = schemas_of_events().get(event["kind"])
     whole: dict[str, Any] = completed(event, known) if known else event
     return whole
 
 
 def completed_side(group: str, name: str, side: str, value: Any) -> Any:
-    """Return the params or the result of a method with the required fields that it lacks."""
+    """Return the params or the result of a method with the missing required fields added."""
     return completed(value, strict_schema(group, name, side)) if name in schema()[group] else value

@@ -68,7 +68,7 @@ class StartNvim(Protocol):
 
 @pytest.fixture
 def start_nvim(project: Path, server: StandIn) -> Iterator[StartNvim]:
-    """Return a function that starts a Neovim with the plugin set up for the stand-in; it ends with the test.
+    """Return a function that starts a Neovim whose plugin uses the stand-in server. Each Neovim ends with the test.
 
     `setup` is a Lua table of options, `files` are opened.
     """

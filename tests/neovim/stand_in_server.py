@@ -35,7 +35,7 @@ class Document:
 
 @dataclass
 class StandInSession:
-    """The recorded events of a session. `open_parts` are sent with a subscription."""
+    """A session and its recorded events. The answer to a subscription contains `open_parts`."""
 
     id: str
     events: list[Json] = field(default_factory=list)
@@ -47,7 +47,7 @@ class StandInSession:
 
 
 class StandIn:
-    """The server's end of one or more connections, one after the other."""
+    """A scripted server with one connection at a time. After a connection has ended, Neovim can connect again."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "stand-in.sock"
@@ -100,7 +100,7 @@ class StandIn:
         return names
 
     def session(self, session_id: str = "s1", **info: Any) -> StandInSession:
-        """Add a session that the server knows."""
+        """Add a session to those that the server knows, or change the `info` of a known one."""
         found = self.sessions.setdefault(session_id, StandInSession(session_id))
         found.info |= info
         return found
@@ -203,7 +203,7 @@ class StandIn:
         self.refusals[method] = {"code": 1, "message": message, "data": data}
 
     def drop_connection(self) -> None:
-        """Kill the server: its process ends with a nonzero exit code."""
+        """Close the connection, after which bridge.py exits with a nonzero code, as a killed server does."""
         if self._connection:
             with contextlib.suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)

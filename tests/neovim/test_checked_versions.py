@@ -82,7 +82,7 @@ class Checked:
         )
 
     def next_report(self, message: str | None = None) -> dict[str, Any]:
-        """Return the next report about the file, with this problem."""
+        """Return the next report of diagnostics; with `message`, the next one that contains this problem."""
         while True:
             next_report = self.panel.server.expect("agent/diagnostics")
             if message is None or message in [item["message"] for item in next_report["items"]]:

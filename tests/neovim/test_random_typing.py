@@ -74,7 +74,7 @@ return {
 def compare_marks(nvim: Nvim) -> str:
     """Return how the marks differ from the server's ledger; "" if they do not.
 
-    A change that can no longer be placed is in no ledger, so it is not compared.
+    The ledger has no changes whose lines are no longer known, so marks of such changes are permitted.
     """
     state: dict[str, Any] = nvim.lua(STATE)
     ledger = {hunk["id"]: tuple(hunk["newRange"]) for hunk in state["hunks"]}

@@ -1,6 +1,6 @@
 """Snapshots of whole screens of the plugin at two sizes. AGENT_LS_UPDATE_SNAPSHOTS=1 writes them again.
 
-A screen is compared when it has the words of its state. It must not contain a running timer.
+A screen is compared as soon as it contains the words given for its state. It must not contain a running timer.
 """
 
 from __future__ import annotations

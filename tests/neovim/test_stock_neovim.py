@@ -38,7 +38,7 @@ def chat(nvim: Nvim) -> str:
 @pytest.mark.req("H8", "H11")
 def test_a_conversation_completes_in_stock_neovim(nvim: Nvim, shop: Path, tmp_path: Path) -> None:
     nvim.keys(f"i{recipes.TASK}<Esc>:w<CR>")
-    nvim.wait_for("not vim.bo.modified")  # until the message is written, its own keys look like a question
+    nvim.wait_for("not vim.bo.modified")  # while `:w` is typed, the mode is that of a question
     for count in range(4):
         nvim.wait_until(lambda: nvim.mode() == "c", "a question of the server's")
         nvim.keys("2<CR>")
