@@ -1,6 +1,7 @@
-"""Each test here has a project of its own. The whole sweeps run it with the wire of each provider, other runs with one.
+"""Fixtures of tests in which each test has its own project, and a provider as model.
 
-Which one depends on the test's name, so that each wire is used by half of the tests.
+The whole sweeps run each test with both providers. Other runs use one of them, which depends on the test's name, so
+that about half of the tests use each provider.
 """
 
 from __future__ import annotations

@@ -31,7 +31,10 @@ class Wire:
     server: type[AnthropicServer] | type[OpenAIResponsesServer]
 
     def edit(self, path: str, old: str, new: str, *, context: Sequence[str] = ()) -> ToolCall:
-        """Return a call that replaces every line `old` by line `new`; `context` has the lines to find."""
+        """Return a call that replaces the line `old` by `new`.
+
+        To replace several such lines, give in `context` for each of them a line above it.
+        """
         if self.provider == "anthropic":
             arguments = {"file_path": path, "old_string": f"{old}\n", "new_string": f"{new}\n"}
             return ToolCall("edit_file", arguments | ({"replace_all": True} if context else {}))

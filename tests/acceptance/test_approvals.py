@@ -1,4 +1,4 @@
-"""The user decides in the panel: what is asked is shown word for word, and the model hears the answer."""
+"""Approvals in the panel: the exact text of a request is shown, and the model receives the user's decision."""
 
 from __future__ import annotations
 

@@ -14,9 +14,10 @@ from tests.support.loopback import Answer, CutStream, DropConnection, ErrorReply
 
 @dataclass(frozen=True)
 class Trouble:
-    """`script` is the provider's answers until it works again. The message contains `said`, with `hint` below it.
+    """A failure of a provider. `script` has the provider's answers until it works again.
 
-    `closes`: the session ends until the user sends another message. `before` is the text above the message.
+    The panel's error message contains `said`, and the line below it `hint`; `before` has the lines above it.
+    `closes`: the session is closed until the user sends another message.
     """
 
     script: tuple[Answer, ...]
@@ -72,7 +73,7 @@ TROUBLES = {
 
 
 def words_of(rig: NvimRig) -> list[str]:
-    """Return the non-empty lines of the panel, without the keys that an error offers. A message begins with a glyph."""
+    """Return the non-empty lines of the panel, without the lines that list the keys of an error."""
     return [line for line in rig.transcript() if line and not line.startswith("┃ <CR>")]
 
 

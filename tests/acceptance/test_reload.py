@@ -1,4 +1,4 @@
-"""The editor ends in the middle of a turn; the next one shows all that was, and the model accepts what is sent."""
+"""Neovim ends in the middle of a turn. The next Neovim shows the old transcript, and the provider accepts requests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_streaming_turn_is_restored_with_its_text(open_rig: OpenRig, wire: Wir
     made.resume()
     after = made.wait_done("Session resumed.")
 
-    before = before[:-2]  # the line of the progress
+    before = before[:-2]  # without the progress display at the end
     assert after[: len(before)] == before
     told = [line for line in after[len(before) :] if line.startswith("·")]
     assert told == ["· Stopped.", "· Session resumed."]

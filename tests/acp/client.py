@@ -48,8 +48,9 @@ class Refusal(Exception):
 
 @dataclass(eq=False)
 class AcpClient:
-    """The client. `on` has a handler for each request of the agent. `permission` is the kind of the permission
-    option that it chooses.
+    """An ACP client. `on`: handlers of the agent's requests, by method.
+
+    `permission`: the kind of option that the client chooses when the agent requests a permission.
     """
 
     process: Process
@@ -85,7 +86,7 @@ class AcpClient:
         await self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def start(self, method: str, params: Message) -> int:
-        """Send a request; `answer` waits for its answer."""
+        """Send a request and return its number, with which `answer()` waits for the answer."""
         self._ids += 1
         number = self._ids
         self._asked[number] = (method, anyio.Event(), [])
@@ -105,7 +106,7 @@ class AcpClient:
         return await self.answer(await self.start(method, params))
 
     async def refused(self, method: str, **params: Any) -> AcpError:
-        """Return the error with which this request is answered."""
+        """Send a request that must fail, and return its error."""
         try:
             result = await self.request(method, **params)
         except AcpError as error:
@@ -271,7 +272,7 @@ def unsaved(texts: Mapping[str, str]) -> Handler:
 
 
 async def write_to_disk(params: Message) -> Message:
-    """Write a file as a client does that saves each write."""
+    """Answer a write request of the agent by writing the file to disk at once."""
     await anyio.Path(params["path"]).write_text(params["content"])
     return {}
 

@@ -14,7 +14,7 @@ TYPED = 0x4E00
 class LyingTexts:
     """Implements ClientTexts over files on disk. `answered` is the text of the last answer to a read, by path.
 
-    `lost` collects characters that a write removed although the answer before it contained them.
+    `lost` collects the typed characters that a write removed although the last answer to a read contained them.
     """
 
     random: Random

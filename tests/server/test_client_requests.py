@@ -20,7 +20,7 @@ DOCUMENT = OpenDocument("/a b", 3, "text")
 
 
 class Wire:
-    """Records sent messages and the tasks to start, and runs no task itself."""
+    """Client requests whose sent messages and started tasks are recorded. A task runs only if the test runs it."""
 
     def __init__(
         self, client: ClientAbilities = RICH, session_id: str = "s", deadline_ms: int = 30_000

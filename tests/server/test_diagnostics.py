@@ -1,4 +1,4 @@
-"""Which problems an edit has caused although its lines moved, and how long a call's result waits for diagnostics."""
+"""Diagnostics after an edit: which problems are new, although lines moved, and how long a call's result waits."""
 
 from __future__ import annotations
 

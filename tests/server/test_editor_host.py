@@ -133,7 +133,7 @@ async def test_an_edit_is_applied_and_reported_when_the_text_contains_it(manners
         assert after.version == found.editor.version
         assert found.listener.told == [("agent", "one\ntwo\nthree\n", after.text)]
         (request,) = found.editor.requests
-        # Neovim prints a label, and stops at "Press ENTER" after several.
+        # Neovim gets no label: it would print each label, and stop at "Press ENTER" after several.
         assert request["params"].get("label") == (None if manners is NEOVIM else "write a.txt")
 
 

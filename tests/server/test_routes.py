@@ -1,4 +1,4 @@
-"""The tables for importing a handler only when its message arrives agree with the handlers."""
+"""The server imports a handler only when its message arrives: the tables for this agree with the handlers."""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ async def test_an_invalid_client_answer_fails_only_its_own_request() -> None:
     async with wire() as server:
 
         async def closed(params: object) -> object:
-            return {}  # Kate answers so when the dialog was closed
+            return {}  # Kate sends this answer if the user closes the dialog
 
         server.client.handlers["window/showMessageRequest"] = closed
         assert (await error_of(server.client, "agent/ask")).code == -32602

@@ -12,11 +12,14 @@ pytestmark = pytest.mark.req("H8")
 
 CHAT = "## you\nGo.\n"
 PATH = "/project/a.txt"
-LATE = Manners(debounce_s=30)  # as Emacs while it asks a question; longer than the server waits for an edit
+LATE = Manners(debounce_s=30)  # Emacs delays changes during a prompt; the server waits less than 30 s
 
 
 async def written(manners: Manners, *pieces: str, loses: int = 0) -> tuple[str, list[str]]:
-    """Write these pieces; return the document and the messages to the user. The first `loses` edits are lost."""
+    """Write these pieces of an answer into a chat; return the chat's text and the messages to the user.
+
+    The editor does not apply the first `loses` edits.
+    """
     time, refusals = VirtualTime(), list[str]()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(time.run)
