@@ -90,7 +90,7 @@ class BackgroundChanges:
         await self._filing.reload(filed)
 
     def _words(self, who: _Running, filed: RecordedChanges) -> str:
-        """Return the notice for the model. A notice that files cannot be checked is posted only once."""
+        """Return the notice for the model. A note that files cannot be checked is not repeated."""
         words = filed.words(f"while the background process {who.process_id} ran")
         if words != filed.note:
             return words

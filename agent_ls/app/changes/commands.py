@@ -89,8 +89,9 @@ class Before:
 class RecordedChanges:
     """The recorded changes of a command.
 
-    `merged` are paths of unsaved documents into which changes were merged, `refused` those that conflict with a
-    change and were not changed. `unknown` are changed files without a stored old text.
+    `merged` are paths of unsaved documents into which the command's changes were merged. `refused` are paths of unsaved
+    documents that stay as they are, because the user's text conflicts with the command's change. `unknown` are
+    changed files without a stored old text.
     Messages name paths relative to `folder`.
     """
 
@@ -191,7 +192,9 @@ class CommandChangeRecorder:
         )
 
     def _as_its_own(self, state: FileState, before: Before) -> FileState | None:
-        """Return the change without edits of another origin. None if nothing remains, or if a version is binary."""
+        """Return the part of a change that the command made: without what the editor saved, and without what the ledger
+        already contains. None if nothing remains, or if a version is binary.
+        """
         if not (is_text(state.before) and is_text(state.after)):
             return None
         new = text_of(state.after)

@@ -28,7 +28,8 @@ Documents: TypeAlias = Callable[[], Mapping[str, int]]
 def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stamp]:
     """Return the stamp of each path.
 
-    `documents` maps paths of open documents to versions. A path may be another name of the same file.
+    `documents` maps the paths of open documents to their versions. A document also counts for a path in `paths` that is
+    another name of the same file.
     """
     versions = {
         (facts.st_dev, facts.st_ino): version
@@ -48,7 +49,7 @@ def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stam
 
 
 def stamp_of_read(read: DiskRead) -> Stamp | None:
-    """Return the stamp that a file had directly before it was read from disk. It must not be open in an editor.
+    """Return the stamp that a file had directly before it was read from disk. No editor may have the file open.
 
     None: the file changed so recently (STEP_NS) that another change might not alter its times.
     """

@@ -188,7 +188,7 @@ def _is_news(touched: _Touched, digest: str) -> bool:
 
 
 def stale_notice(names: Sequence[str]) -> str:
-    """Return the notice for the model."""
+    """Return the notice that the files `names` have changed since the model read them."""
     more = f" and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else ""
     return (
         f"Changed since you last read them, by the user or another program: {', '.join(names[:NAMED_FILES])}{more}. "

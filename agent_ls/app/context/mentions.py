@@ -96,7 +96,7 @@ def _find_best_allowed(
         return find_best_matches(query, paths, limit, first)
     found = find_best_matches(
         query, paths, MORE * limit, first
-    )  # checking all of them takes too long for each typed letter
+    )  # checking all matches takes too long for each typed letter
     allowed = (path for path in found if not is_ignored(posixpath.join(folder, path.rstrip("/"))))
     return list(islice(allowed, limit))
 

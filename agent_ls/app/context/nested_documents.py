@@ -23,10 +23,11 @@ MAX_FOLDERS = 500
 
 
 class SessionDocuments:
-    """The nested instruction files of one session. Each is given once to each agent, and again after a compaction
-    removed it.
+    """The instruction files in subfolders, for the agents of one session. Each agent gets each file once, and again
+    after a compaction has removed the file's text.
 
-    `project` returns the files of the project, bounded to its root. `trusted` returns whether the workspace is trusted.
+    `project` returns an environment that reads no files outside of the project. `trusted` returns whether the workspace
+    is trusted.
     `size` returns the bytes of instructions that the system prompt already contains. `known` are files that the main
     agent got in an earlier process. `keep` stores the names of all files that the main agent got.
     """
@@ -50,7 +51,7 @@ class SessionDocuments:
         self._root = ""
 
     async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
-        """Return the instructions for these files that the agent has not got yet; "" for none."""
+        """Return the instructions that apply to the files `paths` and that the agent has not got yet, or ""."""
         environment = await self._project()
         rules = ntpath if environment.platform() == "windows" else posixpath
         root = self._root = self._root or await find_git_root(environment) or environment.working_directory()

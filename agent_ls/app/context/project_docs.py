@@ -29,10 +29,10 @@ Facts: TypeAlias = Mapping[str, object] | None
 
 @dataclass(frozen=True, slots=True)
 class _CachedDocuments:
-    """Documents and the paths that were searched. For a path with the value True, only its existence matters.
+    """Documents, and the paths that were searched for them.
 
-    `facts` are the stamps that the paths had before the documents were read; None if unknown. `check` reads the
-    current stamps.
+    `places` maps each path to True if only the path's existence matters, or to False if its content matters. `facts`
+    are the stamps that the paths had before the documents were read; None if unknown. `check` reads the current stamps.
     """
 
     documents: tuple[ProjectDocument, ...]
@@ -44,7 +44,8 @@ class _CachedDocuments:
 class KnownDocuments:
     """The project documents of one session. `reads` are the session's reads at the start of a turn.
 
-    `documents` None: changes cannot be detected, so files are always read.
+    `documents` returns the versions of open documents. If it is None, changes cannot be detected, so the files are
+    read each time.
     """
 
     def __init__(self, documents: Documents | None, reads: TurnReads) -> None:
@@ -65,7 +66,7 @@ class KnownDocuments:
             return kept.documents
         noting = _Noting(environment)
         documents = await find_project_documents(noting, family)
-        # A path checked only now may have changed between reading and checking.
+        # `now` has the stamps from before the read. It is stored only if it covers all paths that were read.
         is_known = kept is not None and kept.places == noting.places
         check = kept.check if kept else self._reads.add(partial(self._prepare_check, key, self._documents))
         self._cache[key] = _CachedDocuments(documents, noting.places, now if is_known else None, check)

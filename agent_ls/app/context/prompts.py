@@ -117,7 +117,7 @@ class SessionPrompts:
         return "\n\n".join(filter(None, layers))
 
     async def project(self) -> ExecutionEnvironment:
-        """Return the files of the project, bounded to its root."""
+        """Return an environment that reads the project's files, and no files outside of the project's root."""
         return await self._project(self._quiet, self._workspace.files)
 
     async def _named_by_folder(

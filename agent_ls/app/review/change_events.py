@@ -26,7 +26,7 @@ def file_change(
 
 
 def _as_compared(path: str, before: str | None, after: str | None) -> tuple[str | None, str | None]:
-    """Return two texts to compare: for a notebook its cell sources, if they differ, else the file's text."""
+    """Return the texts that a diff compares: the cell sources of a notebook if they differ, else the file's texts."""
     if not is_notebook(path):
         return before, after
     try:

@@ -31,7 +31,7 @@ from agent_ls.review.ledger import FileLedger
 from agent_ls.review.reopened_hunks import UndoneHunks
 from agent_ls.text import NotEncodableError, encode
 
-TRIES = 3  # a file may change between read and write; then both are repeated
+TRIES = 3  # number of attempts to read and write files that others may change in between
 
 TYPED_INSIDE = "you typed inside this change: confirm the undo to remove your text too"
 TYPED_IN_LINES = (
@@ -167,7 +167,7 @@ class HunkDecisions:
         return tasks
 
     async def _in_files(self, tasks: Sequence[FileDecision]) -> None:
-        """Decide in all of these files, or in none."""
+        """Carry out the decision in all of these files, or in none if one of them fails."""
         audiences = (self._state.owner_of(task.file, task.ids) for task in tasks)
         audience = next((found for found in audiences if found), None)
         async with AsyncExitStack() as locks:

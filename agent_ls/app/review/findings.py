@@ -53,10 +53,10 @@ class ReviewFindings:
         """Called with the path of a file whose findings have been added, moved or removed."""
 
     def report(self, finding: ReportedFinding) -> bool:
-        """Add a finding. Returns False if the same one is listed already.
+        """Add a finding. Returns False if an equal finding is listed already.
 
         Raises:
-            ToolError: the session has reported too many.
+            ToolError: MAX_FINDINGS findings of the session are listed already.
         """
         self.text_is(finding.path, finding.text)
         file = self._files.setdefault(finding.path, _File(_lines_of(finding.text)))
@@ -138,7 +138,5 @@ class ReviewFindings:
 
 
 def _lines_of(text: str) -> str:
-    """Return the text with normalised line ends and a final one, because editors send different
-    ones.
-    """
+    """Return the text with normalised line ends and one more line end, because editors send different line ends."""
     return normalize_line_endings(text) + "\n"

@@ -26,7 +26,7 @@ Tell: TypeAlias = Callable[[str, RecordedEvent], None]
 
 @dataclass(slots=True)
 class _Typing:
-    """Edited hunks of one file whose new lines are not published yet, and the earliest time for that."""
+    """Edited hunks of one file whose new lines are not published yet. `next_ms` is the earliest time for that."""
 
     ids: frozenset[str] = frozenset()
     ledger: FileLedger | None = None
@@ -46,7 +46,7 @@ class HunkEventPublisher:
     def take(self, before: FileLedger, change: LedgerChange, by: By, comment: str = "") -> None:
         """Publish the hunks that `change` changed.
 
-        An edited hunk in which the user types on is published later.
+        A hunk in which the user keeps typing is published at most once per TYPING_INTERVAL_MS.
         """
         typing = self._typing.setdefault(change.ledger.path, _Typing())
         typed = {hunk.id for hunk in change.changed if by == "editor" and _is_typed_in(before, hunk)}

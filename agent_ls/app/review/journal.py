@@ -41,5 +41,8 @@ class Journal(Protocol):
         ...
 
     async def record_written(self, states: Sequence[FileState], attribution: Attribution) -> None:
-        """Record the completed writes (none if they failed), before the first await. Must not raise."""
+        """Record the completed writes. `states` is empty if the writes failed.
+
+        Records before its first await, so that a cancellation cannot prevent the record. Must not raise.
+        """
         ...

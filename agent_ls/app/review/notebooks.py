@@ -168,24 +168,24 @@ class _Layout:
 
 
 def _with_cells(layout: Notebook, wanted: Notebook, known_as: Notebook | None) -> str:
-    """Return the text of `layout` with the cells of `wanted`.
+    """Return the text of a notebook that has the cells of `wanted`, and the layout of `layout`.
 
-    The cells of `wanted` are matched with those of `known_as`, which has the cells of `layout` in
-    another layout. If it is None, they are matched with those of `layout`.
+    To find the cells that `layout` already has, the cells of `wanted` are compared with the cells of `known_as`,
+    which are the cells of `layout` in another layout. `known_as` None: with the cells of `layout` itself.
     """
     cells = align_cells(editor_cells(known_as or layout), editor_cells(wanted))
     return build_notebook_text(layout, [_find_whole_cell(cell, at, wanted) for at, cell in enumerate(cells)])
 
 
 def _find_whole_cell(cell: TargetCell, at: int, of: Notebook) -> TargetCell:
-    """Return the cell; if the layout does not contain it, with all its data from `of`, outputs
-    included.
+    """Return the cell. If the layout does not contain the cell, add all data of cell number `at` of the notebook `of`,
+    outputs included.
     """
     return cell if cell.origin is not None else replace(cell, data=of.cells[at].place.data)
 
 
 def _make_created_ledger(ledger: FileLedger, layout: _Layout) -> FileLedger:
-    """Return the ledger of a file that an agent created: its one hunk covers the whole file."""
+    """Convert the ledger of a file that an agent created to `layout`. Its only hunk covers the whole file."""
     lines = tuple(split_lines(layout.notebook.text))
     hunks = [replace(hunk, agent_lines=layout.lines(hunk.agent_lines)) for hunk in ledger.hunks]
     return replace(ledger, current=lines, hunks=tuple(replace(hunk, end=len(lines)) for hunk in hunks))

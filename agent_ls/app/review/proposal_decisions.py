@@ -24,7 +24,7 @@ from agent_ls.review.decisions import replacement_lines
 from agent_ls.review.proposals import ProposalSheet, split_proposal, text_with_proposals, with_new_lines
 from agent_ls.text import NotEncodableError, encode
 
-TRIES = 3  # a file may change between read and write; then both are repeated
+TRIES = 3  # number of attempts to read and write files that others may change in between
 
 ASKED_FIRST = (
     "changing this file needs your approval first: answer the approval request, then keep the change"
@@ -46,8 +46,8 @@ KEEPS_CHANGING = "another program keeps changing the file; try again when that p
 class CallDecision:
     """A decision about hunks of one call, while it is carried out.
 
-    `wanted` are the ids of the hunks. `refused` maps hunk ids to reasons. `judged` and `changed`
-    are the result.
+    `wanted` are the ids of the hunks. `refused` maps hunk ids to reasons. `judged` collects the decided
+    hunks as they were displayed, `changed` the hunks in their new states.
     """
 
     call: Call

@@ -100,7 +100,7 @@ def restore_proposal(
     positions: Mapping[str, HunkPosition],
     text_of_positions: str,
 ) -> tuple[Proposal, tuple[LedgerHunk, ...]]:
-    """Return the proposal of a call for a file that holds `now`, and hunks that have no position any more.
+    """Return the proposal of a call for a file with the content `now`, and hunks without a position.
 
     `stored` are its pending hunks. `positions` are their positions in the text with the fingerprint
     `text_of_positions`.

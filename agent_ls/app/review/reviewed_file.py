@@ -29,7 +29,7 @@ MOST_UNDOS = 20
 class Undoing:
     """A decision that is being written to the file.
 
-    `outcome`, with the new ledger, is set when the text contains it.
+    `outcome` has the ledger after the decision. It is set as soon as the file's text shows the decision.
     """
 
     decision: Decision
@@ -83,8 +83,9 @@ class Proposal:
 class Landing:
     """Proposed hunks that are being written to a file after a decision.
 
-    `sheets` are the proposal's, split if only some lines were chosen; `lines` replaces the lines of hunks, by
-    id. `is_done`: the text contains the hunks; `sheets_before` are the proposal's sheets from before that.
+    `sheets` are the sheets of the proposal; a hunk is split in them if the user chose only some of its lines. `lines`
+    maps hunk ids to lines that replace the proposed lines. `is_done`: the file's text contains the hunks, and
+    `sheets_before` has the sheets of the proposal from before the write.
     """
 
     call: Call
@@ -105,11 +106,11 @@ class Landing:
 class ReviewedFile:
     """The review state of one file.
 
-    `recorded` are the calls, as session and call id, whose change of the file is in the ledger.
+    `recorded` has the session id and call id of each call whose change of the file is in the ledger.
     `is_saved_by_us`: agent-ls wrote agent changes to the file on disk or made the editor save them. `proposals`
     are pending for the file; `decided` has the last states of former proposed hunks. `undone` are the last
-    decisions that the editor's own undo may revert. `written_as` is the file's encoding. `deciding` is held
-    during a decision.
+    decisions that the editor's own undo may revert. `written_as` is the file's encoding. The lock
+    `deciding` is held while a decision is carried out.
     """
 
     ledger: FileLedger

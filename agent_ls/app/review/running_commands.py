@@ -34,13 +34,13 @@ class RunningCommands:
         return self._waited_for > 0
 
     def add_background(self, look: Callable[[], Awaitable[None]]) -> None:
-        """Register a background process; `look` records its changes so far."""
+        """Register a background process. `look` records the changes that the process has made so far."""
         self._background.append(look)
 
     def remove_background(self, look: Callable[[], Awaitable[None]]) -> None:
         self._background.remove(look)
 
     async def settle(self) -> None:
-        """Record the changes of background processes so far."""
+        """Record the changes that background processes have made so far."""
         for look in dict.fromkeys(self._background):
             await look()

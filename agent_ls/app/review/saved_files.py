@@ -18,7 +18,7 @@ MAX_FILES = 1_000
 MAX_TEXTS = 50
 """Number of newest saves that keep their text.
 
-A later change by a process is compared with that text.
+A change that a command makes later is computed relative to this text.
 """
 
 
@@ -26,7 +26,8 @@ A later change by a process is compared with that text.
 class Save:
     """A save of a file.
 
-    `number` grows with each save; `text` is None if it was dropped or reported as cells.
+    `number` grows with each save of any file. `text` is None after MAX_TEXTS saves of other files, or if the
+    editor reported the saved notebook as cells.
     """
 
     number: int

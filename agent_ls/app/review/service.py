@@ -72,7 +72,7 @@ class ReviewService:
             self.user_edit(path, text)
 
     def document_closed(self, path: str) -> None:
-        """Compare the file with the disk in a task. Hunks that were not saved become `gone`."""
+        """Start a task that reads the file from disk. Hunks that are not in the file on disk become `gone`."""
         if (file := self.state.files.get(path)) and (file.ledger.hunks or file.proposals):
             self._start(partial(self._look_at_disk, file))
 
@@ -155,7 +155,7 @@ class ReviewService:
         return file is not None and (attribution.session_id, attribution.call_id) in file.recorded
 
     def current_texts(self) -> Mapping[str, object]:
-        """Return the text of each tracked file. The same object means that the text has not changed."""
+        """Return the lines of each tracked file. If a later call returns the same object, the text has not changed."""
         return {path: file.ledger.current for path, file in self.state.files.items()}
 
     def adopt(self, change: LedgerChange) -> None:
@@ -239,8 +239,8 @@ class ReviewService:
     async def look_at_disk(self, path: str) -> None:
         """Read the file, because something may have changed it.
 
-        Unknown changes count as the user's. Does nothing while a foreground command runs: its
-        changes are recorded when it ends.
+        Changes that are not recorded yet count as the user's. Does nothing while a foreground command
+        runs, because its changes are recorded when it ends.
         """
         await self.seen_on_disk(path)
 

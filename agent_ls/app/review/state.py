@@ -237,7 +237,10 @@ class ReviewState:
             self.record_positions(file, session_id)
 
     def record_positions(self, file: ReviewedFile, session_id: str) -> None:
-        """Save all hunk positions after each hunk event, because one change shifts the others."""
+        """Record the positions of all hunks of a session in a file.
+
+        Called after each hunk event, because a change of one hunk moves the hunks after it.
+        """
         positions, audience = _find_hunk_positions(file, session_id), self.audience(session_id)
         if positions and audience:
             self._recorded_positions[session_id, positions.path] = positions
@@ -266,7 +269,7 @@ class ReviewState:
     # -- observers, which must not raise
 
     def follow_texts(self, follow: Callable[[ReviewedFile], None]) -> None:
-        """Call `follow` with each file that has proposals after its text has changed."""
+        """From now on, call `follow` each time the text of a file with proposals has changed."""
         self._followers.append(follow)
 
     def watch_texts(self, changed: Callable[[str], None]) -> None:

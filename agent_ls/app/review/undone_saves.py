@@ -14,14 +14,14 @@ from agent_ls.app.review.state import ReviewState
 from agent_ls.loop.events.types import Warning
 
 SaveUndone: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[str]]]
-"""Save documents after an undo, as EditorHost.save_undone does; return the paths whose files still differ."""
+"""Saves documents after an undo (see EditorHost.save_undone). Returns the paths of documents that are still unsaved."""
 
 UNSAVED = "undone_unsaved"
 """Code of the warning that the file on disk still has changes that were undone in the editor."""
 
 
 async def nothing_unsaved(paths: Sequence[str]) -> Sequence[str]:
-    """Implement SaveUndone where no editor has unsaved text."""
+    """Implement SaveUndone for a process without an editor: no document is unsaved."""
     await anyio.lowlevel.checkpoint()
     return ()
 
