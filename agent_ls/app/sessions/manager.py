@@ -84,7 +84,7 @@ class SessionManager:
     """Creates, opens, lists and ends sessions.
 
     If `state_dir` is None, the user's state folder is used. The first new session is recorded in the file
-    `record_to`. `trusting` applies to folders for which the user has made no trust decision.
+    `record_to`. `trusting` says which folders count as trusted (app/permissions/trust.py).
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class SessionManager:
                 try:
                     await anyio.sleep_forever()
                 finally:
-                    # Done first, so that another process that opens one of these sessions waits until it has ended.
+                    # Announce the end first: a process that opens one of these sessions then waits until it has ended.
                     for live in self._live.values():
                         live.stored.opened.lock.tell_ending()
         finally:
@@ -318,7 +318,7 @@ class SessionManager:
     async def _open_now(self, session_id: str, opener: Opener) -> LiveSession:
         if self._group is None:
             raise NotRunningError
-        # In its own task, because a cancelled request would leave the session locked but not open.
+        # Opening runs in its own task, because a cancelled request would leave the session locked but not open.
         return await in_own_task(self._run_beside, partial(self._open_in_turn, session_id, opener))
 
     async def _open_in_turn(self, session_id: str, opener: Opener) -> LiveSession:
@@ -377,13 +377,15 @@ class SessionManager:
         files = self._assembler.files(self._assembler.local(folder), session_id)
         await self.models.learn_size(*last_model(stored))
         evidence = await gather(opened, stored, files, self.review.state.ledger)
-        # From here on without await: no ledger, setting or event may change before the session is complete.
+        # No await from here on, because no ledger, setting or event may change before the session is complete.
         settings = self.settings
         found = find(self.review.state, stored, evidence)
         restored = recover(stored, self._clock.now(), found.events, found.pending_calls)
         suspended = restored.suspended
         chosen, answer = last_model(stored), suspended.answer if suspended else None
-        model = (answer.provider, answer.model) if answer else chosen  # a turn keeps its model
+        model = (
+            (answer.provider, answer.model) if answer else chosen
+        )  # a suspended turn goes on with its model
         choice = resumed_choice(stored, settings, model, tools)
         live = self._assembler.assemble(opened, stored.header, choice, settings, restored, worktree)
         live.approver.restore(stored.fold, suspended)
@@ -392,7 +394,7 @@ class SessionManager:
         if model != chosen:
             live.session.configure(profile=live.profile(*chosen))
         self._start(live, opened, tools.warning)
-        live.session.start()  # now, so that the client that opened the session gets all its events
+        live.session.start()  # start it now, so that the client that opened the session gets all events
         live.warn_of_damage()
         for change in found.changes:
             live.touched.mark_known(change.ledger.path)
@@ -419,7 +421,7 @@ class SessionManager:
         async def guarded() -> None:
             try:
                 await work()
-            except Exception:  # outermost boundary of the supervisor, as in _live_out
+            except Exception:  # outermost boundary of the supervisor, as in _run_session
                 log.exception("a background task failed")
 
         if self._group:
@@ -451,7 +453,7 @@ class SessionManager:
         finally:
             if not live.is_ours:
                 self.owners.give_up(live)
-            with anyio.CancelScope(shield=True):  # bounded: SIGTERM, two seconds, SIGKILL
+            with anyio.CancelScope(shield=True):  # limited in time: SIGTERM and, two seconds later, SIGKILL
                 await live.cleanup()
             with suppress(OwnershipLostError):
                 for positions in self.review.state.unrecorded_positions(live.session.id):
@@ -459,7 +461,7 @@ class SessionManager:
             if not live.is_ours:  # another process has taken the session over since
                 self.owners.give_up(live)
             opened.close()
-            if live.scope.cancel_called:  # another process manages its hunks from now on
+            if live.scope.cancel_called:  # another process manages the session's hunks now
                 self.review.state.forget(live.session.id)
             self._tapes.close(live.session.id)
             self._live.pop(live.session.id, None)
@@ -536,15 +538,15 @@ class SessionManager:
         if waiting and not force:
             raise SessionHasHunksError(session_id, waiting)
         if waiting:
-            # Keep its changes as they are, because nobody can decide about them later. Proposals stay
-            # unapplied.
+            # The changes stay in the files and count as kept, because nobody can decide about them after the
+            # deletion. Proposals are not written.
             await self.open_session(session_id)
             found = self.review.open_hunks(session_id=session_id).values()
             made = [hunk.id for hunks in found for hunk in hunks if hunk.state in ("pending", "edited")]
             await self.review.review("keep", Selection(hunk_ids=made))
         await self.close_session(session_id)
         async with self._opening:
-            if live := self._live.get(session_id):  # it was opened again in between
+            if live := self._live.get(session_id):  # the session was opened again in between
                 live.session.abort()
                 await live.ended.wait()
             if (late := self._count_waiting(session_id)) and not force:  # its last turn has changed files
@@ -562,7 +564,7 @@ class SessionManager:
     def _log_failed(self, session_id: str, error: OSError) -> None:
         log.error("the log of session %s cannot be written: %s", session_id, error)
         if live := self._live.get(session_id):
-            # Not emitted from here, because the event whose recording failed has not been published yet.
+            # A task emits the warning later, because the event whose recording failed has not been published yet.
             self._run_beside(partial(_warn, live, not_stored(error)))
 
 

@@ -26,7 +26,7 @@ async def in_own_task(start: TaskStarter, work: Callable[[], Awaitable[T]]) -> T
     async def run() -> None:
         try:
             results.append(await work())
-        except Exception as error:  # raised by the caller's task below
+        except Exception as error:  # raised again below, in the caller's task
             errors.append(error)
         finally:
             is_done.set()

@@ -32,7 +32,7 @@ from agent_ls.store.fold import Fold
 from agent_ls.store.journal import Written
 from agent_ls.store.reader import read_session
 
-TRIES = 3  # a file may change between read and write; then both are repeated
+TRIES = 3  # number of attempts to read and write files that others may change in between
 KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
 
 What: TypeAlias = Literal["restore", "keep", "preview"]
@@ -42,9 +42,9 @@ What: TypeAlias = Literal["restore", "keep", "preview"]
 class RolledFile:
     """A file of a roll back.
 
-    In the states `planned` and `restored`, `diff` is the change as a unified diff. It replaces the content `base` by
-    `content`. In the states `conflict` and `unknown`, `reason` says why the file is left unchanged, and `at` lists the
-    ranges of the current text that are in conflict (empty: the whole file).
+    In the states `planned` and `restored`, `diff` is the change as a unified diff. The change replaces the content
+    `base` by the content `content`. In the states `conflict` and `unknown`, `reason` says why the file is left
+    unchanged, and `at` lists the ranges of the current text that are in conflict (empty: the whole file).
     """
 
     path: str
@@ -217,7 +217,7 @@ class _RollBack:
         who = Attribution(self._live.session.id, revert_id, revert_id, "roll back")
         keep = partial(self._live.stored.keep_all, [FileState(it.path, it.base, it.content) for it in writes])
         await anyio.to_thread.run_sync(keep)
-        # Without the session's id, because for the ledger and the editor this is a change by the user.
+        # The attribution names no session, because the ledger and the editor must treat this as the user's change.
         states = await self._live.files.commit(writes, Attribution(label="roll back"))
         await self._live.stored.record_written(states, who)
         for state in states:
@@ -232,7 +232,7 @@ def _mark_conflict(file: RolledFile, unwritable: Mapping[str, str]) -> RolledFil
 
 
 def _notice(wanted: Wanted, restored: Sequence[str], since: WrittenSince) -> str:
-    """Return the notice for the model if its conversation and the files are from different times; else ""."""
+    """Return the notice for the model if only the files or only the conversation was rolled back; else ""."""
     if not wanted.conversation:
         if not restored:
             return ""

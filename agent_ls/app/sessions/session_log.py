@@ -70,7 +70,7 @@ class SessionFiles:
 
     @property
     def title(self) -> str:
-        """The title that the session has when it is opened."""
+        """The title that the session had when it was opened. Later changes are not included."""
         return self.opened.stored.title if self.opened.stored else self.header.title
 
     def remember(self, settings: Mapping[str, JsonValue]) -> None:
@@ -113,7 +113,7 @@ class SessionFiles:
         return None if data is None else self.opened.keep(data)
 
     async def record_written(self, states: Sequence[FileState], attribution: Attribution) -> None:
-        """Implement Journal.changed: record the written contents for a roll back; no record if the write failed.
+        """Implement Journal.record_written: record the written contents for a roll back; nothing if the write failed.
 
         The record is written before the first await.
         """

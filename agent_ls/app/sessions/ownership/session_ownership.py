@@ -35,9 +35,9 @@ PROGRAM_MAX_CHARS = 60
 WATCH_S = 0.25
 SAVE_S = 1.0  # maximum time for saving; the process that takes over waits for it
 POLL_S = 0.05
-BRIEF_MS = 1000  # the server of an editor that was just closed may not have noticed yet
-ENDING_MS = 10_000  # ending commands takes SIGTERM, two seconds, SIGKILL; and the machine may be slow
-ANSWER_MS = 5000  # the owner checks for requests each WATCH_S; one that takes longer does not respond
+BRIEF_MS = 1000  # for a server that has not noticed yet that its editor was closed
+ENDING_MS = 10_000  # an ending owner stops its commands with SIGTERM and, two seconds later, SIGKILL
+ANSWER_MS = 5000  # an owner checks for requests each WATCH_S; after this time without an answer it is silent
 
 Opener: TypeAlias = Callable[[str], OpenSession]
 """Opens the session with this id on disk, as SessionStore.open does. Blocks."""
@@ -140,9 +140,9 @@ class SessionOwnership:
     async def read_along(self, session_id: str) -> SessionFollower | None:
         """Return a follower of another process's session, read up to the current end of its log.
 
-        Returns None if, while the log was read, this process opened the session or the last subscriber left:
-        the caller then opens the session or asks again. The log is read for as long as someone is subscribed;
-        only the caller of this function gets an unsubscribed follower.
+        Returns None if, while the log was read, this process opened the session or the last subscriber left.
+        The caller must then open the session or call this function again. The follower reads the log until its
+        last subscriber leaves. A new follower has no subscriber yet.
 
         Raises:
             UnknownSessionError, AppError.
@@ -154,7 +154,7 @@ class SessionOwnership:
                 folder = await anyio.to_thread.run_sync(self._store.folder, session_id)
                 if session_id in self._read or any(live.id == session_id for live in self._live()):
                     return None
-                # Registered before it is read, so that opening the session in between ends this follower.
+                # Register the follower before it reads the log, so that opening the session meanwhile ends it.
                 session = self._read[session_id] = self._reader(session_id, folder)
                 try:
                     await session.catch_up()
@@ -218,7 +218,7 @@ class SessionOwnership:
         session = self._read.pop(live.id, None)
         if session:
             self._tell(Acquired(live))
-            # short; when cancelled, subscribers would wait for events that are never published
+            # This takes a short time. If it were cancelled, subscribers would wait for events that are never published.
             with anyio.CancelScope(shield=True):
                 await session.finish(live.session.last_seq)
         else:
@@ -227,7 +227,10 @@ class SessionOwnership:
     # -- acquiring a session
 
     async def is_worth_waiting(self, session_id: str, begun_ms: int) -> bool:
-        """Return whether to try again: the owner is about to end, or has just ended. Waits POLL_S before."""
+        """Wait POLL_S and return True if the owner may still end soon. Return False if the time for that has passed.
+
+        `begun_ms` is the time of the first try.
+        """
         with store_errors(session_id):
             owner = await anyio.to_thread.run_sync(self._store.owner, session_id)
         if self._clock.monotonic_ms() - begun_ms > _patience_ms(owner, BRIEF_MS):
@@ -270,7 +273,10 @@ class SessionOwnership:
     # -- internal
 
     async def _ask(self, session_id: str, before: Owner | None) -> Owner | None:
-        """Return the owner in the lock file, alive or not; ask it to hand over unless it differs from `before`."""
+        """Return the owner that the lock file names, even if its process has ended.
+
+        Ask this owner to hand the session over, unless it is another process than `before`.
+        """
 
         def ask() -> Owner | None:
             folder = self._store.folder(session_id)
@@ -312,9 +318,9 @@ class SessionOwnership:
 
 
 def _patience_ms(owner: Owner | None, of_living_ms: int) -> int:
-    """Return how many milliseconds to keep trying: `of_living_ms` for an owner that is not about to end.
+    """Return the time limit of the tries to open a session: `of_living_ms` if its owner is not about to end.
 
-    If there is no owner, it has released the session since the last try.
+    `owner` None: the owner has released the session since the last try, so the limit is that of an ending owner.
     """
     return of_living_ms if owner and not owner.is_ending else ENDING_MS
 

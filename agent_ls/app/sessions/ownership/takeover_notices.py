@@ -27,7 +27,7 @@ LOOK_S = 1.0
 
 
 def unsaved_elsewhere(missing: Mapping[str, Sequence[StoredHunk]], owner: Owner, folder: str) -> Warning:
-    """Return the warning.
+    """Return the warning that hunks are missing on disk, and may be unsaved text in the editor of `owner`.
 
     `missing` maps absolute paths to hunks (at least one); `owner` had the session before.
     """
@@ -65,9 +65,9 @@ def follow_missing(
 async def _look_for_saves(
     awaited: Callable[[], Collection[str]], look: Callable[[str], Awaitable[None]], clock: Clock
 ) -> None:
-    """Check these files when they change on disk, until all missing hunks have been found.
+    """Call `look` with each awaited file, and again after each change of the file on disk, until none is awaited.
 
-    Polls, because not every editor reports changed files, and this editor need not have them open.
+    Polls, because not every editor reports changed files, and this process's editor may not have the files open.
     """
     known: Mapping[str, object] = {}
     while paths := sorted(awaited()):

@@ -1,6 +1,7 @@
 """Implements PromptSource: adds the notes of the user and, in a trusted folder, of the project to the prompt.
 
-Notes are read once and stored with the session. So neither new notes nor a resume change the beginning of its requests.
+Notes are read once and stored with the session. So new notes and a resume do not change the beginning of
+the session's requests.
 The tool remember is offered if there are notes, and from the session's first /remember on.
 """
 
@@ -19,13 +20,13 @@ from agent_ls.text import decode
 from agent_ls.tools.remember import MEMORY_FILE as MEMORY_FILE, NAME, remember_tool
 
 BUDGET_CHARS = 8 * 1024
-"""Maximum length of the project's notes in a prompt. Of longer notes the end is used, because it is the newest."""
+"""Maximum length of the project's notes in a prompt. Longer notes lose their beginning, which is the oldest part."""
 
 USER_BUDGET_CHARS = 4 * 1024
 """Maximum length of the user's notes for all projects in a prompt."""
 
 MEMORY_TEXT, USER_TEXT, MEMORY_TOOL = "memoryText", "userMemoryText", "memoryTool"
-"""Keys in the session's stored configuration: notes of the project and of the user, whether it has the tool."""
+"""Keys in the session's stored configuration: the project's notes, the user's notes, and if the tool is offered."""
 
 HEADING = (
     f"# Memory\n\nNotes from earlier sessions in {MEMORY_FILE}, which the user may have edited. Follow "

@@ -90,7 +90,7 @@ class RecordedParts:
     tape: Tape | None = None
 
     def record_commands(self, environment: ExecutionEnvironment) -> ExecutionEnvironment:
-        """Return the environment, with its commands recorded if there is a recording."""
+        """Return an environment that also records its commands on `tape`; `environment` itself without a tape."""
         if not self.tape:
             return environment
         from agent_ls.app.recording.tape import RecordingCommands
@@ -98,7 +98,7 @@ class RecordedParts:
         return RecordingCommands(environment, self.tape)
 
     def record_pages(self, pages: WebFetcher) -> WebFetcher:
-        """Return the fetcher, with its pages recorded if there is a recording."""
+        """Return a fetcher that also records the fetched pages on `tape`; `pages` itself without a tape."""
         if not self.tape:
             return pages
         from agent_ls.app.recording.tape import RecordingPages

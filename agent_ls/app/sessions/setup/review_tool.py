@@ -16,7 +16,7 @@ from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.report_finding import FindingSink, report_finding_tool
 
 REVIEW_MARK = "findingsTool"
-"""Key in the session's stored configuration: whether the session has the tool."""
+"""Key in the session's stored configuration: whether the session has the tool report_finding."""
 
 
 class PromptsWithReview(ForwardingPrompts):

@@ -10,13 +10,17 @@ from agent_ls.app.tools.yaml_tools import kinds_of, own_kinds, own_kinds_by_nati
 from agent_ls.tools.registry import ToolRegistry
 
 SEPARATOR = "__"
-"""Separates server and tool in names of MCP tools. They are not checked: a server's tools are known only later."""
+"""Separates server and tool in the names of MCP tools.
+
+Limits for MCP tools are not checked, because the tools of a server are known only later.
+"""
 
 
 def find_unknown_limits(settings: Settings, registry: ToolRegistry) -> str:
     """Return a sentence about limits for tools that do not exist, "" if there are none.
 
-    A built-in tool counts even if this session does not offer it, so that one settings file fits all models.
+    A limit for a built-in tool is valid even if this session does not offer the tool, so that one settings file fits
+    all models.
     """
     named = {"toolOutputLimits": settings.tool_output_limits, "toolLineLimits": settings.tool_line_limits}
     if not any(named.values()):

@@ -70,7 +70,7 @@ def web_profiles(
 ) -> Profiles:
     """Return profiles with the web tools that the settings allow. `fetcher` None: fetch pages by HTTP.
 
-    A tool of the host takes precedence over one with the same name.
+    A web tool is left out if the profile already has a tool with the same name.
     """
     pages: WebFetcher | None = None
 

@@ -164,6 +164,6 @@ def open_hunks(path: Path) -> int:
     """Count the undecided hunks in the log `path`. Blocks."""
     try:
         by_path = stored_hunks(pages.read_sound_events(path, 0))
-    except FileNotFoundError:  # a deletion was interrupted; the rest may be deleted without a question
+    except FileNotFoundError:  # an interrupted deletion has removed the log, so no hunk is left
         return 0
     return sum(item.awaits for items in by_path.values() for item in items)

@@ -59,8 +59,9 @@ class StoredSessionInfo:
 
 
 class StoredSessions:
-    """The stored sessions below `root`. None: the folder in AGENT_LS_STATE_DIR, else the user's state folder.
+    """The stored sessions below the folder `root`.
 
+    `root` None: the folder that AGENT_LS_STATE_DIR names; if this variable is not set, the user's state folder.
     All methods raise AppError.
     """
 

@@ -1,4 +1,4 @@
-"""Delete stored sessions beyond the configured age and size, once per folder and change of limits."""
+"""Delete stored sessions beyond the configured age and size. Checks each folder once, and again after new limits."""
 
 from __future__ import annotations
 

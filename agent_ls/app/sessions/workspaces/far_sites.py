@@ -72,7 +72,8 @@ class FarSites:
     - `now`: returns the current settings.
     - `models`: has the environment variables for client programs such as ssh, without API keys.
     - `state`: the folder for agent-ls's own files.
-    - `has_editor`: the folders of an editor mirror folders at the place that the setting `place` names, if it is set.
+    - `has_editor`: an editor uses this process. If the setting `place` is set, the editor's folders mirror folders at
+      that place.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class FarSites:
         return await self.prepare(str(path)) if must_exist else str(path)
 
     def check_same(self, folder: str, stored: object) -> None:
-        """Check that a resumed session works on the same machine as before, which has its files and commands.
+        """Check that a resumed session works on the same machine as before, because only that machine has its files.
 
         `stored` is the machine that its log names, "" for this machine.
 
@@ -169,7 +170,7 @@ class FarSites:
     def environment(
         self, site: FarSite, check_right: Callable[[], None] = lambda: None
     ) -> ExecutionEnvironment:
-        """Return a new environment for one session. It sends nothing before it is used."""
+        """Return a new environment for one session. Nothing is sent to the place before the environment is used."""
         from agent_ls.environments.far.environment import FarEnvironment
 
         far = FarEnvironment(
@@ -225,7 +226,7 @@ class FarSites:
 
 
 def find_place(name: str, settings: Settings) -> Place:
-    """Return the place with this name. If the settings describe the same machine, their values are added.
+    """Return the place with this name. If the setting `place` names the same machine, its other values apply too.
 
     Raises:
         BadChoiceError: the name is invalid.
@@ -243,8 +244,8 @@ def find_place(name: str, settings: Settings) -> Place:
 def _map_place(place: Place, folder: str) -> tuple[Place, PathMap]:
     """Return the place with the path that `folder` mirrors, and the map of paths.
 
-    The map is the setting `place.map`. If it is empty, `folder` mirrors the path in the settings, or without a path the
-    folder with the same path at the place.
+    The map is the setting `place.map`. If the setting is empty, `folder` mirrors the path of `place`. If `place` has no
+    path, `folder` mirrors the folder with the same path at the place.
 
     Raises:
         BadChoiceError: the map does not contain `folder`.

@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 CODE = "worktree"
 """Code of the warnings that report which changes of a worktree were brought."""
 
-TRIES = 3  # a file may change between read and write; then both are repeated
+TRIES = 3  # number of attempts to read and write files that others may change in between
 NAMED_FILES = 10
 NEEDS_APPROVAL = "needs your approval"
 KEEPS_CHANGING = "keeps changing in your folder; try again when it no longer changes"
@@ -123,7 +123,7 @@ class SessionWorktree:
         self._link.live.notice(words)
 
     def hooks(self, hooks: Hooks) -> Hooks:
-        """Return `hooks`, which then also call `begin_turn` and `end_turn`."""
+        """Return hooks that run `hooks`, and also call `begin_turn` and `end_turn`."""
         return WorktreeHooks(hooks, self.begin_turn, self.end_turn)
 
     async def begin_turn(self) -> None:
@@ -155,7 +155,9 @@ class SessionWorktree:
             changes = await self.worktree.changes()
             is_proposing = self._permissions.approver.review == "before"
             done, left = await self._write(changes, who, how, is_proposing=is_proposing)
-            with anyio.CancelScope(shield=True):  # otherwise these changes would be brought again
+            with anyio.CancelScope(
+                shield=True
+            ):  # if this were cancelled, these changes would be brought a second time
                 await self.worktree.settle([plan.change for plan in left])
                 await self.worktree.mark_unbrought(is_unbrought=bool(left))
             came: Literal["brought", "proposed"] = "proposed" if is_proposing else "brought"
@@ -220,7 +222,7 @@ class SessionWorktree:
         merged = merge(base, own, user)
         if isinstance(merged, NotMerged):
             if change.is_move and user is None and own == await maybe_bytes(files, path):
-                return _Plan(change)  # it was brought before
+                return _Plan(change)  # the change was brought before
             return _Plan(change, reason=merged.reason)
         if not change.is_move:
             mode_from = tree.own_path(change.path) if change.is_executable and user is None else ""
@@ -235,7 +237,7 @@ class SessionWorktree:
     async def _approved(
         self, plans: Sequence[_Plan], bounds: PathBounds, who: Attribution, how: How
     ) -> list[_Plan]:
-        """Return the plans. A plan that is not approved has a reason instead of its writes.
+        """Return all plans. In a plan that was not approved, a reason replaces the writes.
 
         The user is only asked if `how` is "requested".
         """
@@ -252,7 +254,7 @@ class SessionWorktree:
             found.append(plan)
         if waiting and how == "requested":
             writes = [write for plan in waiting for write in plan.writes]
-            # Without a call id, so that the approval is denied if the request for the changes is cancelled.
+            # The question has no call id, so that a cancelled request for the changes denies it.
             question = replace(self._question(writes, who), call_id="")
             if isinstance(await approver.decide(question), Allowed):
                 approved = {plan.change.path: plan for plan in waiting}
