@@ -113,10 +113,10 @@ def detect_edit(old: str, expected: str, observed: str) -> EditDetection:
 
 
 def apply_ignoring_versions(old: str, expected: str, observed: str) -> str | None:
-    """Return `observed` after the edit from `old` to `expected` overwrites the user's text in the same lines.
+    """Return the text that an editor makes from `observed` if it applies the edit without checking versions.
 
-    This is the result of an editor that applies edits without checking versions. Return None if the user's
-    typing has merged two positions of the edit into one.
+    The edit from `old` to `expected` then overwrites what the user typed in the same lines. Return None if the
+    user's typing has merged two positions of the edit into one.
     """
     typing = text_hunks(old, observed)
     lines = split_lines(observed)

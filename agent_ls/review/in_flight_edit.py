@@ -28,7 +28,7 @@ the version for which the edit was made and does not contain the edit. "Answered
     Settled    answered, the last text is missing the edit   Stale, unless versions repeat (see below)
                otherwise                                     Undecided
     TimedOut   answered, the last text is missing the edit   Stale, likewise
-               otherwise                                     Refused, with what is known
+               otherwise                                     Refused, with the known reason
     Closed                                                   Refused
 
 `Stale` is safe to retry: the last text does not have the edit, and an editor that compares versions will not apply the

@@ -66,7 +66,7 @@ def _ids(hunks: tuple[LedgerHunk, ...]) -> frozenset[str]:
     return frozenset(hunk.id for hunk in hunks)
 
 
-# Memoised because displaying many hunks needs the same ids once per hunk.
+# Memoised because `lines_of` needs the ids of all hunks for each hunk that is displayed.
 _cached_ids = Memo(_ids, least=8, most=100_000, alike=is_)
 
 

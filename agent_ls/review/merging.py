@@ -1,4 +1,4 @@
-"""Repeat a change of the current text on the agent's text."""
+"""Apply a change of a hunk's current lines to the lines that the agent wrote for this hunk."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from agent_ls.review.hunks import Lines
 
 
 def apply_same_change(old: Lines, new: Lines, agent_lines: Lines) -> Lines:
-    """Return `agent_lines` with the change from `old` to `new`. If the change does not fit, return them unchanged.
+    """Return `agent_lines` with the change from `old` to `new`, or unchanged `agent_lines` if the change does not fit.
 
-    Used when the agent edits a hunk that the user has edited. The hunk stays `edited`. It becomes `pending` again
-    only if its lines equal the agent's lines.
+    Called when the agent edits a hunk that the user has edited. The hunk stays `edited`. The hunk becomes `pending`
+    again only if its lines equal the agent's lines.
     """
     merged = rebase(old, new, agent_lines)
     return merged.lines if isinstance(merged, MergedText) else agent_lines

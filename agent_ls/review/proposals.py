@@ -82,7 +82,7 @@ def propose_bytes(path: str, what: HunkKind, author: Author) -> ProposalSheet:
 
 
 def rebase_sheet(sheet: ProposalSheet, text: str | None) -> ProposalSheet:
-    """Return the sheet for the file's new text."""
+    """Return the sheet after the file's text has become `text`: its hunks get new positions and states."""
     lines = _lines(text)
     if sheet.is_opaque or lines == sheet.current:
         return sheet

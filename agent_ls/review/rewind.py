@@ -39,7 +39,7 @@ class FileVersion:
 
 @dataclass(frozen=True, slots=True)
 class AgentChange:
-    """One change of an agent."""
+    """The content of a file before and after one change by an agent."""
 
     before: FileVersion
     after: FileVersion
@@ -56,7 +56,7 @@ class ConflictRange:
 
 @dataclass(frozen=True, slots=True)
 class Rewound:
-    """The content to write, None: delete the file."""
+    """Result of a rewind without conflict. `content` is the content to write; None: delete the file."""
 
     content: bytes | None
 

@@ -1,7 +1,7 @@
 """Apply changed line ranges to the segments of a ledger. A handler decides what happens to the hunks.
 
-A range (a LineHunk in lines of the segments' current side) lies between segments, inside one, or across
-several.
+A range is a LineHunk whose base lines are lines of the segments' current text. It lies between two segments, inside one
+segment, or across several segments.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from agent_ls.review.ledger import FileLedger
 from agent_ls.review.segments import Segment, current_lines, shared_segment, split_ledger
 
 ChangeHandler: TypeAlias = Callable[[list[Segment], int, int, Lines], list[Segment]]
-"""(group, start, end, lines) -> the segments that replace the group.
+"""Called with (group, start, end, lines). Returns the segments that replace the segments of the group.
 
-Lines [start, end) of the group's current side are replaced by `lines`. The group is empty for an insertion
+The change replaces lines [start, end) of the group's current text by `lines`. The group is empty for an insertion
 between two segments. Shared text at the group's ends is cut at `start` and `end`. The returned segments must
 begin with the unchanged text before `start`.
 """
@@ -28,7 +28,7 @@ begin with the unchanged text before `start`.
 class SegmentWindow:
     """The segments of a ledger in three parts: `middle` covers lines `start` to `end` of the current side.
 
-    `head` are the segments before, `tail` the segments after these lines. No hunk is divided.
+    `head` are the segments before these lines, `tail` the segments after them. Each hunk is in one part as a whole.
     """
 
     head: list[Segment]
@@ -39,7 +39,7 @@ class SegmentWindow:
 
 
 def segments_around(ledger: FileLedger, start: int, end: int) -> SegmentWindow:
-    """Return the segments from line `start` to `end`, extended to all hunks that they touch."""
+    """Divide the segments at lines `start` and `end`, and extend the middle part to all hunks that it touches."""
     touched = [hunk for hunk in ledger.hunks if hunk.start <= end and hunk.end >= start]
     low = min([start, *(hunk.start for hunk in touched)])
     high = max([end, *(hunk.end for hunk in touched)])
@@ -79,7 +79,9 @@ class _Placed:
 def apply_changes(
     pieces: Sequence[Segment], runs: Sequence[LineHunk], manner: ChangeHandler
 ) -> list[Segment]:
-    """Return the segments after the changes `runs`. The changes must be sorted, with at least one line between two."""
+    """Return the segments after the changes `runs`. The changes must be sorted. At least one unchanged
+    line must be between two changes. `manner` returns the new segments for each change.
+    """
     # From last to first, so that text before a range keeps its position while the range is replaced.
     left = _with_positions(pieces)
     right: list[Segment] = []

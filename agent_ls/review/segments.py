@@ -21,7 +21,7 @@ repeatedly. (A file with one hunk has three segments.)
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a ledger with its base and current lines. They are equal if there is no hunk or a gone hunk."""
+    """A part of a ledger. Its base lines and its current lines differ only if `hunk` is an open hunk."""
 
     hunk: LedgerHunk | None
     base: Lines
@@ -53,12 +53,12 @@ def _concatenate(parts: Iterable[Lines]) -> Lines:
     filled = [part for part in parts if part]
     if len(filled) > FEW_PARTS:
         return tuple(chain.from_iterable(filled))
-    # three times as fast for few segments, because each is copied in one operation
+    # For few parts, `+` is three times as fast, because it copies each part in one operation.
     return sum(filled[1:], filled[0]) if filled else ()
 
 
 def split_ledger(ledger: FileLedger) -> list[Segment]:
-    """Return the segments of a ledger whose file exists on both sides."""
+    """Return the segments of a ledger that has both a base text and a current text."""
     base, current = ledger.base or (), ledger.current or ()
     pieces = []
     at = 0

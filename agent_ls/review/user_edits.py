@@ -55,7 +55,7 @@ def _apply_splice(ledger: FileLedger, splice: LineSplice) -> FileLedger:
 
 
 def _slack(current: Lines, splice: LineSplice) -> int:
-    """Return how many lines higher the splice could begin with the same result, because equal lines precede it."""
+    """Return how many lines further up the splice could begin and still produce the same text."""
     if splice.start < splice.end and splice.lines:
         return 0
     block = splice.lines or current[splice.start : splice.end]
@@ -103,7 +103,7 @@ def _variants(piece: Segment) -> list[Segment]:
 
 
 def with_derived_state(piece: Segment) -> list[Segment]:
-    """Return a segment with the state that follows from its lines."""
+    """Return the segments that replace `piece` after its hunk has got the state that follows from its lines."""
     hunk = piece.hunk
     if hunk is None:
         return [piece]
@@ -115,7 +115,7 @@ def with_derived_state(piece: Segment) -> list[Segment]:
 
 
 def trim_pending(piece: Segment) -> list[Segment]:
-    """Shrink a pending hunk by the unchanged lines at its ends."""
+    """Shrink a pending hunk by the unchanged lines at its ends, which become segments of shared text."""
     hunk = piece.hunk
     if hunk is None or hunk.state != "pending":
         return [piece]
@@ -139,7 +139,7 @@ def _move_to_borders(runs: Sequence[LineHunk], pieces: Sequence[Segment]) -> lis
     borders = [0]
     for piece in pieces:
         borders.append(borders[-1] + len(piece.current))
-    # At least one line must stay between two changes.
+    # An insertion must stay at least one line away from the changes before and after it.
     lowest = [0, *(run.base_end + 1 for run in runs[:-1])]
     highest = [*(run.base_start - 1 for run in runs[1:]), len(lines)]
     slid = []

@@ -26,7 +26,7 @@ def is_whole_file_change(ledger: FileLedger) -> bool:
 
 
 def apply_user_file_change(ledger: FileLedger, new_text: str | None) -> FileLedger:
-    """Apply a user's change that concerns the whole file: an agent created or deleted the file, or the user does."""
+    """Apply a user's change to a file that an agent has created or deleted, or that the user creates or deletes now."""
     lines = None if new_text is None else tuple(split_lines(new_text))
     if lines == ledger.current:
         return ledger
