@@ -94,9 +94,8 @@ def _find_best_allowed(
     """Return the best matches that the ignore file does not name."""
     if not is_ignored.is_there():
         return find_best_matches(query, paths, limit, first)
-    found = find_best_matches(
-        query, paths, MORE * limit, first
-    )  # checking all matches takes too long for each typed letter
+    # To check all matches against the ignore file at each typed letter would take too long.
+    found = find_best_matches(query, paths, MORE * limit, first)
     allowed = (path for path in found if not is_ignored(posixpath.join(folder, path.rstrip("/"))))
     return list(islice(allowed, limit))
 

@@ -239,7 +239,7 @@ class ReviewState:
     def record_positions(self, file: ReviewedFile, session_id: str) -> None:
         """Record the positions of all hunks of a session in a file.
 
-        Called after each hunk event, because a change of one hunk moves the hunks after it.
+        Called after each hunk event, because a change of one hunk can move the others.
         """
         positions, audience = _find_hunk_positions(file, session_id), self.audience(session_id)
         if positions and audience:

@@ -383,9 +383,8 @@ class SessionManager:
         restored = recover(stored, self._clock.now(), found.events, found.pending_calls)
         suspended = restored.suspended
         chosen, answer = last_model(stored), suspended.answer if suspended else None
-        model = (
-            (answer.provider, answer.model) if answer else chosen
-        )  # a suspended turn goes on with its model
+        # A suspended turn continues with its model.
+        model = (answer.provider, answer.model) if answer else chosen
         choice = resumed_choice(stored, settings, model, tools)
         live = self._assembler.assemble(opened, stored.header, choice, settings, restored, worktree)
         live.approver.restore(stored.fold, suspended)

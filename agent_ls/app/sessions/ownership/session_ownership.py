@@ -318,7 +318,8 @@ class SessionOwnership:
 
 
 def _patience_ms(owner: Owner | None, of_living_ms: int) -> int:
-    """Return the time limit of the tries to open a session: `of_living_ms` if its owner is not about to end.
+    """Return the time limit of the tries to open a session: `of_living_ms` if its owner is not about to end,
+    otherwise ENDING_MS.
 
     `owner` None: the owner has released the session since the last try, so the limit is that of an ending owner.
     """

@@ -37,9 +37,8 @@ def create_hooks(
     async def run(command: str, options: CommandOptions, given: str) -> ExecResult:
         environment: ExecutionEnvironment = InputEnvironment(location.local, given)
         if sandbox:
-            from agent_ls.environments.wrappers.sandbox import (
-                SandboxedEnvironment,
-            )  # not needed before a hook runs
+            # imported here because it is not needed before a hook runs
+            from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 
             environment = SandboxedEnvironment(environment, sandbox, _can_never_leave)
         return await environment.exec_command(command, options)

@@ -26,7 +26,10 @@ USER_BUDGET_CHARS = 4 * 1024
 """Maximum length of the user's notes for all projects in a prompt."""
 
 MEMORY_TEXT, USER_TEXT, MEMORY_TOOL = "memoryText", "userMemoryText", "memoryTool"
-"""Keys in the session's stored configuration: the project's notes, the user's notes, and if the tool is offered."""
+"""Keys in the session's stored configuration.
+
+Their values are the project's notes, the user's notes, and whether the session has the tool remember.
+"""
 
 HEADING = (
     f"# Memory\n\nNotes from earlier sessions in {MEMORY_FILE}, which the user may have edited. Follow "

@@ -155,9 +155,8 @@ class SessionWorktree:
             changes = await self.worktree.changes()
             is_proposing = self._permissions.approver.review == "before"
             done, left = await self._write(changes, who, how, is_proposing=is_proposing)
-            with anyio.CancelScope(
-                shield=True
-            ):  # if this were cancelled, these changes would be brought a second time
+            # If this were cancelled, these changes would be brought a second time.
+            with anyio.CancelScope(shield=True):
                 await self.worktree.settle([plan.change for plan in left])
                 await self.worktree.mark_unbrought(is_unbrought=bool(left))
             came: Literal["brought", "proposed"] = "proposed" if is_proposing else "brought"
@@ -254,7 +253,7 @@ class SessionWorktree:
             found.append(plan)
         if waiting and how == "requested":
             writes = [write for plan in waiting for write in plan.writes]
-            # The question has no call id, so that a cancelled request for the changes denies it.
+            # The question has no call id, so that it is denied if the request for the changes is cancelled.
             question = replace(self._question(writes, who), call_id="")
             if isinstance(await approver.decide(question), Allowed):
                 approved = {plan.change.path: plan for plan in waiting}
