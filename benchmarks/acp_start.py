@@ -65,7 +65,7 @@ def main(runs: int) -> int:
         for _ in range(runs + 1):
             for name, (arguments, message) in ways.items():
                 took[name].append(spawn_to_answer_ms(arguments, message, Path(folder)))
-    # The first of each compiles what it imports.
+    # Leave out the first run of each command, because it compiles the modules that it imports.
     medians = {name: statistics.median(values[1:]) for name, values in took.items()}
     ratio = medians["acp"] / medians["serve"]
     for name, median in medians.items():

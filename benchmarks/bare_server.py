@@ -1,7 +1,8 @@
 """The floor: a minimal agent that uses only the standard library and none of the safeguards of agent-ls.
 
-It speaks as much of the protocol as the scenarios use. No log, no validation, no approval but the one measured, no
-review, no cancellation in good order: what agent-ls needs beyond it is the price of all that.
+The server implements only the part of the protocol that the scenarios use. It writes no log, validates nothing, reviews
+nothing, and asks for approval only where a scenario measures the approval. The difference in time and memory between
+agent-ls and this server is the cost of these functions.
 """
 
 from __future__ import annotations
@@ -90,12 +91,12 @@ class Server:
         try:
             while calls := self._answer():
                 self._messages.append({"role": "user", "content": [self._run(call) for call in calls]})
-        except (ConnectionError, http.client.HTTPException):  # interrupted
+        except (ConnectionError, http.client.HTTPException):  # the client has sent agent/interrupt
             self._connection.close()
         self._event("processing_end", {})
 
     def _answer(self) -> list[Json]:
-        """Request one answer of the model and return the calls in it."""
+        """Send the conversation to the model, and return the tool calls in its answer."""
         body = {"model": "claude", "max_tokens": 1, "stream": True, "messages": self._messages}
         _ask(self._connection, body)
         blocks: list[Json] = []

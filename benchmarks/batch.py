@@ -2,9 +2,9 @@
 
 The floor is a shell loop of `agent-ls exec`.
 
-Each task is a work tree of a repository and one answer of a scripted model without latency. The loop makes the work
-tree and the patch by git, as `agent-ls batch` does. The ways run by turns; medians over the runs. Machines differ, so
-quote the ratio.
+In each task, a scripted model gives one answer without delay. The loop creates the work tree and the patch of a task
+with git, as `agent-ls batch` does. Loop and batch run alternately; the printed times are medians. Machines differ, so
+quote the ratio to the floor.
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ def prepare(folder: Path) -> None:
 
 
 def seconds(command: Sequence[str], folder: Path, base_url: str) -> float:
-    """Return how long the command takes. Every task must leave events and a patch."""
+    """Run the command, and return how long it takes.
+
+    Raises:
+        SystemExit: the command failed, or a task left no events or no patch.
+    """
     environ = {
         **os.environ,
         "HOME": str(folder),
@@ -85,7 +89,6 @@ def main() -> None:
     floor = statistics.median(found["shell loop"])
     for way, times in found.items():
         median = statistics.median(times)
-        # a benchmark
         print(
             f"{way:14} {median / TASKS:6.2f} s a task  {TASKS / median:5.2f} tasks/s  ratio {median / floor:.2f}"
         )

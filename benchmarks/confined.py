@@ -1,7 +1,7 @@
 """Measure the time that confinement adds to a read-only command: `python -m benchmarks.confined`.
 
-The same commands run in turns without and with confinement, in the environment that a session uses. Medians of the
-processor's time, of this process and of all that it started, so that other work on the machine counts little.
+Each command runs alternately without and with confinement, in the environment that a session uses. The printed times
+are medians of the CPU time of this process and its child processes, so that other programs hardly affect them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIMIT_MS = 10.0
 
 
 async def never(command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
-    """Never leave the confinement."""
+    """Refuse to run any command again without confinement."""
     return False
 
 
@@ -45,7 +45,10 @@ def used_seconds() -> float:
 
 
 async def measured(kind: str, state: Path) -> float:
-    """Print a line for each command; return the largest difference of the medians in milliseconds."""
+    """Print the median times of each command without and with confinement of the given kind.
+
+    Return the largest number of milliseconds that confinement adds to a command, 0 if this machine lacks the kind.
+    """
     machine = LookingSandbox(state, kind)
     if await machine.find() is None:
         print(f"{kind}: {machine.why}")

@@ -1,8 +1,8 @@
 """Compare the decoding of streams with the official SDK of the provider: python -m benchmarks.decoding.
 
-Both read the same bytes in the same run, from memory and by turns: ours to an accumulated Response, the SDK's to its
-typed events. Time is that of the processor, so that other programs do not count. A ratio above LIMIT, or time that
-grows faster than the number of deltas, fails the run.
+Both decoders read the same bytes from memory, alternately in the same run. Our decoder builds a Response; the SDK
+yields its typed events. CPU time is measured, so that other programs do not count. The run fails if the ratio of the
+times is LIMIT or more, or if our time grows much faster than the number of deltas (GROWTH_LIMIT).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from agent_ls.llm.requests import Request
 from agent_ls.llm.sse import SseDecoder
 
 DELTAS, RUNS, CHUNK = 20_000, 7, 1024
-LIMIT = 0.5  # of the SDK's time
-GROWTH_LIMIT = 6.5  # of the time, for five times the deltas
+LIMIT = 0.5  # our time must be below this share of the SDK's time
+GROWTH_LIMIT = 6.5  # five times the deltas must take less than this many times as long
 
 
 def frames(events: list[dict[str, object]], *, named: bool) -> bytes:
@@ -112,7 +112,7 @@ def chunks(data: bytes) -> Iterator[bytes]:
 
 
 def client(library: str, data: bytes) -> Any:
-    """Return an HTTP client in memory that answers with `data`."""
+    """Return a client of the HTTP library `library` that answers each request with `data`, without a network."""
     http: Any = importlib.import_module(library)
 
     def answer(_: object) -> object:
@@ -157,12 +157,15 @@ WIRES: Sequence[tuple[str, Callable[[int], bytes], Callable[[bytes], None]]] = (
     ("anthropic", anthropic_stream, read_anthropic),
     ("openai", responses_stream, read_responses),
     ("gemini", gemini_stream, read_gemini),
-    ("groq", chat_stream, read_chat),  # stands for all servers of Chat Completions
+    ("groq", chat_stream, read_chat),  # any server with the Chat Completions API
 )
 
 
 def medians(*runs: Callable[[], None]) -> list[float]:
-    """Return the median time of each in seconds. They run alternately, so that a slow phase affects all."""
+    """Call the functions `runs` alternately, and return the median CPU time of each in seconds.
+
+    They run alternately, so that a slow phase of the machine affects all functions.
+    """
     found: list[list[float]] = [[] for _ in runs]
     for _ in range(RUNS):
         for run, times in zip(runs, found, strict=True):

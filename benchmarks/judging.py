@@ -1,6 +1,7 @@
 """Measure how long the policy takes to judge a command line: `python -m benchmarks.judging`.
 
-Everyday lines, the corpus, lines of the fuzzer, and lines that are made to be slow. Processor time, without the disk.
+The lines are everyday commands, the corpus of the tests, random lines of the fuzzer, and lines built to be slow to
+analyse. The printed times are CPU times of the analysis, which reads no files.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The floor is to read, split and join the file.
 
-Each figure includes reading the file. `computed`: the engine returns the new text and its hunks. `prepared`: the tool's
-call is ready for approval, with diff and digest. `filed`: the ledger has recorded the edit.
+`computed`: read the file, and compute the new text and its hunks. `prepared`: read the file, and prepare a tool call
+for approval, with diff and digest. `filed`: record the edit in the review ledger, without reading the file.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Measure a session of 1,000 rounds in one process: python -m benchmarks.long_session [ROUNDS].
 
-The model stands at the seam of the providers, so that what a request's own size costs (encoding it and sending it) is
-not in the figures; the tools, the log on the disk and the events are real. A round is the processor's time, of all
-threads, from the end of an answer with a call to the next request: what else the machine does is not in it. Each figure
-is the median over five sessions.
+A scripted model replaces the adapter of the provider. The figures therefore do not contain the time to encode and send
+requests, which depends on their size. Tools, events and the log on disk are real. The time of a round is the CPU time
+of this process (all threads) from the end of an answer with a tool call to the next request. Each printed time is the
+median over five sessions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from agent_ls.loop.events.types import ProcessingEnd
 
 ROUNDS = 1000
 SESSIONS = 5
-SHARE = 25  # rounds whose median is told, around round 10 (from the fifth on: the first ones load code) and at the end
+SHARE = 25  # each time is a median over this many rounds: the last ones, or those after the first five (they load code)
 FILES = 10
 MIB = 1024 * 1024
 

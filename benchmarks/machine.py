@@ -1,4 +1,4 @@
-"""Keeps other work on the machine away from a measurement, and measures how much of it there was."""
+"""Give a measurement precedence over other programs, and measure how much processor time they used meanwhile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 
 PRIORITY = -10
 MAX_OTHER_CORES = 0.25
-"""With more cores busy with other work than this, times are not results; ratios to a floor of the same run are."""
+"""If other programs keep more cores busy than this, measured times are not reliable. Ratios to a floor that was
+measured in the same run still are.
+"""
 
 
 @contextmanager
@@ -19,8 +21,9 @@ def precedence() -> Iterator[bool]:
     """Give this process and its later children precedence until the block ends. Yields False if the system does not
     allow it.
 
-    Where the kernel groups processes by session, a nice value counts only among the processes of one session, so the
-    priority of the session is raised too. It belongs to the user's shell as well, and is therefore restored.
+    If the kernel groups processes by session (autogroup), a nice value has effect only within one group.
+    Therefore the priority of the group is raised too. The user's shell is in the same group, so the former priority is
+    restored at the end.
     """
     group = Path("/proc/self/autogroup")
     own = os.getpriority(os.PRIO_PROCESS, 0)
@@ -41,15 +44,15 @@ def precedence() -> Iterator[bool]:
 
 
 class OtherLoad:
-    """Measures the processor time that other processes use, from creation on. Only Linux counts it."""
+    """Measures the CPU time that other processes use from the creation of this object on. Works on Linux only."""
 
     def __init__(self) -> None:
         self._began_s, self._busy_s, self._own_s = time.monotonic(), _busy_s(), _own_s()
 
     def cores(self) -> float:
-        """Return the average number of cores that other processes kept busy; nan if the system does not say.
+        """Return the average number of cores that other processes kept busy; nan on other systems than Linux.
 
-        Processes of the measurement count as own when they have ended.
+        A child process of the measurement counts as another process until it has ended.
         """
         passed_s = time.monotonic() - self._began_s
         others_s = (_busy_s() - self._busy_s) - (_own_s() - self._own_s)
@@ -57,7 +60,7 @@ class OtherLoad:
 
 
 def _busy_s() -> float:
-    """Return the time that all processors of the machine have worked."""
+    """Return the seconds for which the processors of the machine were busy since it started; nan if unknown."""
     try:
         fields = Path("/proc/stat").read_text("ascii").splitlines()[0].split()[1:]
     except OSError:

@@ -1,4 +1,4 @@
-"""The processes of a run: the scripted model, and a server with the bare client that drives it."""
+"""Start the processes of a benchmark, and exchange messages with them: the scripted model, and a server."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Model(AbstractContextManager["Model"]):
         self._ask({"play": answers})
 
     def take(self) -> list[Exchange]:
-        """Return the requests and answers since the last call."""
+        """Return the times of the requests and answers since the last call."""
         exchanges: list[Exchange] = self._ask({"take": True})
         return exchanges
 
@@ -78,7 +78,10 @@ class Model(AbstractContextManager["Model"]):
 
 
 class Server(AbstractContextManager["Server"]):
-    """A server process. Messages are read in `wait` only, in this thread; `spawned_ns` is when it was started."""
+    """A server process, and a client for it. `spawned_ns` is the time at which the process was started.
+
+    Only `wait` reads messages of the server, in the thread of the caller.
+    """
 
     def __init__(self, arguments: Sequence[str], model: Model, state: Path) -> None:
         environ = {
@@ -88,7 +91,7 @@ class Server(AbstractContextManager["Server"]):
             "AGENT_LS_STATE_DIR": str(state),
             "AGENT_LS_TRUSTED_FOLDERS": os.sep,
             "PYTHONPATH": str(REPOSITORY),
-            # As installed: compiled once, wherever the shell of whoever measures would have it.
+            # Use compiled modules, as an installed program does, whatever the user's shell has set.
             "PYTHONDONTWRITEBYTECODE": "",
             "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "agent-ls-bench-pyc"),
         }
@@ -133,7 +136,10 @@ class Server(AbstractContextManager["Server"]):
         return self.wait(lambda body: is_event(body, kind))
 
     def wait(self, fits: Callable[[bytes], bool], passed: list[Received] | None = None) -> Received:
-        """Return the next message for which `fits` is true. Earlier ones are added to `passed`, or dropped."""
+        """Return the next message for which `fits` is true.
+
+        The messages before it are added to `passed`, or dropped if `passed` is None.
+        """
         deadline = time.monotonic() + DEADLINE_S
         while True:
             while self._unread:

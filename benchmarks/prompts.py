@@ -1,8 +1,9 @@
 """Count the approvals in everyday sessions, with and without rules (python -m benchmarks.prompts).
 
-Three recorded sessions (sessions/, made by record_sessions.py). Each call is judged again in mode `ask`, in its
-order. Without rules each effect is a question. `exact` stores a command word for word, and edits for the session;
-`learned` takes the first rule that is offered, as a user does who clicks on it.
+The policy decides again about each tool call of the recorded sessions (sessions/, made by record_sessions.py), in mode
+`ask`. Each column counts the calls that need approval. `no rules`: the user stores no rules. `exact`: the user stores
+only rules for one exact command, and the rule for edits. `learned`: the user always stores the first rule that is
+offered.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ Choose = Callable[[Sequence[Rule]], Iterator[Rule]]
 
 
 def counted(session: Session, choose: Choose) -> int:
-    """Return how many effects need approval if `choose` selects the offered rules that the user stores."""
+    """Return how many effects of the session need approval.
+
+    After each approval, `choose` gets the offered rules and returns the rules to store.
+    """
     places = Places((session.folder,), "/home/ada")
     grants: frozenset[str] = frozenset()
     asked = 0

@@ -1,4 +1,4 @@
-"""A floor: a language server on the same library that only answers requests and sends one request to the model."""
+"""A floor for start-up: a pygls server that only answers requests and sends one request to the model."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Record the everyday sessions that prompts.py replays: `python -m benchmarks.record_sessions [NAME]`.
 
-Each folder of benchmarks/sessions/ is a small project with a script of what a model does in it (session.json). It is
-played by `agent-ls exec --record` on a copy, with the real loop, tools and programs; only the model is scripted. What
-the recording says of this machine is replaced by what it would be on Ada's.
+Each folder of benchmarks/sessions/ is a small project with the scripted tool calls of a model (session.json).
+`agent-ls exec --record` runs the script on a copy of the project; loop, tools and programs are real. In the recording,
+paths of this machine are replaced by paths of an imaginary user Ada.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEPT = ("PATH", "CARGO_HOME", "RUSTUP_HOME", "LANG")
 
 
 def record(folder: Path, model: Model) -> None:
-    """Play the session and write RECORDING into its folder."""
+    """Run the script in `folder` on a copy of the project, and write the recording to `folder`."""
     script = json.loads((folder / "session.json").read_text())
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch, "ada")

@@ -2,8 +2,9 @@
 
 The floor is `sh -c true` in a bare pseudo-terminal.
 
-`first` is a command for which a terminal is opened, from the call to its result; `next` one that finds a terminal free;
-`pipes` one without a terminal. Medians over the runs, taken in turns; machines differ, so quote the ratio.
+Each row is the time of one command, from the call to its result. `first`: a terminal must be opened for the command.
+`next`: the command uses a terminal that is already open. `pipes`: the command runs without a terminal. The printed
+times are medians over runs that alternate. Machines differ, so quote the ratio to the floor.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The floor is `LocalEnvironment`.
 
-A place is named as for `exec --on`, with a folder that exists there and here; without one, a pipe to this Python is
-measured. Each operation is run by turns in each environment; medians over the runs. Machines differ, so quote the
-ratio.
+PLACE has the same form as for `exec --on`. The temporary folder of this machine must exist in each place under the same
+path. Without PLACE, a pipe to another Python process on this machine is measured. Each operation runs alternately in
+all environments; the printed times are medians. Machines differ, so quote the ratio to the floor.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ OPERATIONS: Mapping[str, Operation] = {
 
 
 async def measure(places: Sequence[Place]) -> Mapping[str, Mapping[str, float]]:
-    """Return operation -> environment -> median in milliseconds."""
+    """Return the median time in milliseconds of each operation, by operation and then by environment."""
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with tempfile.TemporaryDirectory() as folder:
         _fill(folder)
@@ -106,7 +106,7 @@ def main() -> None:
             if name != "local":
                 ratio = f" ({value / floor:.1f})" if operation != "connect" else ""
                 row.append(f"{name[:24]} {value:8.2f}{ratio}")
-        print("  ".join(row))  # a benchmark
+        print("  ".join(row))
 
 
 if __name__ == "__main__":

@@ -26,12 +26,12 @@ QUICK = Scale(turns=40, rounds=100, deltas=2_000, paced_deltas=100, edits=3, key
 SERVERS = {"floor": BARE, "agent-ls": AGENT_LS, "pygls": PYGLS}
 RECORD = Path(__file__).with_name("recorded.json")
 NOISE = 1.2
-"""Growth of a ratio between two runs of the same code on one machine that is not a change of the code."""
-LEAST_FLOOR = 0.05  # ms or MiB; below it a ratio says nothing
+"""Ratios of two runs of the same code on one machine differ by up to this factor. A larger growth is reported."""
+LEAST_FLOOR = 0.05  # ms or MiB; a ratio to a smaller value has no meaning
 
 
 def told(story: str, server: str, model: Model, scale: Scale) -> Figures:
-    """Run one scenario with a new process in a new folder."""
+    """Run the scenario `story` with a new process of `server` in a new folder. Return its figures."""
     with tempfile.TemporaryDirectory() as base:
         folder, state = Path(base) / "work", Path(base) / "state"
         for made in (folder, state):
@@ -43,7 +43,10 @@ def told(story: str, server: str, model: Model, scale: Scale) -> Figures:
 
 
 def measure(runs: int, scale: Scale) -> dict[str, dict[str, list[float]]]:
-    """Return figure -> server -> one value per run. The servers run alternately, so that a slow phase affects both."""
+    """Run all scenarios `runs` times. Return the values of each figure, by figure and then by server.
+
+    The servers run alternately, so that a slow phase of the machine affects all of them.
+    """
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with Model() as model:
         for _ in range(runs):
@@ -55,7 +58,7 @@ def measure(runs: int, scale: Scale) -> dict[str, dict[str, list[float]]]:
 
 
 def ratios(found: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, float]:
-    """Return the ratio of agent-ls to the floor for each figure that has a floor worth dividing by."""
+    """Return the ratio of agent-ls to the floor for each figure whose floor is larger than LEAST_FLOOR."""
     medians = {
         figure: {server: statistics.median(values) for server, values in by_server.items()}
         for figure, by_server in found.items()
@@ -68,7 +71,7 @@ def ratios(found: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, floa
 
 
 def worse(now: Mapping[str, float], recorded: Mapping[str, float]) -> list[str]:
-    """Return the figures whose ratio has grown by more than the noise between two runs, in the order of `now`."""
+    """Return the figures whose ratio has grown by more than the factor NOISE, in the order of `now`."""
     return [figure for figure, ratio in now.items() if ratio > NOISE * recorded.get(figure, math.inf)]
 
 

@@ -1,9 +1,9 @@
 """Measure large projects and many sessions: python -m benchmarks.scale [--quick] [PART ...].
 
-Each part runs at a tenth of its size and at its full size, each time with a new server, and prints how much each
-figure grew. A figure is either independent of the size ("flat"), or grows at most in proportion to it ("linear").
-The run fails if a figure grows faster. Times are in milliseconds, sizes in MiB. A time that can be measured again
-is the least of several, because other work on the machine only adds to it.
+Each part runs at a tenth of its size and at its full size, each time with a new server, and prints how much each figure
+grew. A figure is either independent of the size ("flat"), or grows at most in proportion to it ("linear"). The run
+fails if a figure grows faster. Times are in milliseconds, sizes in MiB. If an operation can be repeated, its time is
+the shortest of several, because other programs can only make it longer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.scenarios import Figures, Session, greet
 
 REPEATS = 5
 TOLERATED = 1.6
-"""Growth beyond the allowed one that is ascribed to caches of the machine, in a run on a busy machine."""
+"""A figure may grow by this factor more than promised, because caches and other programs affect the times."""
 
 Result = TypeVar("Result")
 
@@ -125,7 +125,7 @@ def events(folders: Folders, model: Model, size: int) -> Figures:
 
 
 def running(folders: Folders, model: Model, size: int) -> Figures:
-    """Measure `size` sessions in one server: a turn in one session, then in half of them at the same time."""
+    """Measure one server with `size` sessions: a turn of one session, and simultaneous turns of half of them."""
     with _server(folders, model) as server:
         idle = server.resident_mib()
         made_ms, sessions = _timed(lambda: [Session(server, folders.work) for _ in range(size)])
@@ -139,7 +139,7 @@ def running(folders: Folders, model: Model, size: int) -> Figures:
             for _ in many:
                 server.wait(lambda body: is_event(body, "processing_end"))
 
-        work_off_many()  # the first turn of a session reads its prompt
+        work_off_many()  # not measured: the first turn of a session also builds its system prompt
         return {
             "make them": made_ms,
             "a turn beside them": one_ms,
@@ -216,7 +216,7 @@ def measure(part: Part, size: int) -> Figures:
 
 
 def allowed_growth(part: Part, figure: str, factor: float) -> float:
-    """Return the largest growth of a figure that passes, when the size grows by `factor`."""
+    """Return the factor by which a figure may grow when the size grows by `factor`."""
     return TOLERATED * (factor if figure in part.linear else 1.0)
 
 
@@ -229,7 +229,7 @@ def compare(name: str, part: Part, size: int) -> bool:
     is_fine = True
     for figure, value in large.items():
         growth = value / small[figure] if small[figure] > 0.1 else 1.0
-        # A figure of less than 10 ms or MiB is noise, and too small to be noticed by a user.
+        # A figure of less than 10 ms or MiB always passes: it is mostly noise, and users do not notice it.
         fits = value < 10 or growth <= allowed_growth(part, figure, 10)
         is_fine = is_fine and fits
         promise = "linear" if figure in part.linear else "flat"
@@ -267,7 +267,7 @@ def _copy_session(state: Path, session_id: str, count: int) -> None:
         copy.mkdir()
         (copy / "log.jsonl").write_bytes(log.replace(session_id.encode(), copy.name.encode()))
         (copy / "title").write_bytes(title)
-    os.sync()  # otherwise the server's first flush waits until all of them are written
+    os.sync()  # otherwise the server's first fsync waits until all these files are written
 
 
 def _last_seq(server: Server, session_id: str) -> int:
@@ -310,7 +310,8 @@ def _least(call: Callable[[], object]) -> float:
 def _server(folders: Folders, model: Model) -> Iterator[Server]:
     with Server(AGENT_LS, model, folders.state) as server:
         greet(server)
-        Session(server, folders.work)  # everything is loaded when it has been made
+        # Creating a session loads all modules of the server, so that no measurement contains the loading.
+        Session(server, folders.work)
         yield server
 
 

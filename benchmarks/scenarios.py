@@ -1,7 +1,6 @@
 """The three scenarios. agent-ls and the floor get the same messages; each scenario returns figures by name.
 
-Times are milliseconds from the monotonic clock that client, server and model share; the names are those of
-figures.py.
+Times are in milliseconds. They are comparable between processes, because client and model use the same monotonic clock.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SETTLE_S = 1.5  # a user who has just opened an editor does not type at once
 PIECE_CHARS = len(PIECE.format(0))
 
 BURST_ID = 2_000_000
-"""Of the request that is sent into a burst."""
+"""The id of the request that is sent while the model streams many deltas without a pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def greet(server: Server) -> int:
 
 
 def starting(server: Server, model: Model, folder: Path) -> Figures:
-    """Measure a user who sends a message before anything is loaded."""
+    """Send a message directly after the start of the server, and measure the time until the model is called."""
     model.play({"text": "Hello."})
     initialized_ns = greet(server)
     session = Session(server, folder)
@@ -168,8 +167,11 @@ def _streaming(session: Session, model: Model, scale: Scale) -> Figures:
 
 
 def _request_in_a_burst(session: Session, model: Model, deltas: int) -> float:
-    """Return the time from a request, sent at the first delta, to its answer."""
-    session.server.request("agent/commands", {})  # what is loaded at its first use is measured elsewhere
+    """Return the response time of a request that is sent while the model streams deltas without a pause.
+
+    The request is sent when the first delta has arrived.
+    """
+    session.server.request("agent/commands", {})  # not measured: the first request of this kind loads modules
     model.play({"deltas": deltas})
     session.submit()
     session.server.event("assistant_text_delta")
@@ -284,7 +286,11 @@ def _change_each_tenth_line(session: Session, model: Model, path: Path, hunks: i
 
 
 def _keystrokes(server: Server, path: Path, text: str, count: int) -> Iterator[float]:
-    """Return the times of keystrokes. A change is a notification, so a small request after it shows when it is done."""
+    """Yield the time that the server needs for each of `count` keystrokes.
+
+    A keystroke is a notification, to which the server does not reply. The reply to a small request after it shows when
+    the notification has been processed.
+    """
     document = {"uri": path.as_uri(), "languageId": "text", "version": 0, "text": text}
     server.send("textDocument/didOpen", {"textDocument": document})
     for number in range(count):
@@ -299,7 +305,7 @@ def _keystrokes(server: Server, path: Path, text: str, count: int) -> Iterator[f
 
 
 def between_rounds(exchanges: Sequence[Exchange]) -> list[float]:
-    """Return the time from the end of each answer to the next request."""
+    """Return for each answer of the model the time from its end to the next request to the model."""
     return [_ms(before["last_ns"], after["asked_ns"]) for before, after in pairwise(exchanges)]
 
 

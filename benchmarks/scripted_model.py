@@ -2,14 +2,14 @@
 
     python -m benchmarks.scripted_model
 
-It reads one JSON command per line from stdin and answers each with one line on stdout: first its port, then `{}` to
-`{"play": [ANSWER, ...]}`, and to `{"take": true}` what was noted since the last time. It looks into no request, so
-that a long history costs the one who sends it and nobody else. Times are of the monotonic clock, in nanoseconds:
-all processes of a machine share it.
+The program first prints its port. Then it reads JSON commands from stdin, one per line, and replies to each with one
+line on stdout. `{"play": [ANSWER, ...]}` sets the answers to the next requests; the reply is `{}`. `{"take": true}`
+returns a list with the times of the requests since the last `take`. Requests are not parsed, so that a long history
+takes no time in this program. Times are in nanoseconds of the monotonic clock, which all processes of a machine share.
 
-ANSWER is an object: `tool` with `arguments` is a call (`{n}` in them becomes the number of the request), `text` a
-text, `deltas` the number of pieces that it is sent in, `pause_ms` the time between two of them, `hold` leaves the
-stream open after the text, `times` plays it that often.
+ANSWER is an object. `tool` and `arguments` give a tool call; `{n}` in an argument is replaced by the number of the
+request. `text` gives a text. `deltas` gives a numbered text in that many pieces, with `pause_ms` milliseconds before
+each piece. `hold` leaves the stream open after the text. `times` repeats the answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, TypedDict
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
 PIECE = "{:07d} "
-"""A piece of a text in many deltas: its number and a space, so that its place tells which one it is."""
+"""One piece of a text in many deltas: its number and a space. All pieces have the same length."""
 
 MESSAGE: dict[str, Any] = {
     "id": "msg", "type": "message", "role": "assistant", "model": "claude", "content": [], "stop_reason": None,
@@ -35,7 +35,11 @@ MESSAGE: dict[str, Any] = {
 
 
 class Exchange(TypedDict):
-    """`first_ns` and `last_ns`: before the first and the last piece of the answer were sent; `deltas_ns`: each."""
+    """The times of one request and its answer.
+
+    `asked_ns`: the request was complete. `first_ns`, `last_ns`: just before the first and the last bytes of the answer
+    were sent. `deltas_ns`: just before each delta was sent.
+    """
 
     asked_ns: int
     first_ns: int
@@ -70,7 +74,7 @@ class Model:
                     asked_ns = time.monotonic_ns()
                     self._answer(connection, asked_ns)
             except OSError:
-                return  # the one who asked has left
+                return  # the client has closed the connection
 
     def _answer(self, connection: socket.socket, asked_ns: int) -> None:
         answer = self._answers.popleft()
@@ -91,7 +95,7 @@ class Model:
             exchange["deltas_ns"].append(time.monotonic_ns())
             connection.sendall(piece)
         if answer.get("hold"):
-            connection.recv(1)  # until the other side has had enough
+            connection.recv(1)  # waits until the client closes the connection
             return
         exchange["last_ns"] = time.monotonic_ns()
         connection.sendall(closing + LAST_CHUNK)
@@ -114,7 +118,10 @@ def _read_request(connection: socket.socket) -> bool:
 
 
 def _frames(answer: dict[str, Any], number: int) -> tuple[bytes, list[bytes], bytes]:
-    """Return the bytes before the timed pieces, the pieces, and the bytes after them."""
+    """Return the answer in three parts: the bytes before the deltas, the deltas, and the bytes after the deltas.
+
+    A tool call and a short text have no deltas.
+    """
     opening = _event("message_start", message=MESSAGE)
     if "tool" in answer:
         arguments = json.dumps(answer["arguments"]).replace("{n}", str(number))
@@ -151,7 +158,7 @@ def _closing(stop_reason: str) -> bytes:
 
 
 def _event(kind: str, **fields: Any) -> bytes:
-    """Return one event as one chunk."""
+    """Return one server-sent event as one chunk of an HTTP body with chunked transfer encoding."""
     data = f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
     return b"%x\r\n%b\r\n" % (len(data), data)
 
