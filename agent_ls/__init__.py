@@ -1,7 +1,7 @@
 """agent-ls: a coding agent that lives in the editor's own protocol.
 
-For programs (docs/library.md): `open_session` gives a session, `tool` makes a tool of a function. Everything is loaded
-when it is first asked for, so that importing this costs nothing.
+The package is also a library (docs/library.md): `open_session` opens a session, and `tool` turns a function into a
+tool. Each name is imported from its module when it is first used, so that importing the package takes almost no time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib import import_module
 
 from agent_ls._version import __version__
 
-TYPE_CHECKING = False  # as typing has it, which an editor's first answer need not wait for
+TYPE_CHECKING = False  # not imported from `typing`, because that import would delay the start
 
 if TYPE_CHECKING:
     from typing import Any

@@ -1,4 +1,4 @@
-"""The version, alone in a module so that nothing else is imported to read it."""
+"""The version of agent-ls. The module imports nothing, so that the version can be read quickly."""
 
 from __future__ import annotations
 

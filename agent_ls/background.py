@@ -1,4 +1,4 @@
-"""Start short tasks that nobody waits for."""
+"""Start short background tasks, whose results no code waits for."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TaskStarter: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
-"""Starts a task next to the caller, and returns at once."""
+"""A function that starts its argument as a background task, and returns at once."""
 
 
 def task_starter(tasks: TaskGroup, failure: str) -> TaskStarter:
-    """Return a function that starts work in the group. An exception is logged as `failure`, and cancels nothing."""
+    """Return a function that starts tasks in the task group `tasks`.
+
+    An exception in a task is logged with the message `failure`, and does not cancel the group.
+    """
 
     async def guarded(work: Callable[[], Awaitable[None]]) -> None:
         try:

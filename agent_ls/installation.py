@@ -21,7 +21,7 @@ _UV_CACHE = re.compile(r"(archive|environments|builds)-v\d+")
 
 
 def install_source() -> str:
-    """Return what agent-ls was installed from: a path or an address; "" for a package index, or if it is unknown."""
+    """Return the path or URL from which agent-ls was installed; "" if that was a package index, or is unknown."""
     try:
         found = json.loads(metadata.distribution(NAME).read_text("direct_url.json") or "{}")
         url = urlsplit(str(found.get("url", "")))
@@ -38,7 +38,10 @@ def _without_login(address: str) -> str:
 
 
 def temporary_tool(prefix: Path) -> str:
-    """Return "uv" or "pipx" if the environment at `prefix` is one that this tool made for one run, otherwise ""."""
+    """Return the tool that created the environment at `prefix` for a single run: "uv" (uvx) or "pipx" (`pipx run`).
+
+    Return "" for any other environment.
+    """
     for folder in prefix.parents:
         if (folder / "CACHEDIR.TAG").is_file():
             if _UV_CACHE.fullmatch(prefix.relative_to(folder).parts[0]):
@@ -48,7 +51,7 @@ def temporary_tool(prefix: Path) -> str:
 
 
 def shell_words(words: Sequence[str], *, for_windows: bool = os.name == "nt") -> str:
-    """Return the words quoted for the usual shell of this system, or `for_windows`: of Windows."""
+    """Return the words as a command line, quoted for a POSIX shell, or for the shells of Windows if `for_windows`."""
     if not for_windows:
         return shlex.join(words)
     return " ".join(word if _PLAIN_ON_WINDOWS.fullmatch(word) else f'"{word}"' for word in words)
@@ -57,9 +60,9 @@ def shell_words(words: Sequence[str], *, for_windows: bool = os.name == "nt") ->
 def extra_command(extra: str, prefix: Path | None = None) -> str:
     """Return the shell command that installs the packages of an extra, in the way that agent-ls was installed.
 
-    `prefix` is the environment of this process, for tests another one. The command adds packages to this environment
-    and never installs agent-ls again. An environment for one run (uvx, `pipx run`) cannot get packages, so the command
-    starts agent-ls with the packages, or installs agent-ls first.
+    `prefix` None means the environment of this process; tests pass another one. The command adds packages to this
+    environment and never installs agent-ls again. An environment for one run (uvx, `pipx run`) cannot get packages, so
+    the command starts agent-ls with the packages, or installs agent-ls first.
     """
     prefix = prefix or Path(sys.prefix)
     packages = _packages_of(extra)
@@ -78,7 +81,10 @@ def extra_command(extra: str, prefix: Path | None = None) -> str:
 
 
 def _packages_of(extra: str) -> list[str]:
-    """Return the requirements of an extra; its own name if this process runs from sources that are not installed."""
+    """Return the packages that an extra requires.
+
+    If agent-ls is not installed (this process runs from a source folder), return `agent-ls[EXTRA]`.
+    """
     try:
         required = metadata.requires(NAME) or []
     except metadata.PackageNotFoundError:

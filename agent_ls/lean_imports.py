@@ -1,8 +1,8 @@
 """Defer or skip work that other packages do at import time and that a server does not need at once.
 
-Only for processes of agent-ls (`server/start.py`, `acp/start.py`): call `make_lean` before other imports,
-with one thread. Without it everything works the same but starts later. Tests, and programs that import
-agent_ls, use the packages unchanged.
+Only the processes of agent-ls call `make_lean` (`server/start.py`, `acp/start.py`), before other imports and
+before they start a thread. Without this call, everything works the same, but the start takes longer. Tests,
+and programs that import agent_ls, use the packages unchanged.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any
 
 
 def make_lean(*, speaks_lsp: bool = True) -> None:
-    """Install all deferrals. Packages that are already imported stay unchanged. `speaks_lsp`: import the
-    types of LSP.
+    """Make the imports of dataclasses, pydantic and the LSP types faster. Call this before these imports.
+
+    `speaks_lsp`: this process needs the LSP types, so import them now.
     """
     _put_off_methods()
     _leave_out_plugins()
@@ -64,7 +65,7 @@ def _makes_dataclasses() -> bool:
 
 
 class _Written:
-    """Source of methods, until one of them is called."""
+    """The source of methods, which is compiled when one of the methods is first called."""
 
     __slots__ = ("_made", "_scope", "_text", "_values")
 
@@ -106,12 +107,12 @@ def _leave_out_plugins() -> None:
 
 
 def _put_off_types() -> None:
-    """Import the types of LSP such that each becomes a class of attrs at its first use.
+    """Import the LSP types, and make attrs generate the methods of each class at its first use.
 
-    There are about 550 types, and generating their methods takes longer than everything else that a first
-    request to a model waits for. A connection uses about twenty. An unfinished class has its name and
-    annotations and works in unions. It is finished in place when its first instance is created or its fields
-    are read.
+    There are about 550 types, of which a connection uses about twenty. Generating all methods would delay the
+    first request to a model more than all other work at start. A class without these methods has its name and
+    annotations, and works in unions. attrs completes the class in place when its first instance is created or
+    its fields are read.
     """
     import attrs
 
@@ -132,8 +133,8 @@ def _put_off_types() -> None:
     def finish(cls: type) -> None:
         with lock:
             if cls in waiting:
-                # On access, `init` is replaced in one step, so that another thread finds one of the two. With
-                # slots it would be another class.
+                # `__init__` is replaced in one step, so that another thread finds either the old or the new one.
+                # With `slots=True`, attrs would create another class instead of changing this one.
                 define(cls, init=True, slots=False)
                 attrs.resolve_types(cls, types.ALL_TYPES_MAP, {})
                 waiting.remove(cls)
@@ -165,5 +166,5 @@ def _put_off_types() -> None:
         vars(attrs)["define"] = define
     from lsprotocol import _hooks
 
-    # Its converter would read the fields of each class to resolve their types; `finish` does that.
+    # Otherwise lsprotocol's converter reads the fields of each class to resolve their types. `finish` resolves them.
     vars(_hooks)["_resolved_forward_references"] = True

@@ -10,16 +10,16 @@ V = TypeVar("V", bound=Sized)
 R = TypeVar("R")
 
 MAX_ENTRIES = 4
-"""Stored inputs. An edit concerns two contents of a file, a patch perhaps two files."""
+"""The number of inputs whose results are stored. An edit has two contents of one file, a patch often of two files."""
 
 
 class Memo(Generic[V, R]):
-    """Memoise `compute`, whose inputs must be immutable.
+    """A function that calls `compute` and stores the results of the last few inputs. Thread-safe.
 
-    By default an input is recognised by comparison, which is exact and much cheaper than computing again, so
-    a file that is read twice is hashed once. `alike=operator.is_` recognises only the same object. Inputs
-    smaller than `least` (as counted by `size`) are not stored, and all stored inputs together are at most
-    `most`. Thread-safe.
+    Inputs must be immutable. By default, inputs are compared with `==`, which is much faster than `compute`;
+    so a file that is read twice is hashed once. With `alike=operator.is_`, only the same object counts as equal.
+    Results of inputs whose `size` is less than `least` are not stored. The total size of the stored inputs is
+    at most `most`.
     """
 
     def __init__(

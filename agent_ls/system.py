@@ -15,15 +15,15 @@ _INVALID_PARAMETER = 87  # the error of Windows for a pid without process
 _STILL_ACTIVE = 259
 
 TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if sys.platform != "win32" else ()))
-"""SIGHUP: the terminal was closed, or the connection to another machine was lost."""
+"""SIGHUP is sent when the terminal is closed, or when the connection to another machine is lost."""
 
 
 WANTED_FILES = 4096
-"""Open files that a process of agent-ls asks for. Some systems start programs with 256."""
+"""The limit of open files that agent-ls sets for its process. Some systems start programs with a limit of 256."""
 
 SPARE_FOR_CALLS, SPARE_FOR_SESSIONS = 12, 24
-"""Files that can still be opened when a tool runs, or a session is opened. A look at a command that finds no free
-descriptor would find nothing, and a log could not be made again."""
+"""The numbers of files that must be available to open before a call is checked, and before a session is opened. Without
+a free descriptor, the check of a command could not read files, and a deleted log could not be created again."""
 
 
 def is_out_of_files(error: OSError) -> bool:
@@ -32,20 +32,20 @@ def is_out_of_files(error: OSError) -> bool:
 
 
 def require_spare_files(count: int) -> None:
-    """Check that this process may open so many more files.
+    """Check that this process may open `count` more files. Windows has no such limit.
 
     Raises:
-        OSError: it may not (EMFILE).
+        OSError: EMFILE, the process may open fewer files.
     """
     if sys.platform != "win32" and _files_limit() - len(os.listdir("/dev/fd")) < count:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 def raise_files_limit() -> None:
-    """Raise the soft limit of open files of this process, as far as the hard limit lets it."""
+    """Raise the soft limit of open files of this process to WANTED_FILES, or to the hard limit if that is lower."""
     if sys.platform == "win32":
         return
-    import resource  # there is none on Windows
+    import resource  # this module does not exist on Windows
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = WANTED_FILES if hard == resource.RLIM_INFINITY else min(WANTED_FILES, hard)
@@ -55,14 +55,14 @@ def raise_files_limit() -> None:
 
 
 def _files_limit() -> int:
-    import resource  # as above
+    import resource  # this module does not exist on Windows
 
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return sys.maxsize if limit == resource.RLIM_INFINITY else limit
 
 
 def describe_out_of_files() -> tuple[str, str]:
-    """Return what has happened, and what to do next."""
+    """Return the error message for too many open files, and a hint what to do next."""
     limit = "" if sys.platform == "win32" else f" ({_files_limit()})"
     return (
         f"agent-ls has reached its limit of open files{limit}",
@@ -71,9 +71,9 @@ def describe_out_of_files() -> tuple[str, str]:
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether the process exists. One that ended but was not waited for exists, except on Windows.
+    """Return whether the process with this id exists; True if this cannot be determined.
 
-    If this cannot be determined, the process counts as existing.
+    On POSIX systems, a process that has ended exists until its parent has waited for it.
     """
     if pid <= 0:
         return True
@@ -107,11 +107,11 @@ def _is_alive_on_windows(pid: int) -> bool:
 
 
 INTERRUPTED = 130
-"""Exit code of a command that a termination signal ended."""
+"""Exit code of an agent-ls command that ended because of a termination signal."""
 
 
 def exit_on_termination() -> None:
-    """Let SIGTERM and SIGHUP end this command with `INTERRUPTED`, and not kill it, until it handles them itself.
+    """Make SIGTERM and SIGHUP end this process with exit code INTERRUPTED, after its `finally` blocks have run.
 
     A signal that the process was started to ignore (`nohup`) stays ignored.
     """
@@ -126,7 +126,7 @@ def exit_on_termination() -> None:
 
 @contextmanager
 def handle_termination_signals(call: Callable[[], None]) -> Iterator[None]:
-    """Call `call` on the event loop on a termination signal, in place of the signal's default action.
+    """Within the block, a termination signal only calls `call` on the event loop.
 
     A signal that the process was started to ignore (`nohup`) stays ignored. Has no effect outside the main
     thread, because signals arrive only there.
@@ -155,10 +155,10 @@ def handle_termination_signals(call: Callable[[], None]) -> Iterator[None]:
 
 
 def use_pidfd_watcher() -> None:
-    """Let asyncio wait for child processes by descriptors instead of threads. Python 3.12 does so by itself.
+    """Make asyncio wait for child processes by process descriptors (pidfd) instead of one thread per process (Linux).
 
-    With a thread per child, what reaps a child first is decided by the scheduler. Call before the event loop starts;
-    event loops of other threads can go on to start processes.
+    With threads, it would depend on the scheduler which code gets the exit code of a child first. Call this before the
+    event loop starts. Event loops in other threads can start processes too. Python 3.12 uses pidfd by default.
     """
     if sys.platform != "linux" or sys.version_info >= (3, 12):
         return
@@ -170,7 +170,10 @@ def use_pidfd_watcher() -> None:
         return  # an old kernel, or a container that forbids it
 
     class Watcher(asyncio.PidfdChildWatcher):
-        """As its base, but for the event loop that starts the process: the base serves the main thread's only."""
+        """A child watcher that uses the event loop which starts the process.
+
+        The base class works only for the event loop of the main thread.
+        """
 
         def is_active(self) -> bool:
             return True
@@ -184,14 +187,17 @@ def use_pidfd_watcher() -> None:
 
 
 def relative_to_folder(path: str, folder: str) -> str:
-    """Return the path relative to `folder`, with slashes; "" if it does not lie below it. Both must be absolute."""
+    """Return `path` relative to `folder`, with slashes; "" if `path` is not below `folder`. Both must be absolute."""
     above = os.path.join(folder, "")
     is_below = os.path.normcase(path).startswith(os.path.normcase(above))
     return path[len(above) :].replace(os.sep, "/") if is_below else ""
 
 
 def configure_output_encoding(as_json: bool = False) -> None:
-    """Prevent a character that the terminal's encoding lacks, or a lone surrogate, from ending the command."""
+    """Make stdout and stderr replace characters that their encoding lacks, and lone surrogates, instead of failing.
+
+    `as_json`: the output is JSON, so use UTF-8.
+    """
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(encoding="utf-8" if as_json else None, errors="replace")
@@ -244,10 +250,10 @@ def erase_environment_variables(names: Collection[str]) -> None:
 
 
 def claim_stdio() -> tuple[int, int]:
-    """Takes stdin and stdout for the protocol and returns their descriptors.
+    """Reserve stdin and stdout for the protocol, and return new descriptors for them.
 
-    What else reads or prints in this process, and every child, finds an empty stdin, and stderr for
-    stdout: one stray print would otherwise end the connection.
+    For all other code of this process, and for its children, stdin is empty and stdout is stderr. Otherwise a single
+    `print` would end the connection.
     """
     reader, writer = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)

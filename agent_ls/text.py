@@ -14,12 +14,12 @@ from typing import overload
 
 from agent_ls.memo import Memo
 
-# Only CR, LF and CRLF end a line. str.splitlines also splits at these, which are ordinary characters of a line here.
+# Only CR, LF and CRLF end a line. str.splitlines also splits at the following characters.
 _NO_LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _COUNTED_CHARS = (
     16 * 1024
-)  # characters counted at a time, in C; only the last such block is searched line by line
-_NEAR_LINES = 200  # the end of at most this many lines is searched from their start
+)  # block size for counting line ends with str.count; only within one block, lines are searched one by one
+_NEAR_LINES = 200  # for a longer range of lines, its end is found by the counted blocks
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 WHITE_SPACE = (
@@ -39,12 +39,15 @@ def split_lines(text: str) -> list[str]:
 
 
 class TextLines(Sequence[str]):
-    """`split_lines(text)`, computed lazily: only requested lines are created, and nothing after them is searched."""
+    """The lines of a text as `split_lines` returns them, created only when they are requested.
+
+    The text after the requested lines is not searched.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._lines = split_lines(text) if _has_lone_cr(text) else None
-        self._ends = [0]  # the number of lines that end before each block of the text, as far as counted
+        self._ends = [0]  # the number of lines that end before each block, for the blocks counted so far
 
     def __bool__(self) -> bool:
         return bool(self._text)
@@ -90,7 +93,7 @@ class TextLines(Sequence[str]):
         return self._text[self._text.rfind("\n", 0, len(self._text) - 1) + 1 :]
 
     def _find_line_start(self, line: int) -> int:
-        """Return where a line begins; the end of the text if there are fewer lines."""
+        """Return the offset at which line `line` (from 0) begins; the end of the text if it has fewer lines."""
         while self._ends[-1] < line and self._count_next_block():
             pass
         if self._ends[-1] < line:
@@ -102,7 +105,7 @@ class TextLines(Sequence[str]):
         return at
 
     def _count_next_block(self) -> bool:
-        """Count the next block; return False if there is none."""
+        """Count the line ends in the next block of the text; return False if no block is left."""
         at = (len(self._ends) - 1) * _COUNTED_CHARS
         if at >= len(self._text):
             return False
@@ -111,14 +114,15 @@ class TextLines(Sequence[str]):
 
 
 def equals_ignoring_line_endings(one: str, other: str) -> bool:
-    """Return whether texts are equal except for line endings, including one on the last line. Editors differ
-    in both.
+    """Return whether two texts are equal except for their line endings.
+
+    The last line may have a line ending in only one of the texts, because editors differ in this too.
     """
     return one == other or normalize_line_endings(one) == normalize_line_endings(other)
 
 
 def normalize_line_endings(text: str) -> str:
-    """Convert to LF, without a line ending on the last line."""
+    """Return the text with all line endings converted to LF, and without one line ending at its end."""
     return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
 
 
@@ -166,11 +170,11 @@ def preferred_ending(lines: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """A file's text, and how to write it back.
+    """A file's text, with the encoding and BOM that are needed to write the file again.
 
-    `text` has no BOM. Undecodable bytes are lone surrogates in it (`surrogateescape`), so that
-    `encode(decode(data)) == data` for all bytes. `encoding` is a Python codec name; `is_guessed`: the file
-    does not declare it.
+    `text` has no BOM. Undecodable bytes become lone surrogates (`surrogateescape`), so that
+    `encode(decode(data)) == data` for all bytes. `encoding` is a Python codec name; `is_guessed`: the encoding
+    was guessed, because the file does not declare it.
     """
 
     text: str
@@ -230,7 +234,11 @@ def _decode_otherwise(data: bytes, as_utf_8: str) -> DecodedText | None:
 
 
 def _is_damaged_utf_8(data: bytes, text: str) -> bool:
-    """Return whether the rest of the text is valid UTF-8, or the invalid bytes are halves of surrogate pairs."""
+    """Return whether the file is probably damaged UTF-8, and not text in another encoding.
+
+    True if other parts of the file are valid UTF-8 beyond ASCII, or if the invalid bytes are encoded surrogates.
+    `text` is `data` decoded with `surrogateescape`.
+    """
     if any(ord(char) > 0x7F and not 0xDC80 <= ord(char) <= 0xDCFF for char in text):
         return True
     try:
@@ -259,7 +267,7 @@ _DECLARED = re.compile(
 )
 _NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _NOT_OF_FILES = ("utf", "unicode", "raw_unicode", "idna", "punycode", "ascii", "undefined")
-"""Codecs that a declaration in 8-bit text cannot mean."""
+"""Prefixes of the names of codecs that cannot be the encoding of 8-bit text. A declaration of one is ignored."""
 
 
 def find_declared_encoding(text: str) -> str:
@@ -307,7 +315,9 @@ def encode(decoded: DecodedText) -> bytes:
 
 
 def encode_changed(form: DecodedText, text: str) -> bytes:
-    """Encode `text` in the form of another text, or in the encoding that `text` newly declares.
+    """Encode the changed text of a file with the encoding and BOM of its former text `form`.
+
+    If the change declares another encoding in the text, that encoding is used.
 
     Raises:
         NotEncodableError: the encoding lacks a character of the text.
@@ -323,7 +333,7 @@ def looks_binary(data: bytes) -> bool:
     return b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
-_STRINGS = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links, the clipboard, images
+_STRINGS = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # sequences that set a title, a link, the clipboard or an image
 _ESCAPES = re.compile(rf"\x1b\[[0-?]*[ -/]*[@-~]?|{_STRINGS}|\x1b[ -/]+[0-~]|\x1b[0-~]")
 
 
@@ -353,7 +363,7 @@ _PICTURES = {
 
 
 def reveal_controls(text: str) -> str:
-    """Make control characters visible, leaving nothing out: for text that the user is asked to allow.
+    """Make control characters visible and omit nothing. Used for text that the user is asked to approve.
 
     A shell would run words that a terminal hides, for example in an escape sequence that sets the title.
     """
@@ -428,7 +438,9 @@ def _move_cursor(at: int, move: str | None, count: int, control: str) -> int:
 
 
 MAX_COLUMN = 10_000
-"""Wider than every terminal; limits the memory that a program's output can demand."""
+"""The largest column to which a program's output may move the cursor, which limits the memory for rendering.
+No terminal is wider.
+"""
 
 
 def number_lines(lines: list[str], first: int) -> str:
