@@ -100,7 +100,7 @@ class InputBudget:
         self._allowed[reached.name] = reached.used
 
     def _lines(self, limits: UseLimits) -> Iterator[tuple[str, str, float, float]]:
-        """Yield name, kind, used amount and most amount of each limit that is set."""
+        """Yield name, kind (`tokens`, `cost`, `time`), used amount and maximum amount of each limit that is set."""
         if limits == NO_LIMITS:
             return
         tokens, usd = _measure_spending(self._spending)

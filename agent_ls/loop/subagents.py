@@ -332,7 +332,7 @@ class Subagents:
         leaf = self._depth + 1 >= kit.config().max_subagent_depth
 
         def fitted(model: ProviderProfile) -> ProviderProfile:
-            """Return the profile with the tools of this subagent."""
+            """Return a copy of the profile `model` that has only the tools of this subagent."""
             registry = (parent if model.id == parent.id else model).registry.copy()
             # With history, the tools must be the same, so that the provider's prompt cache stays valid.
             if not task.with_history:

@@ -19,7 +19,11 @@ class CellLine:
 
 
 def map_source_lines(notebook: Notebook) -> Mapping[int, CellLine]:
-    """Return the first source line on each line of the file (from 1). Sources that are not lists are left out."""
+    """Map line numbers of the file (from 1) to lines of cells.
+
+    If a line of the file contains several lines of a cell, the first is used. A cell whose source is not stored as a
+    list of lines is left out.
+    """
     found: dict[int, CellLine] = {}
     text, line, at = notebook.text, 1, 0
     for number, cell in enumerate(notebook.cells, 1):

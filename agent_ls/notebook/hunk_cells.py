@@ -13,15 +13,16 @@ from agent_ls.text import split_lines
 Lines = Sequence[str]
 
 MAX_LINES = 2_000
-"""Longer sources that differ are not compared by lines, which takes quadratic time."""
+"""Longer cell sources are not compared line by line, because the comparison takes quadratic time."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellHunk:
     """A part of a hunk: a range of lines of one cell. `cell` is the index of the cell in the notebook, from 0.
 
-    Lines [start, end) of the cell's source are `lines`; `other_lines` are in the same place of the other text. A
-    cell that only the other text has is an empty range at the cell that follows, or at the end of the last cell.
+    Lines [start, end) of the cell's source are `lines`; `other_lines` are the corresponding lines of the other
+    text. A cell that only the other text has becomes an empty range at the start of the next cell, or at the end of the
+    last cell.
     """
 
     cell: int

@@ -63,7 +63,10 @@ def _needs_no_shift(seen: Sequence[Blanks]) -> bool:
 
 
 def _context_suffices(added: Sequence[str], seen: Sequence[Blanks]) -> bool:
-    """Return whether the context lines alone justify a shift. If not, the added lines may already be correct."""
+    """Return whether the context lines show how to shift all added lines.
+
+    This needs two lines in `seen`, and an indentation of each added line that one of these lines has too.
+    """
     known = {blanks.written for blanks in seen}
     return len(seen) >= 2 and all(leading_blanks(line) in known for line in added if not is_blank(line))
 

@@ -79,7 +79,7 @@ def rebase(base: Sequence[str], proposed: Sequence[str], current: Sequence[str])
 
 
 def list_placed(rebased: Sequence[RebasedHunk]) -> tuple[LineHunk, ...]:
-    """Return the hunks to apply to current, sorted. Insertions at one position keep their order in base."""
+    """Return the hunks that could be placed, sorted. Insertions at one position keep their order in base."""
     return tuple(sorted((item.hunk for item in rebased if isinstance(item, PlacedHunk)), key=_extent))
 
 

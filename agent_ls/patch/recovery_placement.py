@@ -342,7 +342,10 @@ def _is_blank_context(line: PatchLine) -> bool:
 
 
 def _runs(lines: Sequence[PatchLine]) -> Iterator[tuple[int, list[str]]]:
-    """Yield each block of added lines of a chunk without removed lines, and the number of context lines before it."""
+    """Yield each block of added lines, after the number of context lines directly before it.
+
+    The chunk must have no removed lines.
+    """
     passed = 0
     for is_added, group in groupby(lines, key=lambda line: line.sign == "+"):
         texts = [line.text for line in group]

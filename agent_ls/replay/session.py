@@ -193,8 +193,9 @@ async def replay(recording: Recording) -> ReplayResult:
 
 
 def _with_detected_packs(header: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the recorded settings, and in them the tool packs that were detected in the folder. Replay
-    cannot detect the packs, because it does not have the folder.
+    """Return the recorded settings, extended by the tool packs that the recorded session detected in its folder.
+
+    Replay cannot detect the packs, because it does not have the folder.
     """
     settings = dict(header.get("settings", {}))
     if detected := _string_list(header.get("packs")):

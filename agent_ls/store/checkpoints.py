@@ -95,8 +95,10 @@ def find_written_since(path: Path, at_turn: str) -> WrittenSince:
 
 
 def _maybe_mark(line: bytes) -> tuple[str, FileChange | None] | None:
-    """Return the id of the turn or revert that begins at this line, or "" and the file change in this line.
-    None for other lines.
+    """Return what a log line means for `find_written_since`.
+
+    A line at which a turn or revert begins gives its id and None; a file change gives "" and the change; any
+    other line gives None.
     """
     if not any(mark in line[:300] for mark in _MARKS):
         return None

@@ -88,7 +88,7 @@ class Fold:
     that has not ended, or "".
 
     `ends` are the end events of that turn's calls, without outputs. `session_grants` and `turn_grants` are
-    ids of rules that the user stored. `shown` maps each file that the model has seen to its digest; If such a
+    ids of rules that the user stored. `shown` maps each file that the model has seen to its digest. If such a
     file changed afterwards and the model was informed, `known` has the new digest. `prompt` is the newest
     system prompt, `prefix` its sources (without the text). `compaction` is a compaction that has begun and
     not ended. `intents` are planned writes of calls that have not ended; `filed` has the call and path of

@@ -18,7 +18,7 @@ NAME = "handover"
 
 
 def ask(folder: Path, owner: Owner, by: Owner) -> None:
-    """Write a request from `by` to `owner`. Blocks.
+    """Write the request that `owner` hands the session over to the process `by`. Blocks.
 
     Raises:
         OSError: the file cannot be written.
@@ -54,4 +54,4 @@ def forget(folder: Path) -> None:
     try:
         (folder / NAME).unlink(missing_ok=True)
     except OSError:
-        return  # the request names its owner, so the next owner ignores it
+        return  # harmless, because the next owner ignores a request that names another owner

@@ -81,7 +81,7 @@ class LogPart:
                 yield at, int(match[1])
 
     def _line_start(self, place: int) -> int:
-        """Return the offset of the first line that begins at `place` or later."""
+        """Return the offset of the first line that begins at offset `place` or later."""
         at = place - 1
         while 0 <= at < self.size:
             newline = (data := self._read(at, CHUNK_BYTES)).find(b"\n")

@@ -51,17 +51,17 @@ class _Folder(Protocol):
 
 
 def touched_file(arguments: _File, environment: ExecutionEnvironment) -> Sequence[str]:
-    """Return the file of a call, for Tool.touches of tools whose argument `file_path` names a file."""
+    """Return the path in the argument `file_path` of a call. Used as `Tool.touches`."""
     return (absolute(arguments.file_path, environment),)
 
 
 def touched_folder(arguments: _Folder, environment: ExecutionEnvironment) -> Sequence[str]:
-    """Return the folder of a call, for Tool.touches of tools whose argument `path` names a folder."""
+    """Return the folder in the argument `path` of a call. Used as `Tool.touches`."""
     return (absolute(arguments.path or ".", environment),)
 
 
 def touches_nothing(arguments: object, environment: ExecutionEnvironment) -> Sequence[str]:
-    """Return no path, for Tool.touches of tools that concern no file.
+    """Return no path. Used as `Tool.touches` of tools that concern no file.
 
     Calls of these tools run in parallel with all other calls.
     """

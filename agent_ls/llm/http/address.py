@@ -1,4 +1,4 @@
-"""Which base URLs are connected to directly, without httpx."""
+"""Decide from the base URL and the environment whether connections are made without httpx (see direct.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-# Other URLs are left to httpx: with a user name, a host that is not ASCII, a query, or not valid at all.
+# httpx handles all other URLs: URLs with a user name, a non-ASCII host or a query, and invalid URLs.
 _SIMPLE = re.compile(
     r"(?P<scheme>https?)://(?:(?P<host>[a-z0-9._-]+)|\[(?P<ipv6>[0-9a-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?"
     r"(?P<path>(?:/[a-z0-9._~!$&'()*+,;=:@%/-]*)?)",
@@ -17,18 +17,18 @@ _SIMPLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to connect to, and the path of the base URL, without a slash at its end."""
+    """The parts of a base URL. `path` has no slash at its end."""
 
     host: str
     port: int
     is_tls: bool
     path: str
     authority: str
-    """Host and port for messages and for the header `host`; the port of the scheme is left out."""
+    """Host and port for messages and for the header `host`. The default port of http or https is left out."""
 
 
 def parse_address(base_url: str) -> Address | None:
-    """Return the address of a simple base URL, or None for httpx to use or to refuse."""
+    """Return the parts of a simple base URL; None if httpx has to handle or refuse the URL."""
     parts = _SIMPLE.fullmatch(base_url)
     if not parts:
         return None

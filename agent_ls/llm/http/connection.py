@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection without a proxy: bytes by asyncio, HTTP by h11."""
+"""One HTTP/1.1 connection without a proxy. asyncio transfers the bytes, and h11 parses and creates HTTP."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from agent_ls.llm.errors import LlmError
 from agent_ls.llm.http import failures
 from agent_ls.llm.http.failures import HttpFailure, make_error
 
-_MAX_HEAD_BYTES = 100 * 1024  # of the status line and all headers
-_MAX_UNREAD_BYTES = 1024 * 1024  # received but not yet parsed: beyond this the socket is not read
-_SLICE_BYTES = 64 * 1024  # the server must take one slice within the silence limit
+_MAX_HEAD_BYTES = 100 * 1024  # limit for the status line and all headers together
+_MAX_UNREAD_BYTES = 1024 * 1024  # if more bytes are received but not parsed, reading from the socket pauses
+_SLICE_BYTES = 64 * 1024  # the server must accept each slice of this size within the silence limit
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
 _Event: TypeAlias = h11.Response | h11.Data | h11.EndOfMessage
 
 
 class Connection(asyncio.Protocol):
-    """A connection that carries one request after the other. `host` is for messages.
+    """A connection for one request at a time, which can be used for several. `host` is for messages.
 
-    Methods that wait raise an LlmError, after which the connection must be closed.
+    Async methods may raise an LlmError. After such an error, the connection must be closed.
     """
 
     def __init__(self, host: str, silence_timeout_s: float) -> None:
@@ -38,7 +38,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._closed = self._loop.create_future()
         self._change: asyncio.Future[None] | None = None
-        """Done when bytes arrive, the connection ends, or the socket takes bytes again."""
+        """Completed when bytes arrive, when the connection ends, or when the socket accepts bytes again."""
         self._late = failures.SILENT
         self._waiting_since = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -54,7 +54,7 @@ class Connection(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        if self._http.our_state is h11.IDLE:  # no request is under way, so the server sent something unasked
+        if self._http.our_state is h11.IDLE:  # no request was sent, so these bytes are no response
             self.abort()
             return
         self._http.receive_data(data)
@@ -90,7 +90,10 @@ class Connection(asyncio.Protocol):
     async def send(
         self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes | None
     ) -> None:
-        """Send a request. Returns early if the server ends the connection, because it may have answered first."""
+        """Send a request.
+
+        Return early if the server ends the connection, because it may have sent a response before it did.
+        """
         try:
             request = h11.Request(method=method, target=target, headers=list(headers))
             head = self._http.send(request) or b""
@@ -110,7 +113,7 @@ class Connection(asyncio.Protocol):
                 await self._wait_for_change(failures.NOT_TAKEN_IN_TIME)
 
     async def read_event(self) -> _Event:
-        """Return the next part of the response, without interim responses such as 100."""
+        """Return the next part of the response. Interim responses, such as status 100, are skipped."""
         while True:
             try:
                 event = self._http.next_event()
@@ -129,7 +132,10 @@ class Connection(asyncio.Protocol):
                 raise self._error()
 
     def finish(self) -> bool:
-        """Prepare for another request. Returns False if the response was not read to its end, or is the last."""
+        """Prepare the connection for another request.
+
+        Return False if this is impossible: the response was not read to its end, or the connection ends after it.
+        """
         is_done = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
         if self._has_ended or not is_done or self._http.trailing_data[0]:
             return False
@@ -195,7 +201,7 @@ class Connection(asyncio.Protocol):
 
 
 class BodyChunks:
-    """The body of a response in chunks, decompressed; can be read once."""
+    """An async iterator over the decompressed chunks of a response body. It can be used once."""
 
     def __init__(self, connection: Connection, encoding: str, host: str) -> None:
         self._connection = connection
@@ -231,5 +237,5 @@ def describe_os_error(error: Exception) -> str:
         return str(error)
     if isinstance(error, socket.gaierror):
         return error.strerror or str(error)
-    # The text of asyncio names internals: "Connect call failed ('127.0.0.1', 80)".
+    # asyncio's own message is not readable for users: "Connect call failed ('127.0.0.1', 80)".
     return os.strerror(error.errno) if error.errno else "all addresses of the host failed"

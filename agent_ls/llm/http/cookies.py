@@ -1,4 +1,4 @@
-"""Send the cookies of a server back to it. Load balancers use them to choose the same machine again."""
+"""Store the cookies that a server sets, to send them back. Load balancers use cookies to choose the same machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.request import Request
 
 
 class Cookies:
-    """The cookies that were received from one address, of which the standard library judges which are sent."""
+    """The cookies that one server has set. `http.cookiejar` decides which of them are sent with a request."""
 
     def __init__(self) -> None:
         self._jar = CookieJar()
@@ -28,7 +28,7 @@ class Cookies:
 
 
 class _Response:
-    """The part of a response that CookieJar reads."""
+    """A replacement for HTTPResponse that has only the method which CookieJar calls."""
 
     def __init__(self, values: Sequence[str]) -> None:
         self._headers = Message()

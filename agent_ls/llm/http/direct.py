@@ -1,6 +1,6 @@
-"""A pool of connections to a provider without a proxy, by asyncio and h11.
+"""A pool of connections to a provider without a proxy, implemented with asyncio and h11.
 
-For each request httpx takes about 1 ms more CPU time than these connections, and its import 30 ms.
+It replaces httpx for speed: httpx takes about 1 ms more CPU time for each request, and 30 ms for its import.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _RESERVED = "%/:?#[]@!$&'()*+,;=~"
 
 
 class DirectConnections:
-    """Connections to one address. One that carried a complete response is used again; the last of them first."""
+    """A pool of connections to one address.
+
+    A connection is used again after its response was read to the end. The connection that was used last is taken first.
+    """
 
     def __init__(
         self, address: Address, context: ssl.SSLContext, connect_timeout_s: float, silence_timeout_s: float
@@ -41,7 +44,7 @@ class DirectConnections:
         self._silence_timeout_s = silence_timeout_s
         self._origin = f"{'https' if address.is_tls else 'http'}://{address.authority}"
         self._cookies: Cookies | None = _make_cookies() if address.is_tls else None
-        """None until a server without TLS sends a cookie, which is rare."""
+        """Without TLS, None until the server sets a cookie, which such servers rarely do."""
         self._idle: dict[Connection, asyncio.TimerHandle] = {}
         self._busy: set[Connection] = set()
 
@@ -146,7 +149,7 @@ def _make_cookies() -> Cookies:
 
 
 def _join_headers(head: h11.Response) -> dict[str, str]:
-    """Return the headers of a response; the values of a header that is sent more than once are joined."""
+    """Return the headers of a response by name. If a header occurs more than once, its values are joined."""
     joined: dict[str, str] = {}
     for raw_name, raw_value in head.headers:
         name, value = raw_name.decode("ascii"), raw_value.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The seam between the HTTP client and its two kinds of connections."""
+"""The interface of connection pools, which `direct` and `proxied` implement and the transport uses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-KEEPALIVE_S = 60.0  # long enough that the next call after a tool round needs no new TLS handshake
+KEEPALIVE_S = 60.0  # usually longer than a tool round, so that the next model call needs no new TLS handshake
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The errors of HTTP calls, as users read them. No error text contains a header or a body."""
+"""The error messages and hints for failed HTTP calls. No message contains a header or a body."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _Kind: TypeAlias = type[NetworkError] | type[RequestTimeoutError] | type[Configu
 
 @dataclass(frozen=True, slots=True)
 class HttpFailure:
-    """One way in which an HTTP call fails; `lead` contains the place `{host}`.
+    """A kind of failure of an HTTP call. `lead` is the message, in which `{host}` is replaced by the host.
 
-    `has_reason`: the message may add the text of the exception, because that never contains a header.
+    `has_reason`: the text of the exception is added to the message, because it never contains a header.
     """
 
     kind: _Kind
@@ -78,7 +78,7 @@ _PROXY_REFUSALS: Mapping[str, tuple[str, str]] = {"403": _FORBIDDEN, "405": _FOR
 
 
 def make_error(failure: HttpFailure, host: str, reason: str = "") -> LlmError:
-    """Return the error of a failed call to `host`. `reason` is the text of the exception, from outside."""
+    """Return the error of a failed call to `host`. `reason` is the text of the exception, which is untrusted."""
     lead, hint = failure.lead.format(host=host), failure.hint
     reason = to_display_line(strip_escapes(reason)) if failure.has_reason else ""
     if "CERTIFICATE_VERIFY_FAILED" in reason:

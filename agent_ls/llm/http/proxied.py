@@ -1,4 +1,4 @@
-"""HTTP/1.1 by httpx: through the proxies of the environment, and to base URLs that only httpx understands."""
+"""A pool of httpx connections, for connections through a proxy and for base URLs that direct.py does not handle."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def to_llm_error(error: Exception, host: str) -> LlmError:
 
 
 class ProxiedConnections:
-    """A pool of connections of httpx.
+    """A pool of connections that httpx makes.
 
     Raises:
         ConfigurationError: the proxy settings of the environment cannot be used.

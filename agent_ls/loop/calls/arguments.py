@@ -91,7 +91,7 @@ def replaced_note(as_asked: Arguments, after: str) -> str:
 
 
 def with_command(arguments: Arguments, command: str) -> Arguments:
-    """Return the arguments with another command.
+    """Return a copy of the arguments in which the user's `command` replaces the model's command.
 
     Raises:
         ToolError: the tool does not accept this command.

@@ -297,17 +297,17 @@ class Programs:
         return self._tried <= MAX_TRIED
 
     def _bind_to_folder(self, name: str, state: State) -> None:
-        """Exclude scripts from rules if the shell may be in another folder than the working directory.
+        """Prevent rules for a command that runs a file, if the shell may be outside the working directory.
 
-        The same words name another file there.
+        In another folder, the same words run another file.
         """
         if state.folders != (self._found.working_dir,) and runs_file_of_folder(name):
             self._found.is_plain = False
 
     def _may_read_listed(self, argv: Sequence[str]) -> bool:
-        """Return whether the command may read the files that the pipeline lists without approval.
+        """Return whether the command needs no approval to read the files that an earlier command lists.
 
-        No listed name may be an option, or a link to a file outside.
+        This is so if no listed name can be an option, and none can be a link to a file outside the workspace.
         """
         if argv[0] in _ANY_WORDS:
             return True

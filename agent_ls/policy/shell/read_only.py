@@ -332,9 +332,9 @@ def _ends_action(arguments: Sequence[str], at: int) -> bool:
 
 
 def _ends_options(name: str) -> bool:
-    """Return whether `--` ends the options of this program without other effects.
+    """Return whether the program may be called with `--`: all words after it are harmless operands.
 
-    For `xxd`, for example, a word after `--` may be a file to write.
+    For `xxd`, this is not true, because a word after `--` may be a file to write.
     """
     allowed = COMMANDS.get(name)
     is_harmless = allowed is not None and (allowed.has_no_harmful_option or allowed.is_text)

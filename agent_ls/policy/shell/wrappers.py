@@ -32,7 +32,7 @@ def interpreter_of(name: str) -> str:
 
 
 def runs_file_of_folder(name: str) -> bool:
-    """Return whether the same words run another file if the working directory is another folder."""
+    """Return whether the working directory may decide which file runs: `name` is a path, an interpreter or a shell."""
     return "/" in name or bool(interpreter_of(name)) or name in SHELLS
 
 

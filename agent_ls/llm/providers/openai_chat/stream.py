@@ -213,7 +213,7 @@ class ChatStream:
         return self._calls.begin(raw, self._parts.index(), made)
 
     def _show_waiting(self) -> None:
-        """Emit the start of the waiting calls, and the end of the calls that are already complete."""
+        """Emit the calls whose start was delayed, in order, up to the first call that is still incomplete."""
         while (waiting := self._calls.open) is not None:
             self._show_call(waiting)
             if not waiting.is_whole:

@@ -249,7 +249,10 @@ class ResponsesStream:
     def _say_rest(
         self, index: int, whole: str, delta: type[TextDelta] | type[ReasoningDelta] | type[ToolCallDelta]
     ) -> None:
-        """Emit the end of an item's text that no delta contained. Some servers send no deltas at all."""
+        """Emit the part of the complete text `whole` that the deltas did not contain.
+
+        Some servers send no deltas at all.
+        """
         shown = self._items[index].shown.text
         if len(whole) > len(shown) and whole.startswith(shown):
             self._say(index, delta(index, whole[len(shown) :]))
