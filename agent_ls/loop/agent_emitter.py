@@ -53,7 +53,7 @@ class AgentEmitter:
 class AgentRecorder:
     """Records a subagent's turns and outputs. Implements Recorder.
 
-    The methods for state that only a suspended turn needs do nothing, because a subagent is never suspended.
+    The methods that record the state of a suspended turn do nothing, because a subagent is never suspended.
     """
 
     def __init__(self, recorder: Recorder, agent_id: str) -> None:

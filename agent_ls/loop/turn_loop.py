@@ -355,7 +355,7 @@ class TurnLoop:
             group.start_soon(watch)
             try:
                 done.append(await work())
-            except Exception as error:  # a task group would wrap it in an ExceptionGroup
+            except Exception as error:  # if the task group saw the error, it would raise an ExceptionGroup
                 failure = error
             if not is_asking:
                 group.cancel_scope.cancel()
@@ -367,7 +367,7 @@ class TurnLoop:
         """Ask whether to continue past a limit. Returns True if the turn ends."""
         try:
             reply = await self._ports.questions.ask(question, "")
-        except ToolError:  # raised in a subagent, which cannot ask: the turn of its parent asks
+        except ToolError:  # a subagent cannot ask: its turn ends, and the turn of its parent asks
             reply = QuestionReply((), declined=True)
         if reply.declined or STOP in reply.answers:
             return True
@@ -452,7 +452,7 @@ class TurnLoop:
                 self._dispatcher.take_up(call, call.known.ended, profile)
         try:
             await run_round(calls, self._dispatcher, profile, config, self._ports.environment)
-        finally:  # an interrupted round has all results too; a suspended one does not yet
+        finally:  # also after a cancellation: an interrupted round has all results, a suspended round lacks some
             if all(call.outcome for call in calls):
                 self._record_results(calls)
         done = outcomes(calls)

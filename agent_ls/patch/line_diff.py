@@ -116,9 +116,10 @@ def append_lines(result: list[str], lines: Sequence[str], ending: str) -> None:
 
 
 def explicit_endings(old_lines: Sequence[str], hunks: Sequence[LineHunk]) -> tuple[LineHunk, ...]:
-    """Return the hunks, extended by a last base line that has no ending and gets one because text is added after it.
+    """Return the hunks in the form for a diff.
 
-    The diff then lists that line as changed, as other diff programs do.
+    If text is added after a last base line without a line ending, that line gets one. The last hunk then also replaces
+    this line, so that the diff lists the line as changed, as other diff programs do.
     """
     if not hunks or not old_lines or line_ending(old_lines[-1]):
         return tuple(hunks)

@@ -91,7 +91,7 @@ class FileLines:
                 yield at - offset
 
     def _word_for_word(self, pattern: Sequence[str], start: int) -> Iterator[int]:
-        """Search in lines that all end with LF, except perhaps the last one."""
+        """Yield the exact matches of `pattern`. All lines of the file end with LF, except perhaps the last one."""
         wanted = tuple(f"{line}\n" for line in pattern)
         if not wanted:
             return

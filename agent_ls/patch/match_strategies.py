@@ -165,7 +165,10 @@ def _whole_lines(
 def _adapt_lines(
     matched: Sequence[str], wanted: Sequence[str], new: str, ending: str, adapt: Adapt
 ) -> str | None:
-    """Return the new text. Lines that are in old_string and in new_string stay exactly as they are in the file."""
+    """Return the text that replaces the lines `matched` of the file; None if `adapt` cannot adapt a line.
+
+    Lines that are in old_string (`wanted`) and in new_string (`new`) stay exactly as they are in the file.
+    """
     new_lines, ends_line = _split(new)
     pairs = [(theirs, strip_ending(ours)) for theirs, ours in zip(wanted, matched, strict=True)]
     result: list[str] = []

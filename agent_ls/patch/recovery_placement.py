@@ -342,7 +342,7 @@ def _is_blank_context(line: PatchLine) -> bool:
 
 
 def _runs(lines: Sequence[PatchLine]) -> Iterator[tuple[int, list[str]]]:
-    """Yield each block of added lines, after the number of context lines directly before it.
+    """Yield for each block of added lines: the number of context lines directly before it, and the added lines.
 
     The chunk must have no removed lines.
     """

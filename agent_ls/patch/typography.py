@@ -12,7 +12,7 @@ from agent_ls.text import WHITE_SPACE
 
 CARRY_MIN_RATIO = 0.6
 CARRY_MIN_BLOCK_CHARS = 3
-CARRY_MAX_CHARS = 2000  # SequenceMatcher is quadratic, and minified lines have no typographic quotes
+CARRY_MAX_CHARS = 2000  # longer lines are not compared, because SequenceMatcher takes quadratic time
 
 _MAPPED = str.maketrans(
     {

@@ -59,7 +59,7 @@ from agent_ls.tools.web_fetch import WebPage
 T = TypeVar("T")
 
 _OUR_ID = re.compile(r"\b[a-z]{1,4}-[0-9a-f]{16}\b")
-# The last four fields are texts in which a path may be replaced by a longer one.
+# Fields that may differ in a correct replay: ids, times, and sizes of texts in which a path was replaced.
 _VOLATILE = frozenset(
     (
         "id", "durationMs", "firstOutputMs", "timestamp", "clientKey", "digest", "link", "sessionId", "outputRef",

@@ -66,8 +66,8 @@ def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def _cut(records: list[dict[str, Any]], at_turn: str) -> int:
-    """Return the index after the records of a turn. The turn ends with its end event, or without one where a
-    follow-up turn begins.
+    """Return the index after the records of a turn. A turn without an end event ends where the follow-up turn
+    begins.
     """
     ends: dict[str, int] = {}
     running, input_at = "", 0

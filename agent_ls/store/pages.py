@@ -214,7 +214,10 @@ def snapshot(path: Path, last: int, limit: int) -> ItemPage:
 
 
 def page_of(log: LogPart, before: int | None, limit: int, *, is_final: bool = False) -> ItemPage:
-    """Return a page as `read_page` does; with `is_final`, later events are ignored."""
+    """Return the newest `limit` items that began before event number `before`; None means the end of the log.
+
+    Later events complete open items of the page, unless `is_final` is set.
+    """
     place = log.size if before is None else log.place_of(before)
     lines, more = _read_wanted(log, place, limit)
     fold = ItemFold()

@@ -108,7 +108,7 @@ def _git_folders(place: Path) -> set[Path]:
 
 
 def _retry(function: Callable[[str], object], path: str, _: object) -> None:
-    """Make `path` and its folder writable and call `function` again."""
+    """Handle an error of `shutil.rmtree`: make `path` and its folder writable, and call `function` again."""
     with suppress(OSError):
         os.chmod(os.path.dirname(path), 0o700)
         if os.chmod in os.supports_follow_symlinks:

@@ -14,7 +14,7 @@ from agent_ls.memo import Memo
 
 _EMPTY: JsonObject = {}
 
-MAX_MEMBERS = 1_000  # of bodies with more members, the encoding is not cached
+MAX_MEMBERS = 1_000  # the encoding of a body with more members is not cached
 
 
 # Lone surrogates can only come from escapes, and few events have any, so a search for them is cheap.
@@ -104,7 +104,7 @@ def encode_body(body: JsonObject, name: str, items: Sequence[bytes]) -> bytes:
     pieces = [*items] or [b""]
     pieces[0] = b'%b%b"%b":[%b' % (encoded.removesuffix(b"}"), comma, name.encode(), pieces[0])
     pieces[-1] += b"]}"
-    return b",".join(pieces)  # the only copy of the items, which may have megabytes
+    return b",".join(pieces)  # joined once, because the items may have megabytes
 
 
 def is_same_json(one: JsonValue, other: JsonValue) -> bool:

@@ -104,7 +104,10 @@ def _first_left(visible: Sequence[Turn], spare_share: float) -> int:
 
 
 def _between_rounds(visible: Sequence[Turn], start: int) -> int:
-    """Move a cut so that the results of a call stay with the call."""
+    """Return the index `start`, or an adjacent index if `start` would separate a call from its results.
+
+    All turns before the returned index are removed.
+    """
     if start <= 0 or not isinstance(visible[start], ToolResultsTurn):
         return start
     return start + 1 if len(visible) - start >= KEEP_MAX else start - 1

@@ -12,7 +12,9 @@ from agent_ls.loop.events.types import ContextParts
 
 WARNING_SHARE = 0.8
 TOKENS_PER_CHAR = (1 / 16, 2.0)
-SMOOTHING = 0.3  # weight of the newest report: a few calls are enough to adapt, one outlier is not
+SMOOTHING = (
+    0.3  # weight of the newest report: several similar reports change the calibration, one outlier hardly
+)
 
 
 class ContextMeter:

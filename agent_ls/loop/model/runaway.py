@@ -25,7 +25,9 @@ CONTROL_CHARS = 4096
 
 _LOOK_EVERY = 2048
 _SAMPLE_CHARS = 64
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")  # U+FFFD replaces invalid bytes
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]"
+)  # includes U+FFFD, which replaces invalid bytes of an answer
 
 
 class RunawayGuard:
