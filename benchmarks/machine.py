@@ -1,4 +1,4 @@
-"""Give a measurement precedence over other programs, and measure how much processor time they used meanwhile."""
+"""Give a measurement precedence over other programs, and measure the processor time that the other programs use."""
 
 from __future__ import annotations
 
