@@ -1,4 +1,4 @@
-"""ADAPTER: the machine's clock, sleep and random numbers."""
+"""The clock, sleep and random numbers of this machine."""
 
 from __future__ import annotations
 

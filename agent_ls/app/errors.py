@@ -3,10 +3,10 @@
 AppError
     UnknownSessionError       the session is neither open nor stored
     SessionOwnedError         another process owns the session
-    OwnerSilentError          that process was asked to release it and does not answer
+    OwnerSilentError          the process that owns the session does not answer the request to release it
     BadChoiceError            a provider, model, mode or folder that does not exist
-    SessionHasHunksError      it cannot be deleted while its changes are not reviewed
-    UnbroughtChangesError     it cannot be deleted while its worktree has changes of its own
+    SessionHasHunksError      the session is not deleted, because the user has not reviewed its changes
+    UnbroughtChangesError     the session is not deleted, because its worktree may have changes of its own
     NotRunningError           agent-ls is stopping or has not started
 """
 
@@ -14,7 +14,10 @@ from __future__ import annotations
 
 
 class AppError(Exception):
-    """`hint` says what to do next. `is_usage`: the input was wrong and nothing was attempted."""
+    """An error with a message for the user. `hint` says what to do next.
+
+    `is_usage`: the input was wrong and nothing was attempted.
+    """
 
     kind = "app"
     is_usage = False
@@ -73,7 +76,7 @@ class SessionHasHunksError(AppError):
 
 
 class UnbroughtChangesError(SessionHasHunksError):
-    """The session's worktree has changes that its user's folder does not have."""
+    """A session is not deleted, because its worktree may have changes that the user's folder does not have."""
 
     def __init__(self, session_id: str) -> None:
         AppError.__init__(

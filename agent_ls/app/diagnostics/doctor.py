@@ -75,7 +75,7 @@ _VERSION = re.compile(r"(\d+(?:\.\d+)+|\b\d{4}\b)")
 async def examine(*, asks_providers: bool, settings: Settings | None = None) -> list[DoctorFinding]:
     """Return all findings in display order. A missing program or file never raises an exception.
 
-    `settings` are the editor's settings; None if they are unknown.
+    `asks_providers`: also contact the providers. `settings` are the editor's settings; None if they are unknown.
     """
     credentials = load_credentials()
     settings = settings or Settings()
@@ -144,7 +144,7 @@ async def _sandbox() -> DoctorFinding:
 
 
 async def _looking(settings: Settings) -> DoctorFinding:
-    """Report whether read-only commands run confined."""
+    """Report whether read-only commands can run confined, that is unable to write files or use the network."""
     looking = LookingSandbox(state_folder())
     if sandbox := await looking.find():
         text = f"read-only commands run confined ({sandbox.kind}): they cannot write files or use the network"

@@ -1,4 +1,4 @@
-"""ENGINE: one finding of `agent-ls doctor`."""
+"""Pure: one finding of `agent-ls doctor`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ Grade: TypeAlias = Literal["good", "note", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """One finding. `bad`: a main function does not work; `note`: an optional one is missing. `hint` says what to do."""
+    """One result of `agent-ls doctor` about `subject`. `hint` says what to do.
+
+    Grade `bad`: a main function of agent-ls does not work; `note`: an optional function is missing.
+    """
 
     subject: str
     grade: Grade

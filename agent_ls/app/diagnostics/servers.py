@@ -44,7 +44,7 @@ def _path(target: StdioTarget) -> str | None:
 
 
 def _unread(folder: Path, settings: Settings, *, is_trusted: bool) -> Iterator[DoctorFinding]:
-    """Name the MCP server files of an untrusted project. They are ignored until the user trusts its folder."""
+    """Report MCP server files of a project that are not read, because the user has not trusted the project's folder."""
     present = [name for name in PROJECT_FILES if (folder / name).exists()]
     if present and settings.mcp.project_files and not is_trusted:
         text = f"{', '.join(present)}: not read, because you have not trusted {folder}"

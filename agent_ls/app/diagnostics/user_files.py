@@ -139,7 +139,7 @@ def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[DoctorFi
 
 
 def _unread(folder: str) -> Iterator[DoctorFinding]:
-    """Name the files of an untrusted project. They are ignored until the user trusts its folder."""
+    """Report hooks, skills, commands and subagents that are not read, because the user has not trusted `folder`."""
     names = (os.path.join(".agent-ls", "hooks.json"), *(path for path, _ in PROJECT_FOLDERS))
     if found := [name for name in names if os.path.exists(os.path.join(folder, name))]:
         text = f"{', '.join(dict.fromkeys(found))}: not read, because you have not trusted {folder}"

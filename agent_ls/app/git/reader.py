@@ -45,7 +45,10 @@ class GitReader:
     folder: str
 
     async def changed_names(self, *command: str) -> Sequence[str]:
-        """Return the names of the files in the output of `diff` or `show` with these words; a move gives both names."""
+        """Return the names of the files that `git diff` or `git show` lists; both names of a moved file.
+
+        `command` is `diff` or `show` with its arguments.
+        """
         return _names(await self.output(command[0], *PLAIN, *_NAMES, *command[1:]))
 
     async def new_names(self) -> Sequence[str]:
@@ -53,19 +56,22 @@ class GitReader:
         return _names(await self.output("ls-files", "--others", "--exclude-standard", "-z"))
 
     async def patch(self, *command: str, omitted: Sequence[str]) -> str:
-        """Return the output of `diff` or `show` with these words, without the files `omitted`."""
+        """Return the output of `git diff` or `git show` without the files `omitted`.
+
+        `command` is `diff` or `show` with its arguments.
+        """
         excluded = [".", *(f":(exclude,literal){name}" for name in omitted)] if omitted else []
         return await self.output(command[0], *PLAIN, "--find-renames", *command[1:], "--", *excluded)
 
     async def lines(self, *command: str) -> Sequence[str]:
-        """Return the lines of a command's output; empty if the command fails (`git log` before the first commit)."""
+        """Return the lines that a git command prints; none if it fails, as `git log` does before the first commit."""
         try:
             return [line for line in (await self.output(*command)).split("\n") if line]
         except GitFailedError:
             return ()
 
     async def output(self, *command: str) -> str:
-        """Run a read-only command."""
+        """Run a read-only git command, and return what it prints."""
         argv = (*_GIT, *command)
         options = CommandOptions(TIMEOUT_MS, self.folder, _VARIABLES, argv=argv)
         try:

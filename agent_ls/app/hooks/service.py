@@ -75,8 +75,8 @@ class HookActions:
 class SessionHooks:
     """Runs the hooks of one session. Implements the interface Hooks of the agent loop.
 
-    `state` is the state folder. `secrets` returns the keys that hooks must not get. `reads` are the session's reads at
-    the start of a turn, which the hooks begin.
+    `state` is the state folder. `secrets` returns the keys that hooks must not get. `reads` are the blocking reads
+    that run together at the start of a turn: `before_prompt` starts all of them.
     """
 
     def __init__(

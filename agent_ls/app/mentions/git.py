@@ -138,7 +138,7 @@ class GitMentions:
         return f"Git commit {commit[:12]}", _append_notes(text, [], left_out)
 
     async def _text(self, *command: str, left_out: Sequence[str]) -> str:
-        """Return the output of a diff without the files `left_out`.
+        """Return the output of a git command for a mention, without the files `left_out`.
 
         Raises:
             MentionError: git failed, or took too long, or there are too many files to leave out.
@@ -154,7 +154,7 @@ class GitMentions:
             ) from None
 
     async def _names(self, names: Awaitable[Sequence[str]]) -> Sequence[str] | None:
-        """Return the names; None if git failed."""
+        """Wait for file names that git returns. Return None if git failed."""
         try:
             return await names
         except GitFailedError:

@@ -24,7 +24,7 @@ class Authorities:
 
 
 def look_at(file: Path, now_s: float) -> Authorities:
-    """Check a file. `now_s` is Unix time. Does not raise for an unusable file."""
+    """Check a file of certificate authorities; an unusable file is reported in the result. `now_s` is Unix time."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         context.load_verify_locations(cafile=file)

@@ -49,7 +49,10 @@ class KeyStore(SecretStore):
 
 
 def protect_keys() -> None:
-    """Keep other processes from reading the keys of this one. Call it once, before starting any process."""
+    """Prevent other processes from reading the API keys of this process, in its memory or its environment.
+
+    Call this function once, before any process is started.
+    """
     forbid_process_inspection()
     erase_environment_variables(take_keys_from_environment())
 

@@ -1,4 +1,4 @@
-"""Implements the interface OtherModels with the models of the setting `models`."""
+"""Implement the interface OtherModels: the models that the setting `models` names for purposes such as titles."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from agent_ls.profiles.base import ProviderProfile
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredModels:
-    """The models of the settings. `settings` returns the current settings.
+    """Creates the profiles of the models that the setting `models` names.
 
-    `profiles` returns the profile of a model, with the session's tools.
+    `settings` returns the current value of this setting. `profiles` returns the profile of a model, with the
+    session's tools.
     """
 
     settings: Callable[[], ModelSettings]

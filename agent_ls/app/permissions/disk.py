@@ -43,7 +43,7 @@ class Disk(Protocol):
         ...
 
     def stat(self, path: str) -> os.stat_result:
-        """Return the facts of a file. Raises OSError."""
+        """Return the stat result of a file. Raises OSError."""
         ...
 
 
@@ -71,11 +71,11 @@ LOCAL_DISK = LocalDisk()
 
 
 class FarDisk:
-    """Implements Disk for the far end.
+    """Implements Disk for another machine, called the far end.
 
-    Each request also checks whether the ignore files there have changed. `to_far` converts a path
-    of this machine to the path of the same file at the far end, `to_near` does the opposite.
-    `roots` are the folders at the far end that may have ignore files.
+    Each request also checks whether the ignore files there have changed. `to_far` converts a path of this machine to
+    the path of the same file at the far end; `to_near` converts in the other direction. `roots` are the folders at
+    the far end that may have ignore files.
     """
 
     def __init__(
@@ -94,9 +94,9 @@ class FarDisk:
 
     @contextmanager
     def at_once(self, paths: Sequence[str]) -> Iterator[None]:
-        """Read the facts about these paths and their link targets with two requests.
+        """Get the facts about these paths and about the targets of links with two requests.
 
-        Until the end of the context, `look` answers from these facts in the calling thread.
+        Inside the `with` block, calls of `look` in the same thread use these facts instead of sending requests.
         """
         wanted = [self._to_far(path) for path in paths]
         found = dict(zip(wanted, self.look(paths), strict=True))
@@ -132,7 +132,10 @@ class FarDisk:
             self._ignored[root] = (facts.times, GitIgnoreSpec.from_lines(forms))
 
     def is_ignored(self, path: str) -> bool:
-        """Return whether an ignore file on the other machine names the path, as of the last time they were read."""
+        """Return whether an ignore file on the other machine names the path.
+
+        Uses the ignore files as `look` has last read them.
+        """
         far = self._to_far(path)
         for root, (_, spec) in self._ignored.items():
             inside = far.removeprefix(root.rstrip("/") + "/")

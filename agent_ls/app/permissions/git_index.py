@@ -74,7 +74,10 @@ def _find_shared_indexes(index: str) -> Iterator[str]:
 
 
 def _index_of(git: str) -> str:
-    """Return the index of a repository whose `.git` is a folder, or a file that names one; "" if neither exists."""
+    """Return the path of a repository's index; "" if the repository is not found.
+
+    `git` is the path of `.git`, which is a folder, or a file with the path of the git folder.
+    """
     if os.path.isdir(git):
         return os.path.join(git, "index")
     try:
@@ -126,7 +129,7 @@ def _entries(data: bytes, root: str) -> Iterator[Tracked]:
 
 
 def _is_plausible(data: bytes, width: int, version: int) -> bool:
-    """Return whether a plausible name follows the first entry's id, if ids have `width` bytes."""
+    """Return whether ids may have `width` bytes: whether a valid name follows the first entry's id in that case."""
     at = _HEADER.size + _STAT.size + width
     (flags,) = struct.unpack_from(">H", data, at) if len(data) >= at + 2 else (0,)
     start = at + (4 if flags & _EXTENDED else 2) + (1 if version == 4 else 0)

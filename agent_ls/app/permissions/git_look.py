@@ -150,7 +150,7 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _git_folder(entry: str) -> str:
-    """Return the folder `.git`, or the folder that a file of this name refers to; "" for none."""
+    """Return the git folder that `entry` is, or that `entry`, a file named `.git`, refers to; "" if it is neither."""
     if os.path.isdir(entry):
         return entry
     text = _text(entry)

@@ -28,7 +28,7 @@ class LookingSandbox:
         """Why there is no sandbox, as half a sentence. Empty until `find` has run, and if a sandbox was found."""
 
     async def find(self) -> Sandbox | None:
-        """Return the sandbox, or None. Never raises."""
+        """Return the sandbox for read-only commands; None if there is none, for the reason in `why`. Never raises."""
         async with self._lock:
             if not self._is_known:
                 from agent_ls.environments.local.sandbox import (

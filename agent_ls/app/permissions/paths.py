@@ -84,19 +84,22 @@ class PathBounds:
             self._landings[call_id] = resolved
 
     def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
-        """Implement Bounds.at_once."""
+        """Look up all these paths together if they are on another machine.
+
+        Checks inside the `with` block use the results.
+        """
         return self.disk.at_once(paths) if isinstance(self.disk, FarDisk) else nullcontext()
 
     def real_path(self, path: str) -> str:
-        """Implement Bounds.real_path."""
+        """Return the path with links resolved."""
         return self.disk.real_path(path)
 
     def stat(self, path: str) -> os.stat_result:
-        """Implement Bounds.stat."""
+        """Return the stat result of a file. Raises OSError."""
         return self.disk.stat(path)
 
     def check_readable(self, path: str) -> str:
-        """Implement Bounds.check_readable."""
+        """Check that the session may read a path now; return the real path. Raises EnvError if it may not."""
         real = self.disk.real_path(path)
         if self.places.is_own_state(path) or self.places.is_own_state(real):
             raise AccessDeniedError(
@@ -118,7 +121,11 @@ class PathBounds:
         raise OutsideBoundsError(path, real)
 
     def check_opened(self, path: str, real: str, facts: os.stat_result) -> None:
-        """Implement Bounds.check_opened."""
+        """Check that the session may read the file that was opened as `path`. Raises AccessDeniedError.
+
+        The file may be another than when `path` was checked, if a link has changed. `facts` is the stat result of the
+        file.
+        """
         if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode) and _is_linked(facts, self.places, self.disk):
             raise AccessDeniedError(path, "this path is another name of a file that contains credentials")
         try:
@@ -130,7 +137,10 @@ class PathBounds:
             ) from error
 
     def check_target(self, real: str, call_id: str) -> None:
-        """Implement Bounds.check_target."""
+        """Check that a call may change a file, or its folder, that is open for writing. Raises AccessDeniedError.
+
+        `real` is the real path.
+        """
         judged = self._landings.get(call_id, {}).values()
         if real in judged or any(real == os.path.dirname(place) for place in judged):
             return
@@ -141,7 +151,10 @@ class PathBounds:
             )
 
     def check_writable(self, path: str, call_id: str) -> None:
-        """Implement Bounds.check_writable."""
+        """Check that the path still resolves to the file whose change was approved for this call.
+
+        Raises AccessDeniedError.
+        """
         judged = self._landings.get(call_id, {}).get(path)
         if judged is None:
             raise AccessDeniedError(path, "this change was not approved")
@@ -234,7 +247,7 @@ def temporary_folder(settings: PathSettings) -> Iterator[str]:
 
 
 def _both_names(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return each path as resolved and as given, without duplicates."""
+    """Return two forms of each path, with links resolved and as given, without duplicates."""
     return tuple(dict.fromkeys(name for path in paths for name in (os.path.realpath(path), path)))
 
 
@@ -248,7 +261,7 @@ def _is_linked(facts: os.stat_result, places: Places, disk: Disk) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Facts from the disk about an effect; the fields correspond to those of Situation."""
+    """Facts about an effect that were read from the disk. Situation documents the fields of the same names."""
 
     resolved: Mapping[str, str] = field(default_factory=dict)
     leads: tuple[str, ...] = ()
@@ -319,10 +332,10 @@ _FAR_FILES = "on another machine, files of the project may change what this comm
 
 
 def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -> Look:
-    """Resolve the paths that the command names.
+    """Resolve the paths that a command on another machine names.
 
-    If other files of that machine decide what the command reads or runs, the result says why it
-    needs approval.
+    If files of that machine that were not checked may decide what the command reads or runs, the result says why the
+    command needs approval.
     """
     from agent_ls.policy.commands import analyse_command  # its grammar is loaded with the first command
     from agent_ls.policy.shell.recursive import reads_folders
@@ -341,7 +354,7 @@ def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -
 
 
 def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places) -> str:
-    """Return a path excluded by ignore files in a folder that the command displays or copies; "" if there is none."""
+    """Return a path that the command may display or copy although an ignore file names it; "" if there is none."""
     if not isinstance(places.is_ignored, IgnoreFile) or not found.commands:
         return ""
     from agent_ls.policy.shell.recursive import reads_folders  # loaded only with the first command
@@ -367,7 +380,10 @@ def _fixed_part(path: str) -> Iterator[str]:
 
 
 def _deciding_file(folder: str, name: str, places: Places) -> str:
-    """Return why a file of the project may decide which program runs; "" for no reason."""
+    """Return why a file called `name` may decide which program runs; "" if there is no such file.
+
+    The file is searched in `folder` and its parent folders, as far as they are in the workspace.
+    """
     for place in dict.fromkeys((folder, os.path.realpath(folder))):
         while places.is_inside(place):
             if os.path.lexists(os.path.join(place, name)):

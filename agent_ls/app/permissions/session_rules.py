@@ -18,7 +18,7 @@ from agent_ls.store.rules import RuleStore, StoredRule
 
 @dataclass(frozen=True, slots=True)
 class HeldRule:
-    """A rule for display in lists. `workspace` and the times have the same meaning as in StoredRule."""
+    """A permission rule for display in lists. `workspace` and the times have the same meaning as in StoredRule."""
 
     id: str
     label: str
@@ -63,10 +63,7 @@ class SessionRules:
         return frozenset(rule.id for rule in self._store.rules(self._workspace))
 
     def ids(self, turn_id: str, stored: Collection[str]) -> frozenset[str]:
-        """Return the ids of all rules that apply in a turn.
-
-        `stored` is the result of the method `stored`.
-        """
+        """Return the ids of all rules that apply in a turn. `stored` is the result of `read_stored_ids`."""
         turn = self._turn if turn_id == self._turn_id else {}
         return frozenset((*self._session, *turn, *stored, *self._unwritten))
 

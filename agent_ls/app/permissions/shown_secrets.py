@@ -105,7 +105,10 @@ def _expand_word(word: str, folder: str) -> Iterator[str]:
 
 
 def unusual_name(command: str, found: CommandAnalysis, working_dir: str) -> str:
-    """Return why a file name may be parsed as an option or another word; "" if none may."""
+    """Return why xargs may split a file name or take it for an option; "" if all names are safe.
+
+    The names are those of the files that the command passes to xargs.
+    """
     if not found.needs_plain_names:
         return ""
     for argv, places in found.runs:
@@ -150,10 +153,10 @@ def _is_in_repository(folder: str) -> bool:
 
 @dataclass(slots=True)
 class _Wanted:
-    """Implements search.Tree: yields folders, ignore files and files with secrets; `seen` counts all entries.
+    """Implements search.Tree to search the folders that a command reads for files with secrets.
 
-    `hidden` and `ignored`: whether the command reads hidden and ignored files. `globs`: name patterns to which
-    the command is restricted. `linked`: files that have one of the `inodes`.
+    `seen` counts all entries of the folders. `hidden` and `ignored`: whether the command reads hidden and ignored
+    files. `globs`: name patterns to which the command is restricted. `linked`: files that have one of the `inodes`.
     """
 
     hidden: bool

@@ -136,9 +136,10 @@ class WorkspaceTrust:
 
 @dataclass(slots=True)
 class TrustGate:
-    """Trust of one session's workspace. `emit` records a session event, `turn_id` returns the running turn's id.
+    """Tells whether the workspace of one session is trusted, and asks the user if they have not decided.
 
-    The trust is one of the `reads` at the start of a turn; the session's other parts add theirs.
+    `emit` records a session event, `turn_id` returns the running turn's id. `reads` are the blocking reads that run
+    together at the start of a turn; this class adds the read of the trust decision to them.
     """
 
     trust: WorkspaceTrust
