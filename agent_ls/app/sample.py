@@ -1,4 +1,4 @@
-"""The walkthrough's sample project, copied to where it may be changed."""
+"""Copy the sample project of the walkthrough to a folder in which the user may change it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from shutil import copytree, ignore_patterns
 
 
 def copy_sample_project(target: Path) -> Path:
-    """Copies the project to `target`, which must not exist yet, and returns it.
+    """Copy the sample project to `target`, and return `target`.
 
     Raises:
-        FileExistsError: `target` is there already; nothing is overwritten.
+        FileExistsError: `target` exists already; nothing is overwritten.
     """
     with as_file(files("agent_ls.app").joinpath("sample_project")) as source:
         copytree(source, target, ignore=ignore_patterns("__pycache__"))

@@ -1,7 +1,7 @@
 """Run the blocking reads at the start of a turn together, in one worker thread.
 
-Several parts of a session read small files before each turn. A thread call costs more than such a read, so that the
-reads share one thread call.
+Several parts of a session read small files before each turn. A call of a worker thread costs more than such a read,
+so all reads share one call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _outcomes: ContextVar[Outcomes | None] = ContextVar("agent_ls_turn_reads", defau
 
 
 class TurnRead(Generic[T]):
-    """One read. `prepare` is called on the event loop's thread, and returns the function that blocks."""
+    """A blocking read that is repeated at the start of each turn, and the result of its last run.
+
+    `prepare` is called on the event loop's thread, and returns the function that blocks.
+    """
 
     def __init__(self, prepare: Callable[[], Callable[[], T]], now_ns: Callable[[], int]) -> None:
         self.prepare = prepare
@@ -36,9 +39,10 @@ class TurnRead(Generic[T]):
         self._now_ns = now_ns
 
     async def get(self) -> T:
-        """Return the result from the start of the turn if it is new and unused. Otherwise read now.
+        """Return the result of the read. Raises the exceptions of the read.
 
-        Raises the exceptions of the read.
+        The first call in a turn returns the result from the start of the turn, unless it is too old. Other calls read
+        again.
         """
         outcome, self.outcome = self.outcome, None
         if outcome is None or self._now_ns() - self.began_ns > MAX_AGE_NS:
@@ -46,29 +50,29 @@ class TurnRead(Generic[T]):
         return outcome.result()
 
     def get_from_this_call(self) -> T | None:
-        """Return the result for another read that runs later in the same thread call; None elsewhere.
+        """Return the result of this read to a later read in the same call of the worker thread.
 
-        Raises the exceptions of the read.
+        Returns None if called from anywhere else. Raises the exceptions of the read.
         """
         outcome = (_outcomes.get() or {}).get(self)
         return outcome.result() if outcome else None
 
 
 class TurnReads:
-    """The reads of one session. `now_ns` is a monotonic clock."""
+    """The blocking reads at the start of the turns of one session. `now_ns` is a monotonic clock."""
 
     def __init__(self, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._reads: list[TurnRead[Any]] = []
         self._now_ns = now_ns
 
     def add(self, prepare: Callable[[], Callable[[], T]]) -> TurnRead[T]:
-        """Add a read to those of the following turns."""
+        """Add a read, which runs at the start of each following turn."""
         read = TurnRead(prepare, self._now_ns)
         self._reads.append(read)
         return read
 
     async def begin(self) -> None:
-        """Run all reads in one thread. A read that fails does not affect the others."""
+        """Run all reads in one worker thread, and store their results. A read that fails does not affect the others."""
         began_ns = self._now_ns()
         blocking = {read: read.prepare() for read in self._reads}
         outcomes = await anyio.to_thread.run_sync(_run_each, blocking, abandon_on_cancel=True)

@@ -53,14 +53,17 @@ class Redaction:
         self._mails: dict[str, str] = {}
 
     def recording(self, text: str) -> str:
-        """Return a recording that replays: the home folder stays an absolute path, `/home/ada`."""
+        """Return the text of a recording without private data, so that it can still be replayed.
+
+        The home folder is replaced by the absolute path `/home/ada`.
+        """
         text = self._without_secrets(text)
         if len(self._home) > 1:
             text = text.replace(self._home, "/home/ada")
         return self._without_names(text)
 
     def text(self, text: str) -> str:
-        """Return a text for readers: the home folder of any user is `~`."""
+        """Return a text for readers without private data. The home folder of any user is replaced by `~`."""
         text = redacted(self._without_secrets(text), self._known)
         if len(self._home) > 1:
             text = re.sub(rf"{re.escape(self._home)}(?![\w.-])", "~", text)

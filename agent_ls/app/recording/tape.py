@@ -78,7 +78,7 @@ class Tape:
             self.close()
 
     def event(self, encoded: bytes) -> None:
-        """Write a recorded event, given as the codec's bytes."""
+        """Write an event of the session. `encoded` is the event as the event codec encodes it."""
         self.write({"event": json.loads(encoded)})
 
     def close(self) -> None:
@@ -238,7 +238,7 @@ class RecordingFiles(_Recording):
 
 
 class RecordingPages:
-    """Records fetched web pages."""
+    """Implements WebFetcher: forwards to `inner`, and records the fetched pages and the errors."""
 
     def __init__(self, inner: WebFetcher, tape: Tape) -> None:
         self.inner = inner

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ServerConfinement:
-    """`places` returns the session's folders. `state`, the folder of keys, rules and sessions, is hidden from
-    servers.
+    """Creates one sandbox for each MCP server of a session that is configured to run in one.
+
+    `places` returns the session's folders. `state`, the folder of keys, rules and sessions, is hidden from servers.
     """
 
     places: Callable[[], Places]

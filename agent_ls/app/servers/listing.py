@@ -18,7 +18,10 @@ SWITCHES: tuple[Switch, ...] = ("on", "off", "restart")
 
 @dataclass(frozen=True, slots=True)
 class ListedServer:
-    """A row of the list. `target` is the command or the URL. `era` "": the server has not replied yet."""
+    """An MCP server as a list displays it. `target` is its command or URL.
+
+    `era` "": the server has not replied yet.
+    """
 
     name: str
     state: State
@@ -68,7 +71,10 @@ async def switch(servers: ServersOfSession | None, name: str, to: Switch) -> boo
 
 
 async def run_command(servers: ServersOfSession | None, arguments: str) -> str:
-    """Carry out `/mcp` with its arguments: nothing, or on, off or restart and a name. Return the list as Markdown."""
+    """Carry out `/mcp`, and return the list of servers as Markdown, or an error message.
+
+    `arguments` is "", or `on`, `off` or `restart` with the name of the server to change.
+    """
     verb, _, name = arguments.strip().partition(" ")
     name = name.strip()
     to = next((it for it in SWITCHES if it == verb), None)

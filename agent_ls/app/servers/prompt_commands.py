@@ -20,7 +20,10 @@ SEPARATOR = ":"
 
 @dataclass(frozen=True, slots=True)
 class PromptCommand:
-    """`name` is `server:prompt`. `argument_hint` names its arguments, optional ones in brackets."""
+    """A prompt of an MCP server, offered to the user as a slash command.
+
+    `name` is `server:prompt`. `argument_hint` names the arguments, with brackets around optional arguments.
+    """
 
     name: str
     description: str

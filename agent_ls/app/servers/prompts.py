@@ -1,4 +1,4 @@
-"""ADAPTER PromptSource: the session's prompt with the tools of its MCP servers, updated as each turn starts.
+"""Add the tools of MCP servers to the session's prompt, and update them at the start of each turn.
 
 The modules of MCP servers are imported only if a server is configured, because most sessions have none.
 """
@@ -18,18 +18,20 @@ if TYPE_CHECKING:
 
 
 class PromptServers(Protocol):
-    """SEAM: the MCP servers of one session, created when they are first needed."""
+    """Interface to the MCP servers of one session, which are created when they are first needed."""
 
     def are_configured(self) -> bool:
-        """Return False if certainly no server is configured. Blocks: checks whether some files exist."""
+        """Return False if no server is configured, True if one may be. Blocks: checks whether some files exist."""
         ...
 
     async def get(self) -> SessionServers: ...
 
 
 class PromptsWithServers(ForwardingPrompts):
-    """Adds the servers' tools to the prompt of `inner`. `inner` is called first, because it asks the user about
-    trust. Whether servers are configured is one of the `reads` at the start of a turn.
+    """Implements PromptSource: adds the tools of the MCP servers to the prompt of `inner`.
+
+    `inner` is called first, because it asks the user about trust. `reads` are the blocking reads that run together at
+    the start of a turn; this class adds the check whether servers are configured to them.
     """
 
     def __init__(self, inner: PromptSource, servers: PromptServers, reads: TurnReads) -> None:

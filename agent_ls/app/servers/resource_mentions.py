@@ -19,7 +19,7 @@ MAX_CHARS = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ResourceMention:
-    """`label` is `server:uri`."""
+    """A resource of an MCP server that a message can mention. `label` is `server:uri`."""
 
     server: str
     uri: str

@@ -31,7 +31,7 @@ def values_for(state: Path, folder: Path, environ: Mapping[str, str]) -> Values:
 async def try_server(
     config: ServerConfig, state: Path, folder: Path, environ: Mapping[str, str]
 ) -> ServerDescription:
-    """Connect once, and return what the server offers.
+    """Connect to a server once, and return its tools, prompts and resources.
 
     Raises:
         AppError: the connection to the server fails.
@@ -122,7 +122,7 @@ async def _decline(asked: Elicitation) -> ElicitationReply:
 
 
 def _hide_nothing(values: Sequence[str]) -> None:
-    """Ignore secrets: a command prints none, so nothing has to be hidden."""
+    """Do nothing with the secrets of a login: `agent-ls mcp` prints no secrets that would have to be hidden."""
 
 
 def _is_missing() -> bool:

@@ -405,7 +405,10 @@ def _problem(error: ErrorDetails) -> str:
 
 
 def _not_that(error: ErrorDetails) -> str:
-    """Return the invalid value for display; "" for long values and for sections that may contain keys."""
+    """Return the end of an error message, with the invalid value: `, not VALUE`.
+
+    Returns "" for long values, and for values of sections that may contain keys.
+    """
     given = error["input"]
     if error["loc"][0] in _NOT_SHOWN or not isinstance(given, str | int | float | None):
         return ""

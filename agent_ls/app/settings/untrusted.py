@@ -1,4 +1,4 @@
-"""Pure: ignore settings that allow more and may come from a workspace, until the workspace is trusted.
+"""Pure: in an untrusted workspace, ignore settings that allow more than the current settings.
 
 Many editors merge the project's settings into the settings that they send, and no editor marks the origin of a
 setting. So a setting from an editor may make a session stricter at any time, but looser only in a trusted folder.
@@ -33,7 +33,7 @@ def _is_longer(now: float, then: float) -> bool:
 
 
 def _higher(now: float, then: float) -> bool:
-    """Compare limits, where 0 means no limit."""
+    """Return whether the limit `then` allows more than the limit `now`; 0 means no limit."""
     return now != 0 and (then == 0 or then > now)
 
 
@@ -42,7 +42,10 @@ def _on(now: bool, then: bool) -> bool:
 
 
 def _make_comparison(*order: str) -> Looser:
-    """Return a comparison for values listed from strict to loose."""
+    """Return a function that returns whether its second value allows more than its first.
+
+    `order` lists the values of the setting from strict to loose.
+    """
     return lambda now, then: order.index(then) > order.index(now)
 
 

@@ -54,9 +54,9 @@ def kinds_text(kinds: AgentKinds, window_tokens: int) -> str:
 def with_agent_kinds(
     profiles: ProfileFor, load: LoadKinds, is_usable: Callable[[str, str], bool]
 ) -> ProfileFor:
-    """Add a parameter for the kind to the tool that starts subagents.
+    """Add a parameter for the kind of subagent to the tool that starts subagents.
 
-    `is_usable` returns whether a provider has a model; its arguments are the ids of both.
+    `is_usable` returns whether a provider has a model; its arguments are the provider's id and the model's id.
     """
 
     def profile(provider: str, model: str) -> ProviderProfile:
@@ -100,9 +100,9 @@ def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool
 
 @dataclass(slots=True)
 class _OfKind:
-    """Starts subagents of one kind.
+    """Implements SubagentSpawner: starts subagents of the kind `kind` with `inner`.
 
-    `note` tells the model which entry of the kind's file has no effect.
+    If an entry in the file of the kind has no effect, `note` tells the model.
     """
 
     inner: SubagentSpawner

@@ -22,7 +22,7 @@ _INTRODUCTION = (
 
 
 class Described(Protocol):
-    """SEAM: anything that is listed by a name and a description."""
+    """Interface of an entry in a list for the model, such as a skill or a kind of subagent."""
 
     @property
     def name(self) -> str: ...

@@ -29,10 +29,10 @@ WANTED = (*PROJECT_FOLDERS, (TOOL_FOLDER, ".yaml"), (TOOL_FOLDER, ".yml"))
 class FarInstructionFiles:
     """Implements InstructionFiles for another machine.
 
-    `levels` lists all its files with one request. The other methods use the last listing. `read`
-    requests all new and changed texts at once. If the machine does not answer, the result is empty.
-    `to_far` converts a path of this machine to the path of the same file there, `to_near` does the
-    opposite.
+    `levels` lists all instruction files of the project with one request; the other methods use this list. `read`
+    requests the texts of all new and changed files at once. If the machine does not answer, the result is empty.
+    `to_far` converts a path of this machine to the path of the same file on the other machine; `to_near` converts in
+    the other direction.
     """
 
     def __init__(

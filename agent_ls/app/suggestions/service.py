@@ -34,9 +34,9 @@ ANSWER_S = 30.0
 
 
 class NoSuggestionError(AppError):
-    """No suggestion can be made. The message says why, the hint what the user can do.
+    """No suggestion can be made. The message says why, `hint` says what the user can do.
 
-    Errors with equal `cause` have the same reason.
+    `cause` identifies the reason, so that each reason is displayed only once.
     """
 
     kind = "no_suggestion"
@@ -47,7 +47,7 @@ class NoSuggestionError(AppError):
 
 
 class Suggestions:
-    """The suggestions of one process."""
+    """Suggests text at the cursor, for all documents that are open in one process."""
 
     def __init__(self, context: SuggestionContext) -> None:
         self._context = context

@@ -412,8 +412,9 @@ pack or a setting.
 
 @lru_cache(maxsize=1)
 def own_names() -> frozenset[str]:
-    """Return all names of built-in tools, including the names in the own agents of the model
-    families.
+    """Return all names that built-in tools can have.
+
+    These are the names in agent-ls, and the names that the model families use in their own coding agents.
     """
     from agent_ls.profiles.create import family_presentation
 
@@ -423,7 +424,7 @@ def own_names() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def own_kinds() -> frozenset[str]:
-    """Return the names that agent-ls uses for all built-in tools."""
+    """Return the names of all built-in tools in agent-ls (`Tool.kind`), which are the same for all model families."""
     from agent_ls.profiles.create import create_profile
     from agent_ls.profiles.options import ProfileOptions
 
@@ -434,7 +435,7 @@ def own_kinds() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def own_kinds_by_native_name() -> Mapping[str, str]:
-    """Map the tool names of the model families' own agents to the names that agent-ls uses."""
+    """Map the names of built-in tools in the model families' own coding agents to their names in agent-ls."""
     from agent_ls.profiles.create import family_presentation
 
     mappings = [family_presentation(family).name_mapping() for family, _ in _FAMILIES]
@@ -442,7 +443,7 @@ def own_kinds_by_native_name() -> Mapping[str, str]:
 
 
 def kinds_of(registry: ToolRegistry) -> frozenset[str]:
-    """Return the names that agent-ls uses for the tools in a registry."""
+    """Return the names in agent-ls (`Tool.kind`) of the tools in a registry."""
     return frozenset(tool.kind for name in registry.names() if (tool := registry.lookup(name)))
 
 

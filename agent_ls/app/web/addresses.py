@@ -1,4 +1,4 @@
-"""ENGINE: is this address in the public internet, or in a private network, where a page may be the user's router?"""
+"""Pure: tell addresses in the public internet from addresses in private networks, such as the user's router."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def is_public(address: str) -> bool:
 
 
 def literal_address(host: str) -> str:
-    """Return the IP address that `host` is (localhost: 127.0.0.1), "" for a name. `host` has no brackets."""
+    """Return the host of a URL if it is an IP address, 127.0.0.1 for localhost, and "" for other names.
+
+    `host` has no brackets around an IPv6 address.
+    """
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return "127.0.0.1"

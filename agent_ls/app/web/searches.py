@@ -31,7 +31,10 @@ BUILT_IN: Mapping[str, JsonObject] = {
 
 @dataclass(frozen=True, slots=True)
 class ProviderSearches:
-    """`profile` is the profile of a provider in BUILT_IN."""
+    """Implements WebSearcher: asks a model of a provider to search the web.
+
+    `profile` is the profile of one of the providers in BUILT_IN.
+    """
 
     client: ModelClient
     profile: ProviderProfile

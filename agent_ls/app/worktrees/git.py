@@ -21,7 +21,7 @@ VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
 @dataclass(frozen=True, slots=True)
 class GitOutput:
-    """Output of a git command that has ended. `error` is its last line on standard error."""
+    """Exit code and output of a git command that has ended. `error` is the last line of standard error."""
 
     exit_code: int
     stdout: str
@@ -38,7 +38,7 @@ class GitError(AppError):
 
 
 def make_git_error(command: str, machine: str, exit_code: int, last_line: str) -> GitError:
-    """Describe a git command that has failed."""
+    """Return the error about a git command that has failed."""
     return GitError(
         f"git {command} failed on {machine}: {last_line}",
         "run this git command in that folder to see the reason",
@@ -48,7 +48,7 @@ def make_git_error(command: str, machine: str, exit_code: int, last_line: str) -
 
 
 def git_error(machine: str, reason: str) -> AppError:
-    """Describe git that cannot be started."""
+    """Return the error about a git program that cannot be started."""
     return AppError(f"git cannot be started on {machine}: {reason}", "install git there, and put it on PATH")
 
 

@@ -85,7 +85,7 @@ class WorktreeChange:
 
     @property
     def is_special(self) -> bool:
-        """Whether one side is a symbolic link or another repository."""
+        """Whether the path is a symbolic link or another repository, before or after the change."""
         return bool({self.old_mode, self.mode} & {_LINK, _SUBMODULE})
 
 
@@ -145,7 +145,10 @@ class Worktree:
         return _parse_changes(await self._in_tree(arguments, self._now))
 
     async def texts(self, change: WorktreeChange) -> tuple[bytes | None, bytes | None]:
-        """Return the text that the user's folder has of a changed file, and that of the worktree. None: no file.
+        """Return two texts of a changed file: the one that the user's folder already has, and the one in the
+        worktree.
+
+        None: the file does not exist there.
 
         Raises:
             AppError: git failed.
@@ -155,7 +158,9 @@ class Worktree:
         return old, new
 
     async def settle(self, left: Sequence[WorktreeChange]) -> None:
-        """Record that the user's folder has all changes that `changes` returned last, except those in `left`.
+        """Record that the user's folder now has the changes of the worktree, except the changes in `left`.
+
+        The changes are those that `changes` returned last.
 
         Raises:
             AppError: git failed.
@@ -180,7 +185,7 @@ class Worktree:
         return f"{self._index}.now"
 
     def _copy_index(self) -> None:
-        """Copy the index, without the lock of a git that was killed. Blocks."""
+        """Copy the index to a temporary index, and delete lock files that a killed git has left. Blocks."""
         for lock in (f"{self._index}.lock", f"{self._now}.lock"):
             with suppress(FileNotFoundError):
                 os.unlink(lock)

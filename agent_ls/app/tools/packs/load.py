@@ -56,14 +56,14 @@ class PackTool:
 
     @property
     def summary(self) -> str:
-        """The first sentence of its description, up to a colon."""
+        """The first sentence of the tool's description, up to a colon."""
         line = self.definition.description.partition("\n")[0]
         first = line.partition(". ")[0].partition(": ")[0]
         return f"{first.rstrip('.')}."
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """The programs that it needs; () for a tool that is written in Python."""
+        """The programs that the tool runs; () for a tool that is written in Python."""
         if not isinstance(self.definition, CliTool):
             return ()
         more = NEEDS.get(self.name)
@@ -83,14 +83,14 @@ class SessionPacks:
 
 
 class CommandPlace(Protocol):
-    """Interface to another machine where commands run. Both methods block."""
+    """Interface to another machine on which commands run: its files and programs. Both methods block."""
 
     def names(self, folder: str) -> Sequence[str]:
         """Return the file names in a folder of that machine."""
         ...
 
     def programs(self, wanted: Collection[str]) -> frozenset[str]:
-        """Return which of these programs are on the PATH of that machine."""
+        """Return those of the `wanted` programs that are on the PATH of that machine."""
         ...
 
 
