@@ -78,8 +78,10 @@ def options_for(
 
 
 def _lasting(request: ApprovalRequested) -> Sequence[RuleOffer]:
-    """Return the rules that an option may store. None for a command that needs approval in every mode: it has
-    only exact rules, and the user is asked again each time.
+    """Return the rules that an option of a permission request may store.
+
+    The result is empty for a command that needs approval in every mode: such a command has only exact rules, and the
+    user is asked again each time.
     """
     if request.effect.get("type") == "CommandEffect" and all(
         rule.id.startswith("command:") for rule in request.rules

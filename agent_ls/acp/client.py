@@ -27,9 +27,9 @@ SHOWS_EVERY_OPTION = ("zed", "jetbrains", "intellij", "pycharm", "webstorm", "go
 class ClientFacts:
     """Capabilities of the client. `settings` are those of `_meta["agent-ls"]`, not validated yet.
 
-    `reads_files` and `writes_files`: the client reads and writes the text of its buffers for us.
-    `shows_terminals`: it displays the output of commands that agent-ls runs. `asks_forms`: it displays a form
-    for a question.
+    `reads_files` and `writes_files`: agent-ls can read and write the text of open files in the client.
+    `shows_terminals`: the client displays the output of commands that agent-ls runs. `asks_forms`: the client
+    displays a form for a question.
     """
 
     name: str = ""

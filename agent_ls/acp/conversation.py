@@ -261,7 +261,7 @@ class AcpConversation:
         self.send(chunk(kind, text, message_id(self.id, new_id("said"))))
 
     def replay(self, encoded: Sequence[bytes]) -> None:
-        """Send the whole transcript, for a client that loads the session."""
+        """Send updates for all events in `encoded`, the stored transcript of a session that the client loads."""
         self.mapper.is_replay = True
         for line in encoded:
             envelope = codec.decode(line)
@@ -343,7 +343,10 @@ class AcpConversation:
         self._tick()
 
     async def _begin(self, event: UserInput) -> None:
-        """Handle the event that a user message starts a turn. The previous prompt is answered first."""
+        """Handle the event at the start of the turn of a user message.
+
+        If the client still waits for the response to the previous prompt, send this response first.
+        """
         prompt = next((it for it in self._prompts if it.key == event.client_key), None)
         if self._current and self._current is not prompt:
             await self._answer(self._current, "completed")
@@ -394,8 +397,9 @@ class AcpConversation:
         return RpcError(AUTH_REQUIRED if needs_key else INTERNAL, error.message, words)
 
     def _give_up(self, prompt: _Prompt) -> None:
-        """Handle a request that the client cancelled. If the client has disconnected or the process is
-        ending, the turn is not interrupted.
+        """Interrupt the turn of a prompt request that the client cancelled, or remove its message from the queue.
+
+        Do nothing if the client has disconnected or the process is ending.
         """
         if self._wire.is_over:
             return
@@ -414,7 +418,10 @@ class AcpConversation:
             self._tasks.start_soon(self._send_output)
 
     async def _send_output(self) -> None:
-        """Send the last part of command output a few times a second, to clients that display no terminals."""
+        """After a delay, send the latest output of running commands, to clients that display no terminals.
+
+        The delay limits how often output is sent.
+        """
         await anyio.sleep(OUTPUT_EVERY_S)
         self._ticking = False
         if not self.is_over:

@@ -22,7 +22,7 @@ _NO_NEWLINE = "\\ No newline"
 
 @dataclass(frozen=True, slots=True)
 class DiffHunk:
-    """A hunk of a diff: lines with their endings; the starts count from 0."""
+    """A hunk of a diff. `old_start` and `new_start` count from 0; lines include their line endings."""
 
     old_start: int
     new_start: int
@@ -70,12 +70,18 @@ def hunks_of(diff: str) -> tuple[DiffHunk, ...]:
 
 
 def _start(number: str, count: str | None) -> int:
-    """Return the first line, from 0. An empty range has the number of the line before it."""
+    """Convert the line number and line count in the header of a hunk to a first line that counts from 0.
+
+    For an empty range, the header has the number of the line before the range.
+    """
     return int(number) if count == "0" else max(int(number) - 1, 0)
 
 
 def other_side(hunks: Sequence[DiffHunk], text: str, *, is_new: bool) -> str | None:
-    """Return the text on the other side of the diff; None if the diff does not apply to `text`."""
+    """Return the new text of a file from the diff and the old text, or with `is_new` the old text from the new text.
+
+    `text` is the known one of the two texts. Returns None if the diff does not apply to `text`.
+    """
     lines = split_lines(text)
     made: list[str] = []
     at = 0

@@ -138,7 +138,7 @@ class Extensions:
 
 
 async def _called(params: type[P], handler: Callable[[P], Awaitable[AcpStruct]], raw: RawParams) -> Any:
-    """Parse the parameters and call the handler.
+    """Parse the parameters of a request, call the handler of the request, and return the result as JSON.
 
     Raises: RpcError: the parameters are invalid.
     """

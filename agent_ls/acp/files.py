@@ -55,7 +55,7 @@ NOT_SAVED = "the change is in the editor, which has not saved the file yet: comm
 
 
 class ClientTexts(Protocol):
-    """Interface to the texts that a client serves for one session. Neither method raises."""
+    """Interface to read and write the texts of files in the client, for one session. Neither method raises."""
 
     @property
     def writes(self) -> bool: ...
@@ -154,11 +154,11 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         return _combine_views(disk, client_text)
 
     async def _in_client(self, path: str) -> bool:
-        """Return whether the client has text for a file that does not exist on the disk."""
+        """Return whether the client has a text for this path, although the file may not exist on the disk."""
         return self._is_text_path(path) and bool(await self._client.read(self._absolute(path)))
 
     def _is_text_path(self, path: str) -> bool:
-        """Return whether the client is asked for the file: not for notebooks, and not for files in `.git`."""
+        """Return whether the client may be asked for a file. False for notebooks, and for files in `.git`."""
         return (
             bool(path) and "\0" not in path and not path.endswith(".ipynb") and ".git" not in path.split("/")
         )
@@ -287,7 +287,7 @@ _MOVED_ON = "the content of the file changed since it was read"
 
 
 def _combine_views(disk: bytes | None, client_text: str | None) -> _Seen:
-    """Combine the bytes on the disk with the client's answer."""
+    """Return the state of a file, from its bytes on the disk and the client's text of the file."""
     if disk is not None and (len(disk) > MAX_BYTES or not _is_text(disk)):
         return _Seen(disk, disk)
     if (

@@ -36,7 +36,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class OptionChange:
-    """Arguments of `LiveSession.configure`; None leaves a setting as it is."""
+    """Settings of a session to change, as arguments of `LiveSession.configure`. None: leave the setting unchanged."""
 
     provider: str | None = None
     model: str | None = None

@@ -41,7 +41,10 @@ log = logging.getLogger(__name__)
 
 
 class Sender(Protocol):
-    """Interface that sends updates of one session. `is_sending`: updates are sent at once, not held back."""
+    """Interface that sends updates of one session.
+
+    `is_sending`: updates are sent at once, not held until the next prompt.
+    """
 
     @property
     def mapper(self) -> UpdateMapper: ...
@@ -53,7 +56,10 @@ class Sender(Protocol):
 
 
 class UserRequests:
-    """The open requests of one session. `client_id` is stored as the client that answered."""
+    """Sends requests to the user, for one session, and applies the answers.
+
+    `client_id` is recorded with each answer as the client that gave the answer.
+    """
 
     def __init__(
         self,

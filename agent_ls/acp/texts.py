@@ -15,7 +15,7 @@ MAX_SILENT = 2
 
 
 class WireTexts:
-    """The texts of one session, read from and written to the client."""
+    """Implements ClientTexts: reads and writes texts in the client for one session."""
 
     def __init__(self, wire: AcpWire, client: ClientFacts, session_id: str) -> None:
         self._wire = wire

@@ -99,7 +99,10 @@ def message_id(session_id: str, part: str) -> str:
 
 @dataclass(slots=True)
 class _Call:
-    """The last state of a call that was sent to the client."""
+    """A tool call: the parts that were sent to the client, and the output of its command.
+
+    `is_dirty`: the latest output was not sent yet.
+    """
 
     name: str
     status: str = "pending"
@@ -191,7 +194,11 @@ class UpdateMapper:
                 return [self._make_thought(envelope, words)] if words and not agent else []
 
     def outputs(self) -> list[Update]:
-        """Return the output so far of each command that printed since the last call; for clients without terminals."""
+        """Return an update for each command that printed text since the last call of this method.
+
+        Each update replaces the output that the client displays by the latest output. For clients that display no
+        terminals.
+        """
         found = []
         for call_id, call in self._calls.items():
             if call.is_dirty:
@@ -205,7 +212,10 @@ class UpdateMapper:
         return found
 
     def make_status_updates(self, call_id: str, status: str) -> list[Update]:
-        """Return the update of a call's status; none if the status would go back."""
+        """Return an update with the new status of a tool call.
+
+        Returns no update if the client already has this status or a later one.
+        """
         call = self._calls.get(call_id)
         if call is None or _ORDER[status] <= _ORDER[call.status]:
             return []
@@ -280,7 +290,7 @@ class UpdateMapper:
         return title[:TITLE_CHARS]
 
     def kind_and_input(self, event: ToolCallStart) -> tuple[str, Any]:
-        """Return the kind of a call in ACP's terms, and its arguments."""
+        """Return the kind of a tool call in ACP (`read`, `edit` and so on), and the arguments of the call."""
         return _KINDS.get(self._kind_of(event.name), "other"), _arguments(event.arguments)
 
     def _locations(self, arguments: Any) -> list[dict[str, Any]]:

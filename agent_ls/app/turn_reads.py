@@ -41,8 +41,8 @@ class TurnRead(Generic[T]):
     async def get(self) -> T:
         """Return the result of the read. Raises the exceptions of the read.
 
-        The first call in a turn returns the result from the start of the turn, unless it is too old. Other calls read
-        again.
+        The first call in a turn returns the result from the start of the turn, unless the result is too old or was
+        discarded. Other calls read again.
         """
         outcome, self.outcome = self.outcome, None
         if outcome is None or self._now_ns() - self.began_ns > MAX_AGE_NS:
