@@ -59,11 +59,11 @@ class BatchMachine(Protocol):
         ...
 
     def arguments(self, folder: str) -> Sequence[str]:
-        """Return the options with which `agent-ls exec` works in this folder."""
+        """Return the command line options that make `agent-ls exec` work in `folder` on this machine."""
         ...
 
     async def leftovers(self) -> Collection[str]:
-        """Return the ids of the tasks that have a work folder on this machine."""
+        """Return the ids of the tasks whose work folders still exist on this machine."""
         ...
 
     async def make_folder(self, task_id: str, source: str) -> tuple[str, str]:

@@ -56,7 +56,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """The part `index` of `count` parts of a manifest; `index` counts from 1."""
+    """One of `count` parts of a manifest. `index` is the number of the part, from 1."""
 
     index: int = 1
     count: int = 1

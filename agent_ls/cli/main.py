@@ -15,7 +15,7 @@ from agent_ls.system import INTERRUPTED, configure_output_encoding, exit_on_term
 
 
 class CommandModule(Protocol):
-    """A module in this package that implements one command."""
+    """Interface of the modules in this package that define one command each."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
@@ -116,8 +116,10 @@ def _run(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
 
 
 def _output_cleaner(wanted: str, arguments: Sequence[str]) -> Callable[[str], str]:
-    """Return the function that makes a command's output safe: control characters are removed in text and
-    escaped in JSON.
+    """Return the function that makes the output of the command `wanted` safe.
+
+    Control characters are removed in text and escaped in JSON. The output of commands in _OWN_STYLE is not changed
+    here.
     """
     if wanted in _OWN_STYLE:
         return str

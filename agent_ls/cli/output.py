@@ -126,8 +126,9 @@ def _report_failure(why: str) -> int:
 
 
 def _output_error(error: BaseException) -> OutputError | BrokenPipeError | None:
-    """Return the output error that `error` is or, if `error` is an exception group, contains. None if there
-    is no output error.
+    """Return the output error in an exception: the exception itself, or an exception in an exception group.
+
+    Returns None if there is no output error.
     """
     if isinstance(error, OutputError | BrokenPipeError):
         return error

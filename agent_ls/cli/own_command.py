@@ -1,4 +1,4 @@
-"""The command that starts this program from the user's shell: `agent-ls`, its path, or `uvx --from … agent-ls`."""
+"""Find the command with which the user can start this program: `agent-ls`, its path, or `uvx --from … agent-ls`."""
 
 from __future__ import annotations
 

@@ -229,8 +229,9 @@ Lookup: TypeAlias = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The values of variables. `environ` never contains a provider's key. `inputs` returns the value that the
-    user entered for a server and the id of an input.
+    """Values for the variables in a configuration. `environ` never contains a provider's key.
+
+    `inputs` returns the value that the user entered; its arguments are the server and the id of an input.
     """
 
     environ: Lookup

@@ -68,7 +68,7 @@ class CallArguments(Arguments):
 
 
 def deferred_tools(offered: Callable[[], Sequence[Offered]]) -> tuple[Tool[Any], Tool[Any]]:
-    """Return the two tools. `offered` returns the server tools that can be found now."""
+    """Return the tools `find_tools` and `call_tool`. `offered` returns the server tools that they can find now."""
 
     async def find(arguments: FindArguments, context: ToolContext) -> Prepared:
         async def run() -> ToolOutput:

@@ -12,7 +12,10 @@ JudgeAddress = Callable[[str], Awaitable[str]]
 
 
 class HttpLimits:
-    """Hooks of an HTTP client. Requests to `url`, the address of the server, are always allowed."""
+    """Hooks that limit the requests and responses of an HTTP client for one server.
+
+    Requests to the host of `url`, the address of the server, are always allowed.
+    """
 
     def __init__(self, url: str, limit: int, judge: JudgeAddress) -> None:
         self._own = httpx2.URL(url)
@@ -26,7 +29,8 @@ class HttpLimits:
         """Check the address of a request before it is sent.
 
         Raises:
-            httpx2.RequestError: a login URL is in a private network, but the server is not.
+            httpx2.RequestError: the request goes to another host, which is in a private network or would get the
+                request unencrypted, and the server itself is not in a private network.
         """
         url = request.url
         if url.host == self._own.host:

@@ -49,7 +49,7 @@ class EndedError(Exception):
 
 @dataclass(slots=True)
 class _Stderr:
-    """The last lines of standard error; a thread appends them."""
+    """The end of a server's standard error. A thread appends to it."""
 
     text: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)

@@ -84,7 +84,7 @@ class ServerContext:
 
 @dataclass(slots=True)
 class _Wanted:
-    """Requests of other tasks to the task that owns the connection, as flags."""
+    """Flags by which other tasks ask the task that owns the connection to reload the lists or to stop."""
 
     wake: anyio.Event = field(default_factory=anyio.Event)
     reload: bool = False
@@ -95,7 +95,7 @@ class _Wanted:
 
 
 class ManagedServer:
-    """A server and its state. `description` comes from the cache until the server has answered."""
+    """An MCP server of a session, and its state. `description` comes from the cache until the server has answered."""
 
     def __init__(
         self, config: ServerConfig, around: ServerContext, cached: ServerDescription | None = None
@@ -314,7 +314,7 @@ class ManagedServer:
         """Return the messages of a prompt.
 
         Raises:
-            UnavailableError: as `call`.
+            UnavailableError: the server is not running, or the request failed.
         """
         return await self._ask_connection(lambda connection: connection.prompt(name, arguments, timeout_s))
 
@@ -322,7 +322,7 @@ class ManagedServer:
         """Return the contents of a resource.
 
         Raises:
-            UnavailableError: as `call`.
+            UnavailableError: the server is not running, or the request failed.
         """
         return await self._ask_connection(lambda connection: connection.resource(uri, timeout_s))
 
@@ -359,7 +359,10 @@ class ManagedServer:
         return self._connection
 
     async def _ask_user(self, elicitation: Elicitation) -> ElicitationReply:
-        """Ask the user on behalf of the running call. Declines if no call is running."""
+        """Ask the user a question of the server, as part of the latest running tool call.
+
+        Declines the question if no call is running.
+        """
         return await self._elicit[-1](elicitation) if self._elicit else ElicitationReply("decline")
 
 

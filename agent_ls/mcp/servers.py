@@ -91,7 +91,10 @@ class _Running:
 
 
 class SessionServers:
-    """Runs the servers and offers their tools. `make_context` is called when the first server is started."""
+    """Runs the MCP servers of one session and offers their tools to the model.
+
+    `make_context` is called when the first server is started.
+    """
 
     def __init__(self, host: Host, make_context: Callable[[Callable[[], None]], ServerContext]) -> None:
         self._host = host
@@ -182,7 +185,7 @@ class SessionServers:
         return self._host.keep_folder if config.source == "project" else ""
 
     async def _keep(self, config: ServerConfig, **changes: Any) -> None:
-        """Store a decision about a server."""
+        """Store a decision about a server. `changes` are the changed fields of the stored entry."""
         folder = self._folder_of(config)
 
         def change() -> None:

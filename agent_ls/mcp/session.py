@@ -79,7 +79,10 @@ class ConnectionCallbacks:
 
 @dataclass(slots=True)
 class _Mended:
-    """Collects a sentence for each invalid entry that was removed from a list."""
+    """Removes invalid entries from the lists in a server's messages.
+
+    `problems` has a sentence for each removed entry.
+    """
 
     problems: dict[str, str] = field(default_factory=dict)
 
@@ -184,7 +187,7 @@ class McpConnection:
         """Return the messages of a prompt.
 
         Raises:
-            McpServerError: as `call`.
+            McpServerError: the server refused the request, sent an invalid answer, ended, or took too long.
         """
         with _SdkErrors(timeout_s):
             result = await self._client.get_prompt(name, dict(arguments))
@@ -194,7 +197,7 @@ class McpConnection:
         """Return the contents of a resource.
 
         Raises:
-            McpServerError: as `call`.
+            McpServerError: the server refused the request, sent an invalid answer, ended, or took too long.
         """
         with _SdkErrors(timeout_s):
             result = await self._client.read_resource(uri)
@@ -359,7 +362,7 @@ async def _stdio(process: ServerProcess, mended: _Mended) -> AsyncIterator[tuple
 
 
 class _MendedStream:
-    """A receiving stream that repairs messages."""
+    """A stream of messages from a server, without the invalid entries of their lists."""
 
     def __init__(self, stream: Any, mended: _Mended) -> None:
         self._stream = stream
@@ -410,7 +413,7 @@ async def _mending(
 
 
 class _SdkErrors:
-    """Set a time limit, and convert exceptions of the SDK to McpServerError."""
+    """Context manager that limits the time of a request, and converts exceptions of the SDK to McpServerError."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s

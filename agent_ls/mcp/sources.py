@@ -19,7 +19,10 @@ MAX_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class FoundServers:
-    """The servers in order of precedence, with unique names. Also a sentence for each error or ignored entry."""
+    """The MCP servers that were found, in order of precedence and with unique names.
+
+    `problems` has a sentence for each error and each ignored entry.
+    """
 
     servers: tuple[ServerConfig, ...] = ()
     problems: tuple[str, ...] = ()
