@@ -94,8 +94,13 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
 
 
 def _rule_of_builtin(name: str, category: str, kind: str) -> str:
-    """Return the rule for edits if the tool edits files, or "" for a tool without effects, because such a
-    tool needs no rule.
+    """Return the id of the rule that allows the built-in tool `name`.
+
+    Returns the rule for edits if the tool edits files, and "" for a tool without effects, because such a tool needs
+    no rule.
+
+    Raises:
+        BadChoiceError: the name of this tool alone does not allow its calls.
     """
     if category == "write":
         return EDITS_RULE
@@ -129,7 +134,7 @@ def _rule_of_paths(text: str) -> str:
 
 
 def _is_command(word: str, folder: str, environ: Mapping[str, str]) -> bool:
-    """Return whether a command exists. Blocks."""
+    """Return whether `word` names a command: a word of the shell, a file, or a program on PATH. Blocks."""
     if word in SHELL_WORDS:
         return True
     if "/" in word or "\\" in word:

@@ -32,8 +32,10 @@ _WIDER = {
 
 
 def answerer(approve: Approve, lines: Lines) -> Answerer:
-    """Return the function that answers approval requests. `lines` reads the user's answers, and is used only
-    for the value `ask`.
+    """Return the function that answers approval requests, for a value of `--approve`.
+
+    For the value `ask`, the function reads the user's answers from `lines`. For other values it denies all requests,
+    because the permission mode has already allowed the other calls.
     """
     if approve == "ask":
         return partial(ask, lines=lines)

@@ -229,7 +229,7 @@ class RunOutput:
 
 
 class _Play:
-    """One message of the user, from its submission to the end of its turn."""
+    """Runs one message of the user, from its submission to the end of its turn."""
 
     def __init__(
         self,
@@ -321,9 +321,7 @@ class _Play:
         self._live.session.submit(text, images=attached.images, client_key=new_id("exec"))
 
     async def _offer_changes(self) -> None:
-        """Ask whether to apply the worktree's changes to the user's folder. In mode `ask` this does not
-        happen automatically.
-        """
+        """Ask on the terminal whether to apply the worktree's changes to the user's folder."""
         names = await self._live.waiting_changes()
         if not names:
             return
@@ -418,8 +416,9 @@ class _Play:
 
 
 def _whole_question(request: ApprovalRequested, text: str) -> str:
-    """Return the text of an approval request, preceded by the line about its call. That line was printed to
-    another output or not at all.
+    """Return the text of an approval request, preceded by a line with the tool and the summary of its call.
+
+    The transcript's line about the call was printed to another output or not at all.
     """
     return f"{strip_controls(request.tool)} {strip_controls(request.summary)}\n{text}"
 

@@ -83,7 +83,7 @@ _FOR_ITS_PARENT = (
 
 @dataclass(slots=True)
 class _Turn:
-    """The numbers in the last line about a turn."""
+    """The numbers of a turn that the line at the end of the turn displays."""
 
     began: str = ""
     files: set[str] = field(default_factory=set)
@@ -344,7 +344,10 @@ class Transcript:
                 pass
 
     def _command(self, effect: dict[str, Any], summary: str) -> Iterator[str]:
-        """Yield the details of a command that the line about the call does not contain."""
+        """Yield the details of a command that the line about its call lacks.
+
+        For example the whole command, its folder and its environment variables.
+        """
         command: str = effect["command"]
         if process := effect.get("inputOf"):
             yield from (f"> {line}" for line in reveal_controls(command).removesuffix("\n").split("\n"))

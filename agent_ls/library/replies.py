@@ -59,7 +59,9 @@ class ProgramCallbacks:
     answers_later: bool = False
 
     def is_left(self, callback: object) -> bool:
-        """Return whether `callback` is None and the program answers the requests later, by calling a method."""
+        """Return whether the requests for `callback` wait: it is None, and the program answers them later by a
+        method.
+        """
         return callback is None and self.answers_later
 
 
@@ -177,7 +179,10 @@ class Replies:
 
 
 async def _called(callback: Callable[[Any], Any], subject: object) -> Any:
-    """Await a coroutine function; call a plain function in a thread, so that `input()` does not block the sessions."""
+    """Call a callback and return its result.
+
+    A plain function is called in a thread, so that `input()` in the function does not block the sessions.
+    """
     if inspect.iscoroutinefunction(callback):
         return await callback(subject)
     result = await anyio.to_thread.run_sync(callback, subject, abandon_on_cancel=True)

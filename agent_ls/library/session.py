@@ -65,9 +65,9 @@ from agent_ls.tools.base import Tool
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event (docs/protocol/events.md). `data` is a class of agent_ls.loop.events.types; `seq` is None for deltas.
+    """One event (docs/protocol/events.md). `data` is an object of a class in agent_ls.loop.events.types.
 
-    `timestamp` is ISO 8601.
+    `seq` is None for deltas. `timestamp` is ISO 8601.
     """
 
     kind: str
@@ -228,7 +228,9 @@ class AgentSession:
         self._live.session.abort()
 
     async def compact(self, instructions: str = "") -> Compaction:
-        """Compact the conversation and return the final event. A running turn does it before its next model call.
+        """Compact the conversation and return the final event.
+
+        If a turn is running, the conversation is compacted before the next model call of the turn.
 
         Raises:
             CompactionOffError: compaction is disabled.

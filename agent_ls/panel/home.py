@@ -36,8 +36,9 @@ class HomeStartError(Exception):
 
 
 class HomeServer:
-    """A server as a child process, like one that an editor starts. The panel connects to the child's local
-    channel, as it does to servers of editors.
+    """The panel's own server, which is a child process of the panel.
+
+    The panel connects to the local channel of the server, as it does for servers that editors started.
     """
 
     def __init__(self, process: anyio.abc.Process, folder: str) -> None:
@@ -80,10 +81,10 @@ class HomeServer:
 
 
 async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:
-    """Start the server; new sessions work in `folder`.
+    """Start the panel's own server. New sessions of the server work in `folder`.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the server cannot be started.
     """
     state = state_folder()
     await anyio.to_thread.run_sync(lambda: state.mkdir(mode=0o700, parents=True, exist_ok=True))

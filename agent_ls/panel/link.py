@@ -31,7 +31,10 @@ GONE: Message = {
 
 
 class Link:
-    """Sends requests and passes on events. `on_end` is called once, when the server is gone."""
+    """A connection to one server: sends requests, and passes the server's events to `on_event`.
+
+    `on_end` is called once, when the server is gone.
+    """
 
     def __init__(
         self, stream: SocketStream, on_event: Callable[[Message], None], on_end: Callable[[], None]

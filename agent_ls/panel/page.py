@@ -69,7 +69,7 @@ def load_page(folder: Path = FOLDER) -> Mapping[str, File]:
 
 
 def message_page(text: str, *, leads_on: bool = False) -> File:
-    """Return a page with one sentence. `leads_on`: the browser then opens the panel.
+    """Return a page with one sentence. `leads_on`: the page makes the browser open the panel.
 
     Because a page of our own opens the panel, the request is same-site, and the browser sends the new cookie.
     """

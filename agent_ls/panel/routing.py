@@ -1,8 +1,8 @@
-"""Pass the messages of one page to the servers that own its sessions, and their events to the page.
+"""Pass the messages of one page to the servers that own its sessions, and the events of these servers to the page.
 
-A message of the page is a JSON-RPC request with a member `session`, the id of the session that the message is
-about. The page subscribes to a session at its owner; if the owner has no channel, at the panel's own server,
-which follows the log.
+A message of the page is a JSON-RPC request with a member `session`, the id of the session that the message is about.
+The page gets the events of a session from the server that owns the session. If the owner has no channel, the page
+gets the events from the panel's own server, which follows the session's log.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ NOT_OPEN: Message = {
 
 
 class PageRouter:
-    """The links of one page. `send` queues a message for the page; `home` is the socket of the panel's own server,
-    which also has the sessions that are started in the page.
+    """The connections of one page to servers. `send` queues a message for the page.
+
+    `home` is the panel's own server, which also runs the sessions that are started in the page.
     """
 
     def __init__(self, send: Callable[[Message], None], home: HomeServer, tasks: TaskGroup) -> None:
@@ -124,7 +125,10 @@ class PageRouter:
         return NOT_OPEN if answer is GONE and socket != self._home else answer
 
     async def _maybe_link(self, socket: Path) -> Link | None:
-        """Return the link to a server; None if it is gone or has no channel."""
+        """Return the connection to the server at `socket`. Connect if necessary.
+
+        Returns None if the server is gone or has no channel.
+        """
         async with self._opening:
             if link := self._links.get(socket):
                 return link
