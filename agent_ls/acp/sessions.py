@@ -97,7 +97,10 @@ class OpenSessions:
     # --- start
 
     async def _initialize(self, params: Params) -> Any:
-        """Answer a second `initialize`, or a first one that was malformed. The request changes nothing."""
+        """Answer an `initialize` request that start.py did not answer: a second one, or one with a malformed line.
+
+        The request changes nothing.
+        """
         if type(params.get("protocolVersion")) is not int:
             raise invalid("The client named no protocol version", "Update the client.")
         return initialize_result(self.client)
@@ -340,8 +343,9 @@ class OpenSessions:
     # --- MCP servers of the client
 
     def _take_servers(self, conversation: AcpConversation, params: Params) -> None:
-        """Store the servers of this request. Servers that the user approves are connected at the next
-        message.
+        """Store the MCP servers in the parameters of a request that opens a session.
+
+        Servers that the user approves are connected at the next message.
         """
         if "mcpServers" not in params:
             return

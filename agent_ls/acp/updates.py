@@ -239,7 +239,9 @@ class UpdateMapper:
     def _piece(self, kind: str, delta: Delta) -> list[Update]:
         sent = self._sent.get(delta.part_id, 0)
         text = delta.text[max(sent - delta.offset, 0) :]
-        if not text or delta.offset > sent:  # missing text is sent at the end of the part
+        if (
+            not text or delta.offset > sent
+        ):  # if earlier text is missing, the rest is sent at the end of the part
             return []
         self._sent[delta.part_id] = sent + len(text)
         return [chunk(kind, text, message_id(self._session_id, delta.part_id))]

@@ -15,14 +15,14 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import anyio.to_thread
 
 MAX_AGE_NS = 1_000_000_000
-"""An older result is not used, because files may have changed. The user can be asked between two uses of a turn."""
+"""Maximum age of a result that is used. Files may have changed since, for example while the user was asked."""
 
 T = TypeVar("T")
 
 Outcomes: TypeAlias = "dict[TurnRead[Any], Future[Any]]"
 
 _outcomes: ContextVar[Outcomes | None] = ContextVar("agent_ls_turn_reads", default=None)
-"""The results so far of the thread call that runs the reads of a turn. Only set in that thread."""
+"""The results of the reads of a turn that have run so far. Set only in the worker thread that runs the reads."""
 
 
 class TurnRead(Generic[T]):
@@ -35,7 +35,7 @@ class TurnRead(Generic[T]):
         self.prepare = prepare
         self.outcome: Future[T] | None = None
         self.began_ns = 0
-        """Time at which the read began whose result is in `outcome`."""
+        """Start time of the read that produced `outcome`."""
         self._now_ns = now_ns
 
     async def get(self) -> T:

@@ -97,7 +97,7 @@ class BatchRunner:
                             break
                         workers.start_soon(self._work, task)
             group.cancel_scope.cancel()
-        if self._failure:  # raised here, because a task group would wrap it
+        if self._failure:  # raised here, because a task group would wrap the error
             raise self._failure
 
     async def _remove_leftover(self, task: Task) -> None:

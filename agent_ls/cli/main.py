@@ -56,7 +56,7 @@ _OWN_OUTPUT = ("serve", "acp", "exec")
 """Commands that write output for programs, or that have options for the output format."""
 
 _PRINTING = frozenset({"--login", "--help", "-h"})
-"""Options with which a server command only prints text for the user and ends."""
+"""Options that make a server command print text for the user and end, instead of serving."""
 
 _OWN_STYLE = ("exec", "batch", "demo")
 """Commands that colour their output and remove control characters from it themselves."""

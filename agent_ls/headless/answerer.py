@@ -21,7 +21,7 @@ Answerer: TypeAlias = Callable[[ApprovalRequested], Awaitable[ApprovalAnswer]]
 MODES: dict[Approve, Mode] = {"never": "ask", "ask": "ask", "edits": "edits", "all": "full"}
 """The permission mode for each value of `--approve`.
 
-If the mode requires approval, the call is refused, or with the value `ask` the user is asked on the terminal.
+If the mode requires approval for a call, the call is refused; with the value `ask`, the user is asked instead.
 """
 
 _WIDER = {

@@ -246,7 +246,7 @@ class Transcript:
 
     def _call_start(self, start: ToolCallStart) -> None:
         if self._last_call in self._summaries and self._newlines == 1:
-            self._fresh_line()  # another call of the same answer
+            self._fresh_line()  # the line above is a call in the same answer of the model
         else:
             self._gap()
         self._summaries[start.call_id] = start.summary

@@ -32,7 +32,7 @@ texts if the question allows several answers.
 """
 
 LimitExtender: TypeAlias = Callable[[QuestionAsked], Awaitable[bool] | bool]
-"""A callback that decides whether a turn continues that has reached a limit. If so, the same limit applies again."""
+"""A callback that decides whether a turn that has reached a limit continues, until it reaches the limit again."""
 
 ChangeReviewer: TypeAlias = Callable[[Sequence[Hunk]], Awaitable[bool] | bool]
 """A callback that decides whether proposed changes (`review="before"`) are applied."""

@@ -61,7 +61,7 @@ class OAuthTokenStore:
         if tokens and tokens.refresh_token and kept.get("expires", math.inf) < time.time() + EARLY_S:
             return tokens.model_copy(
                 update={"access_token": ""}
-            )  # an empty access token makes the SDK renew the token first
+            )  # an empty access token makes the SDK renew the token before a request
         return tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:

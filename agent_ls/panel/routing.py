@@ -106,14 +106,14 @@ class PageRouter:
         socket = await anyio.to_thread.run_sync(_socket_of_owner, session)
         if (
             socket is None
-        ):  # subscribing would make the panel's server the owner, which the user has not asked for
+        ):  # subscribing would open the session in the panel's server, which the user has not asked for
             return NOT_OPEN
         link = await self._maybe_link(socket)
         if link is None and socket != self._home:
             if await anyio.to_thread.run_sync(socket.exists):
                 # the owner is ending: it closes its channel before it releases the session's lock
                 return NOT_OPEN
-            # the owner has no channel, for example because it is another version
+            # the owner has no channel, for example because it runs another version of agent-ls
             socket, link = self._home, await self._maybe_link(self._home)
         if link is None:
             return GONE

@@ -120,7 +120,7 @@ class _PrivateFile(RotatingFileHandler):
 
     def _open(self) -> TextIOWrapper:
         Path(self.baseFilename).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return open(  # the handler closes it
+        return open(  # the handler closes this file
             self.baseFilename, "a", encoding=self.encoding, errors=self.errors, opener=_private
         )
 

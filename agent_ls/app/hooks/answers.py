@@ -55,7 +55,7 @@ def _answer(read: Mapping[str, Any]) -> HookAnswer:
     given = read.get("hookSpecificOutput")
     specific: Mapping[str, Any] = given if isinstance(given, dict) else {}
     decision = specific.get("permissionDecision", "")
-    nested = specific.get("decision")  # of PermissionRequest
+    nested = specific.get("decision")  # the format of the event PermissionRequest
     if isinstance(nested, dict):
         decision = nested.get("behavior", decision)
     blocks = read.get("decision") == "block" or read.get("continue") is False

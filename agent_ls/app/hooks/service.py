@@ -250,7 +250,7 @@ class SessionHooks:
         return parse_answer(done.exit_code, redacted(done.stdout, known), redacted(cut(done.stderr), known))
 
     async def _refresh(self) -> None:
-        """Read the hook files again, and warn about invalid hooks and hooks that are not confirmed."""
+        """Update the hooks from the hook files. Warn about invalid hooks, and about hooks that are not confirmed."""
         found, waiting = await self._found.get()
         self._hooks = found.hooks
         for problem in found.problems:

@@ -149,7 +149,10 @@ class SessionMentions:
         )
 
     async def _find_full_symbol(self, language: LanguageHost, mention: SymbolMention) -> Symbol:
-        """Return the symbol with its full range, because workspace symbols often have only their first line.
+        """Find a symbol, and return the symbol with its full range.
+
+        The range comes from the symbols of the file, because a search in the workspace often returns only the first
+        line.
 
         Raises:
             NoAnswerError: no language server knows the symbol.
@@ -220,7 +223,7 @@ class SessionMentions:
                 output = await prepared.run()
             except PageError as error:
                 if prepare_page(pages, arguments).effect != prepared.effect:
-                    continue  # the host is in a private network, about which the user is asked now
+                    continue  # the host is in a private network: ask the user about it
                 raise MentionError(
                     f"the page was not attached: {str(error).rstrip('.')}", SEND_AGAIN
                 ) from None

@@ -156,19 +156,19 @@ class PolicyApprover:
         )
 
     async def _still_holds(self, question: ApprovalQuestion, asked: Judgement, review: ReviewSetting) -> bool:
-        """Judge the effect again.
+        """Judge the effect again after the user has answered.
 
-        Return whether it is allowed now, or needs the same approval as before.
+        Return True if the effect is allowed now, or still needs the approval that the user was asked for.
         """
         _, now = await self._judge(question, review)
         return isinstance(now, Allow) or now == asked
 
     def is_reviewed_first(self, call_id: str) -> bool:
-        """Return whether the changes of this call are displayed before they are written."""
+        """Return whether the user reviews the changes of this call before they are written."""
         return call_id in self._reviewed_first
 
     async def resume(self, request: ApprovalRequested) -> Decision:
-        """Wait for the answer to a restored approval."""
+        """Wait until the user answers an approval request that `restore` has restored, and return the decision."""
         return await self.approvals.wait(request.request_id)
 
     def restore(self, stored: Fold, suspended: Suspended | None) -> None:
@@ -197,7 +197,7 @@ class PolicyApprover:
             return self.approvals.answer(request_id, answer)
         _check_offered(request, answer)
         if not answer.rule_id:
-            answer = replace(answer, scope="once")  # anything longer than once is a rule
+            answer = replace(answer, scope="once")  # only a rule can allow an action for longer
         resolved = self.approvals.answer(request_id, answer)
         if resolved.decision == "allow" and resolved.rule_id:
             offer = next(rule for rule in request.rules if rule.id == resolved.rule_id)
@@ -206,7 +206,7 @@ class PolicyApprover:
         return resolved
 
     def _settle_alike(self, resolved: ApprovalResolved) -> None:
-        """Allow other pending edits that the new rule covers."""
+        """Allow all pending edits that offered the rule which the user has just accepted."""
         for request in self.approvals.pending():
             is_edit = request.effect.get("type") == WriteEffect.__name__
             if is_edit and any(rule.id == resolved.rule_id for rule in request.rules):
@@ -218,7 +218,7 @@ class PolicyApprover:
         """Allow a read-only effect if the policy does so without asking the user."""
         try:
             seen, judgement = await self._judge(question, self.review)
-        except OSError:  # the call's regular start reports it
+        except OSError:  # `decide` reports the error when the call starts
             return None
         if not isinstance(judgement, Allow):
             return None

@@ -61,12 +61,12 @@ def git_doubt(folder: str, places: Places) -> str:
         if why := _Check(places).repository(found, place):
             return why
         if _is_repository(found):
-            break  # else git does not recognise it as a repository, and looks in the parent folder
+            break  # git uses this repository; otherwise it would search the parent folder
     return ""
 
 
 class _Check:
-    """Checks a repository and the repositories inside it."""
+    """Checks whether git may run programs in a repository, or in a repository inside it."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -100,7 +100,7 @@ class _Check:
             for name, value in _settings(text):
                 known.append((name, value))
                 place = os.path.join(work_tree, os.path.expanduser(value.strip('"')))
-                # `cat` is harmless as a program, but not as the name of an included file.
+                # The value `cat` is harmless as the name of a program, but not as the name of an included file.
                 is_harmless = _HARMLESS_VALUE.fullmatch(value) and not _INCLUDES.fullmatch(name)
                 if _RUNS.fullmatch(name) and not is_harmless:
                     return f"{path} sets {name}, which makes git run a program."

@@ -25,7 +25,7 @@ class LookingSandbox:
         self._is_known = False
         self._sandbox: Sandbox | None = None
         self.why = ""
-        """Why there is no sandbox, as half a sentence. Empty until `find` has run, and if a sandbox was found."""
+        """Part of a sentence: why there is no sandbox. Empty if there is one, and before `find` has run."""
 
     async def find(self) -> Sandbox | None:
         """Return the sandbox for read-only commands; None if there is none, for the reason in `why`. Never raises."""

@@ -173,7 +173,7 @@ def places_of(
     """
     added = [*filter(os.path.isabs, map(os.path.expanduser, settings.roots)), *temporary_folder(settings)]
     given = map(os.path.abspath, (*folders, *added))
-    # Models write paths below the folder as it was opened, which may be a symbolic link: keep both names.
+    # The opened folder may be a symbolic link, and models use its name: keep the link and the resolved path.
     roots = _both_names(given)
     denied = [os.path.expanduser(place) for place in settings.denied if place]
     return Places(

@@ -246,10 +246,11 @@ def warn_unavailable(why: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """Asks whether a command may run again without the limits that made it fail. `folder` is the command's base folder.
+    """Asks for approval to run a command again without the limits under which it failed.
 
-    Leaving the sandbox needs approval in every mode. To leave the confinement of read-only commands, the
-    policy checks the command again as a command that may change something.
+    Leaving the sandbox needs approval in every mode. To leave the confinement of read-only commands, the policy
+    checks the command again as a command that may change something. `folder` is the base of the command's working
+    folder.
     """
 
     approver: Approver

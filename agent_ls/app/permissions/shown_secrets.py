@@ -35,7 +35,7 @@ _GIT_CONTENT = frozenset(
 )
 _GIT_WITH_PATCH = frozenset(("log", "stash", "reflog", "diff-index", "diff-files"))
 _REVISION_PATH = re.compile(r"[\w./^~@-]+:.*")
-"""`HEAD:path`. In other forms a `:` may be part of a date, of a text to search for, or of a pathspec."""
+"""Matches `HEAD:path`. In other forms a `:` may be part of a date, of a text to search for, or of a pathspec."""
 _NO_CONTENT = re.compile(
     r"--(?:stat|shortstat|numstat|dirstat|name-only|name-status|summary|no-patch|quiet)\b.*|-s"
 )
@@ -315,7 +315,7 @@ def _pathspecs(argv: Sequence[str], folders: Sequence[str]) -> tuple[Sequence[st
     before, after = [argv[at] for at in words.operands], [argv[at] for at in words.after]
     if verb == "grep" and not words.patterns:
         before = before[1:]
-    roots = list(map(os.path.realpath, folders))  # as in the paths of tracked files
+    roots = list(map(os.path.realpath, folders))  # tracked_files() also returns paths with links resolved
     paths = {word: [os.path.normpath(os.path.join(root, word)) for root in roots] for word in before + after}
     existing = {word for word, places in paths.items() if any(map(os.path.lexists, places))}
     named = after if "--" in argv else [word for word in before if word in existing]

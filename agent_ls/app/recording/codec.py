@@ -28,8 +28,8 @@ def _classes(*modules: Any) -> dict[str, type[Any]]:
     }
 
 
-# Older recordings have other names of some classes. If a name is given twice, the last entry counts: the classes of
-# the model's stream.
+# Older recordings use other names for some classes: the first entries. If two classes have the same name, the class of
+# the model's stream counts, because it comes last.
 CLASSES: dict[str, type[Any]] = {
     "Page": web_fetch.WebPage,
     "Found": language_host.FoundLocations,
@@ -86,7 +86,7 @@ def value_of(raw: Any) -> Any:
     if name is None:
         return {key: value_of(it) for key, it in raw.items()}
     if cls := ERRORS.get(name):
-        # Without the error's own __init__, which would build the message again: the message is stored.
+        # The error's own __init__ is not called, because it would build the message again, which is stored.
         error = cls.__new__(cls)
         error.args = (raw["message"],)
         vars(error).update({key: value_of(it) for key, it in raw["told"].items()})

@@ -32,7 +32,8 @@ _HOMES = re.compile(
       | \b[A-Za-z]:(?:\\+|/)Users(?:\\+|/)[^\\/\s:;,'"`<>()\[\]{}|]+""",
     re.VERBOSE,
 )
-_SHORT_NAME = 3  # names of at most so many characters occur in other words
+# A name with at most this many characters is not replaced, because it may occur in other words.
+_SHORT_NAME = 3
 
 
 class Redaction:

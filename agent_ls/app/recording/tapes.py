@@ -52,7 +52,8 @@ class Tapes:
             path = self._folder / f"{header.session_id}.jsonl"
         if path is None:
             return
-        from agent_ls.app.recording.tape import create_tape  # rarely needed
+        # Imported here, because few sessions are recorded.
+        from agent_ls.app.recording.tape import create_tape
 
         kept = settings.model_dump(mode="json", by_alias=True, exclude={"providers", "record"})
         facts = {

@@ -69,7 +69,7 @@ class ServersOfSession:
     boxes: list[ServerConfinement] = field(default_factory=list)
 
     def are_configured(self) -> bool:
-        """Return whether any server may be configured. Blocks: checks whether some files exist."""
+        """Return True if servers may be configured, False if none is. Blocks: checks whether some files exist."""
         if self.made or self.client() or self.settings().mcp.servers:
             return True
         paths = [os.path.join(self.state, name) for name in FILES]

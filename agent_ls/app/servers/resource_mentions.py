@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agent_ls.mcp.server import ManagedServer
 
 MAX_CHARS = 64 * 1024
-"""Characters of a resource that a mention adds to a message; the model reads the rest with a tool."""
+"""Maximum number of characters of a resource that a mention adds to a message. A tool reads the rest."""
 
 
 @dataclass(frozen=True, slots=True)

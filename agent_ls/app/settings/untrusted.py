@@ -78,7 +78,7 @@ LOOSER: Mapping[str, Looser] = {
     "providers": _is_other,
     "mcp": _is_other,
     "user_instructions": _is_other,
-    # Actions without a question.
+    # What may happen without asking the user.
     "mode": _make_comparison("plan", "ask", "edits", "full"),
     "review": _make_comparison("before", "after"),
     "edits": _is_other,

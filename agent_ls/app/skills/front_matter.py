@@ -69,7 +69,7 @@ def parse_page(data: str) -> MarkdownPage:
 
 
 def _rows(block: str) -> Mapping[str, object] | None:
-    import yaml  # needed only where such files exist
+    import yaml  # imported here, because most sessions read no front matter
 
     if is_too_deep(block):
         return None

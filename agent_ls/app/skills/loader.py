@@ -181,7 +181,7 @@ def _problems_of_skill(skill: UserCommand, page: MarkdownPage) -> Iterator[str]:
 
 def _toml_page(text: str) -> MarkdownPage:
     """Parse a command in the TOML format of Gemini CLI: `prompt`, and optionally `description`."""
-    import tomllib  # few have such files
+    import tomllib  # imported here, because few users have TOML commands
 
     try:
         rows: Mapping[str, object] = tomllib.loads(text.removeprefix("\ufeff"))

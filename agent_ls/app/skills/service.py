@@ -117,7 +117,8 @@ class SessionSkills:
 
     async def agents(self) -> AgentKinds:
         """Return the kinds of subagents that exist now."""
-        from agent_ls.app.skills.agents import AgentKinds, load_agent_kinds  # few have any
+        # Imported here, because few users have kinds of subagents.
+        from agent_ls.app.skills.agents import AgentKinds, load_agent_kinds
 
         def load() -> AgentKinds:
             if self._folder.files is None:
@@ -134,8 +135,9 @@ class SessionSkills:
         return await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
 
     async def _kinds(self, window_tokens: int) -> str:
-        """Return the list of kinds, which is made again only when the user's trust of the folder
-        changes.
+        """Return the list of kinds of subagents for the system prompt.
+
+        The list is made again only when the user's trust of the folder changes.
         """
         if self._kinds_text is None or self._kinds_text[0] != self._listed_trust:
             from agent_ls.app.skills.agent_tool import kinds_text
@@ -153,8 +155,10 @@ class SessionSkills:
         return await self._expand(command, arguments)
 
     async def expand_message(self, message: str) -> str:
-        """Return the message; expanded if it begins with `/name` of a command or skill, or `$name`
-        of a skill.
+        """Return the message that the model gets for a user's message.
+
+        If the message begins with `/name` of a command or skill, or with `$name` of a skill, the result has the
+        instructions of the command or skill. Other messages are returned unchanged.
         """
         if not (begins := _BEGINS.match(message)):
             return message

@@ -21,7 +21,7 @@ from agent_ls.profiles.base import ProviderProfile
 log = logging.getLogger(__name__)
 
 MAX_OUTPUT_TOKENS = 2_048
-"""Includes tokens for a model that reasons before it answers. The answers themselves are short."""
+"""Maximum number of tokens of an answer, including the reasoning of the model. The text itself is short."""
 
 
 class NoModelError(AppError):

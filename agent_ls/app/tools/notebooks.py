@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_ls.profiles.base import ProviderProfile
 
 LOOK_S = 2
-"""A folder that takes longer to search counts as containing notebooks."""
+"""Time limit of the search in seconds. If the search takes longer, the folder counts as containing notebooks."""
 
 
 async def has_notebooks(environment: ExecutionEnvironment) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
-_TRANSLATED = IPv6Network("64:ff9b::/96")  # an IPv4 address behind a translator
+_TRANSLATED = IPv6Network("64:ff9b::/96")  # IPv6 addresses that contain an IPv4 address (NAT64)
 
 
 def is_public(address: str) -> bool:

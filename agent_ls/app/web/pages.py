@@ -20,7 +20,7 @@ from agent_ls.environments.errors import PageError
 from agent_ls.loop.calls.redaction import Known
 from agent_ls.tools.web_fetch import WebPage
 
-MAX_BYTES = 5 * 1024 * 1024  # of a page, after decompression
+MAX_BYTES = 5 * 1024 * 1024  # maximum size of a page after decompression
 MAX_RECEIVED = 20 * 1024 * 1024
 DEADLINE_S = 30.0
 MAX_REDIRECTS = 5

@@ -36,13 +36,16 @@ Start: TypeAlias = Literal["current", "head"]
 """The first content of a worktree: the user's folder with its uncommitted changes, or its last commit."""
 
 Read: TypeAlias = Callable[[str], Awaitable[bytes | None]]
-"""Returns the content of a file of the user's, unsaved text included; None if it does not exist or is too large."""
+"""Returns the content of a file in the user's folder, including unsaved text.
+
+None: the file does not exist or is too large.
+"""
 
 BASE_REF = "refs/worktree/agent-ls/base"
-"""Keeps the objects of the index from being deleted by `git gc`. Such a ref belongs to one worktree only."""
+"""A ref of one worktree that prevents `git gc` from deleting the objects of the second index."""
 
 PORTION = 200
-"""Number of files that one command line of git names at most."""
+"""Maximum number of files in one command line of git."""
 
 _LINK, _SUBMODULE = "120000", "160000"
 _EXECUTABLE = "100755"
@@ -313,7 +316,7 @@ def _name_below(path: str, top: str) -> str:
 async def _copy(name: str, top: str, tree: str, read: Read) -> bool:
     """Copy the state of a file in the user's folder to the worktree. Returns False if that is not possible."""
     source, target = os.path.join(top, name), os.path.join(tree, name)
-    if name.endswith("/"):  # another repository
+    if name.endswith("/"):  # git lists another repository with a slash at the end
         return False
     try:
         facts = await anyio.Path(source).lstat()
