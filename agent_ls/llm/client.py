@@ -267,8 +267,8 @@ def _no_provider_error() -> ConfigurationError:
     variables = ", ".join(map(key_variable, _NATIVE))
     return MissingKeyError(
         f"no model provider is set up: there is no key in {variables} or another provider's variable",
-        hint="Enter a key in the editor or with `agent-ls keys set`. A local model server and the provider "
-        f"walkthrough need no key: {_WALKTHROUGH}",
+        hint="Enter a key in the editor or with `agent-ls keys set`. A local model server needs no key, "
+        f"nor does the scripted demonstration: {_WALKTHROUGH}",
     )
 
 
@@ -279,8 +279,8 @@ def _unknown_provider_error(name: str, there: Sequence[str]) -> ConfigurationErr
         return MissingKeyError(
             f"there is no key for {name}: {key_variable(name)} is not set",
             provider=name,
-            hint="Enter the key in the editor, or set the variable and start agent-ls again. The provider "
-            f"walkthrough needs no key: {_WALKTHROUGH}",
+            hint="Enter the key in the editor, or set the variable and start agent-ls again. The scripted "
+            f"demonstration needs no key: {_WALKTHROUGH}",
         )
     known = ", ".join(sorted({*_CODECS, *there}))
     message = f"there is no provider named {name}; known are {known}"

@@ -161,7 +161,7 @@ class Reviews(Protocol):
         """Check a suspended call against the policy again after a resume, and wait until all its hunks are
         decided.
 
-        `question` has no effect set, because the effect is computed again. Returns the states of the call's
+        `question.effect` is not set yet, because the effect is computed again here. Returns the states of the call's
         files after the decisions. If the call is denied or the user stops the turn, the proposed changes are
         dropped.
         """

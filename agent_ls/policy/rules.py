@@ -122,7 +122,7 @@ def general_id(commands: Sequence[tuple[str, ...]]) -> str:
 
 
 def tool_id(name: str) -> str:
-    """Return the id of the rule for an added tool of this name with any definition."""
+    """Return the id of the rule that allows the added tool of this name, even if its definition changes."""
     return f"tool:{name}"
 
 

@@ -434,7 +434,7 @@ async def test_call_is_reported_as_soon_as_it_is_complete(server: Server, provid
 
 
 def _open_after(event: StreamEvent, gate: Gate) -> bool:
-    """Open the gate at the first complete call: the stream continues only if the call is reported before its end."""
+    """Open the gate at the first complete call. The stream continues only if the call is reported before its end."""
     if isinstance(event, ToolCallEnd):
         gate.open()
         return True

@@ -33,7 +33,7 @@ _OTHER_TOOLS = (
 
 
 def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
-    """Return the findings; empty if these files do not exist. Blocks: run in a thread."""
+    """Return findings about the files that the user writes, such as tools and skills. Blocks: run in a thread."""
     folder, state = str(Path().resolve()), str(state_folder())
     is_trusted = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(folder) == "trusted"
     project = folder if is_trusted else None

@@ -74,7 +74,10 @@ class PartWriter:
         return self._pieces.text if self._open else ""
 
     def end(self, origin: Origin | None = None, citations: tuple[Citation, ...] = ()) -> None:
-        """End the open part, if any. `origin` is the item to send back; `citations` are used for a text part only."""
+        """End the open part, if any.
+
+        `origin` is the provider's own item, which later requests repeat. `citations` are used for a text part only.
+        """
         kind, text, at = self._open, self._pieces.text, self._next_index - 1
         self._open = None
         if kind == "text":

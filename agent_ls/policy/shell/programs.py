@@ -343,7 +343,10 @@ class Programs:
 
 
 def _known(name: str) -> str:
-    """Return the name for the tables: in lower case or without the GNU prefix g if a table has that name."""
+    """Return the name under which the tables of programs list this program.
+
+    That is the given name, its lower-case form, or the name without the prefix g of GNU programs (`gsed`).
+    """
     folded = name.casefold()
     if folded[:1] == "g" and folded[1:] in _GNU:
         return folded[1:]

@@ -512,7 +512,7 @@ def _unzip(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether unzip only lists or tests an archive (`-l` and similar options), and extracts nothing."""
     lists = (
         bool(arguments)
-        # not for a pattern, because unzip itself searches for files that match it
+        # An archive name with a pattern is refused, because unzip itself searches for the files that match the pattern.
         and not set("*?[") & set("".join(arguments[1:2]))
         and re.fullmatch(r"-(?:[vq1]*l[vq]*|v|Z[1lsmhtz]*|t|tq|qt)", arguments[0]) is not None
     )

@@ -179,7 +179,7 @@ class FarSites:
         return MappedEnvironment(far, site.root, site.names) if site.names else far
 
     def with_near_names(self, files: ExecutionEnvironment, folder: str) -> ExecutionEnvironment:
-        """Wrap an editor's files, so that a path of the place means the file of this machine that mirrors it."""
+        """Wrap an editor's files: a path on the other machine then names the local file that mirrors the file there."""
         site = self.site(folder)
         if site is None or site.names is None or all(near == far for near, far in site.names.pairs):
             return files

@@ -37,7 +37,7 @@ _STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
 
 
 class LocalProcesses:
-    """The commands of one environment."""
+    """Runs the commands of one environment, and waits for them or leaves them in the background."""
 
     def __init__(
         self,
