@@ -1,6 +1,6 @@
 """Deleting a session removes all its stored data.
 
-If the session's last turn changes a file meanwhile, the session stays unless the deletion is forced.
+If the session's last turn changes a file during the deletion, the session stays unless the deletion is forced.
 """
 
 from __future__ import annotations

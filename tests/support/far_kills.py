@@ -75,7 +75,7 @@ async def kill_in_the_middle(
 async def story_of_an_edit(
     environment: FarEnvironment, folder: Path, chance: random.Random, kill: Kill
 ) -> str:
-    """Commit one to four files, kill the connection meanwhile, and check the files.
+    """Commit one to four files, kill the connection during the commit, and check the files.
 
     Return "written" if the commit succeeded, or "reported" if it raised an error. Tests count both results.
     """
@@ -110,7 +110,7 @@ async def story_of_an_edit(
 async def story_of_a_command(
     environment: FarEnvironment, folder: Path, chance: random.Random, kill: Kill
 ) -> str:
-    """Run a command that starts a daemon, kill the connection meanwhile, and check that no process is left.
+    """Run a command that starts a daemon, kill the connection while it runs, and check that no process is left.
 
     The command runs in the foreground or in the background. Return "ended", which is the only permitted result.
     """

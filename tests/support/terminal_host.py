@@ -107,7 +107,7 @@ class FakeTerminalHost:
 
 
 class Watch:
-    """Records a command's terminal, and in `told` each report whether the command waits for input."""
+    """Records a command's terminal, and each report whether the command waits for input."""
 
     def __init__(self) -> None:
         self.terminal: CommandTerminal | None = None

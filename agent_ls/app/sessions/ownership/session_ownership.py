@@ -154,7 +154,7 @@ class SessionOwnership:
                 folder = await anyio.to_thread.run_sync(self._store.folder, session_id)
                 if session_id in self._read or any(live.id == session_id for live in self._live()):
                     return None
-                # Register the follower before it reads the log, so that opening the session meanwhile ends it.
+                # Register the follower before it reads the log, so that opening the session during the read ends it.
                 session = self._read[session_id] = self._reader(session_id, folder)
                 try:
                     await session.catch_up()
