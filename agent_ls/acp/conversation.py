@@ -350,9 +350,8 @@ class AcpConversation:
         prompt = next((it for it in self._prompts if it.key == event.client_key), None)
         if self._current and self._current is not prompt:
             await self._answer(self._current, "completed")
-        if (
-            event.client_key in self._steering
-        ):  # no prompt belongs to a steering message, so its updates are sent at once
+        # No prompt belongs to a steering message, so its updates are sent at once.
+        if event.client_key in self._steering:
             self._steering.discard(event.client_key)
             self._steered = True
             self._send_held()

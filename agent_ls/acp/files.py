@@ -290,9 +290,8 @@ def _combine_views(disk: bytes | None, client_text: str | None) -> _Seen:
     """Return the state of a file, from its bytes on the disk and the client's text of the file."""
     if disk is not None and (len(disk) > MAX_BYTES or not _is_text(disk)):
         return _Seen(disk, disk)
-    if (
-        client_text is None or not is_encodable(client_text) or (client_text == "" and disk)
-    ):  # an empty text for a file that is not empty on disk counts as no answer
+    # An empty text for a file that is not empty on disk counts as no answer.
+    if client_text is None or not is_encodable(client_text) or (client_text == "" and disk):
         return _Seen(disk, disk)
     if disk is None:
         return (

@@ -239,9 +239,8 @@ class UpdateMapper:
     def _piece(self, kind: str, delta: Delta) -> list[Update]:
         sent = self._sent.get(delta.part_id, 0)
         text = delta.text[max(sent - delta.offset, 0) :]
-        if (
-            not text or delta.offset > sent
-        ):  # if earlier text is missing, the rest is sent at the end of the part
+        # If earlier text is missing, the rest is sent at the end of the part.
+        if not text or delta.offset > sent:
             return []
         self._sent[delta.part_id] = sent + len(text)
         return [chunk(kind, text, message_id(self._session_id, delta.part_id))]
@@ -395,9 +394,8 @@ class UpdateMapper:
         status = {"running": "in_progress", "completed": "completed", "failed": "failed"}[event.status]
         call_id = self._agents.get(event.agent_id, "")
         known = self._calls.get(call_id)
-        if known is None or (
-            _ORDER[known.status] == 2 and status == "in_progress"
-        ):  # a subagent that was started again is a new call
+        # A subagent that was started again is a new call.
+        if known is None or (_ORDER[known.status] == 2 and status == "in_progress"):
             number = sum(key.startswith(f"{event.agent_id}#") for key in self._calls) + 1
             call_id = self._agents[event.agent_id] = f"{event.agent_id}#{number}"
             self._calls[call_id] = _Call("agent", status)

@@ -199,9 +199,8 @@ async def _run_agent(
     timed_out = False
     try:
         assert process.stdin
-        with suppress(
-            anyio.BrokenResourceError, anyio.ClosedResourceError
-        ):  # the child ended at once: its exit code has more information
+        # The child ended at once: its exit code has more information.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await process.stdin.send(json.dumps(request).encode() + b"\n")
         with anyio.move_on_after(task.max_seconds) as limit:
             await process.wait()
@@ -224,9 +223,8 @@ async def _end(process: Process) -> None:
 async def _run_check(task: Task, folder: Path, work: str, launch: AttemptSetup) -> CheckResult:
     environment = launch.machine.environment(work)
     await environment.initialize()
-    if isinstance(
-        environment, LocalEnvironment
-    ):  # on a remote machine, the server there ends the commands of a lost connection
+    # On a remote machine, the server there ends the commands of a lost connection.
+    if isinstance(environment, LocalEnvironment):
         await to_thread.run_sync(write_atomically, folder / CHECK_MARK, environment.mark)
     try:
         ended = await environment.exec_command(

@@ -49,9 +49,8 @@ class Accumulator:
 
     def feed(self, event: StreamEvent) -> None:
         match event:
-            case TextDelta(index, text) | ReasoningDelta(
-                index, text
-            ):  # this case is first for speed, because nearly all events are deltas
+            # This case is first for speed, because nearly all events are deltas.
+            case TextDelta(index, text) | ReasoningDelta(index, text):
                 if index in self._open:
                     self._open[index][1].append(text)
             case StreamStart(response_id, model):

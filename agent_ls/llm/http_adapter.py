@@ -169,9 +169,8 @@ class HttpAdapter:
         frames = SseDecoder()
         decoder = self._codec.stream_decoder(request, reply.head)
         while True:
-            with self._limit_time(
-                deadline
-            ):  # the time limit never includes a yield, because the reader may be cancelled in another scope
+            # The time limit never includes a yield, because the reader may be cancelled in another scope.
+            with self._limit_time(deadline):
                 chunk = await anext(reply.chunks, None)
             if chunk is None:
                 break

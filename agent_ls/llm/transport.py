@@ -16,7 +16,7 @@ import anyio
 
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError
-from agent_ls.llm.http.address import has_proxies, parse_address
+from agent_ls.llm.http.address import find_proxies, parse_address
 from agent_ls.llm.http.direct import DirectConnections
 from agent_ls.llm.http.exchange import Connections, Exchange
 from agent_ls.llm.http.failures import CHECK_PROVIDER
@@ -111,7 +111,7 @@ class Transport:
 def _make_connections(endpoint: Endpoint) -> Connections:
     context = _certificates(endpoint)
     address = parse_address(endpoint.base_url)
-    if address is not None and (endpoint.is_direct or not has_proxies()):
+    if address is not None and (endpoint.is_direct or not find_proxies()):
         return DirectConnections(address, context, endpoint.connect_timeout_s, endpoint.silence_timeout_s)
     from agent_ls.llm.http.proxied import ProxiedConnections  # imports httpx
 
@@ -159,5 +159,4 @@ def _is_plain(base_url: str) -> bool:
 
     Certificates need not be read then.
     """
-    proxies = (value for name, value in os.environ.items() if name.lower().endswith("_proxy"))
-    return not any(url.lower().startswith("https:") for url in (base_url, *proxies))
+    return not any(url.lower().startswith("https:") for url in (base_url, *find_proxies()))

@@ -33,7 +33,7 @@ class CellHunk:
 
 
 class HunkMapper:
-    """Maps hunks of one notebook. `other_text` is the file without any of its hunks, None if there is no such file.
+    """Maps hunks of one notebook. `other_text` is the file without any of its hunks, None for a new file.
 
     `other_text` is used for a hunk without which the file is not valid JSON, because a later hunk depends on it, for
     example on the comma after an added cell.

@@ -375,9 +375,8 @@ class Fold:
         request = self.approvals.pop(resolved.request_id, None)
         if resolved.decision == "deny":
             return
-        if (
-            request and self.round and resolved.command
-        ):  # the user approved another command than the requested one
+        # The user approved another command than the requested one.
+        if request and self.round and resolved.command:
             self.round.commands[request.call_id] = resolved.command
         elif request and self.round:
             self.round.allowed.setdefault(request.call_id, []).append(replace(request, effect={}))

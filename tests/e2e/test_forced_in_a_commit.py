@@ -55,9 +55,8 @@ async def test_a_commit_interrupted_by_a_forced_take_over_is_never_completed(tmp
             finally:
                 os.kill(first.server.process.pid, signal.SIGCONT)
             await first.client.event("access", access="readOnly", owner=owner(second))
-            with anyio.fail_after(
-                DEADLINE_S
-            ):  # the writing thread has ended too, or the process could not exit
+            # The writing thread has ended too, or the process could not exit.
+            with anyio.fail_after(DEADLINE_S):
                 await first.client.request("shutdown")
                 await first.client.notify("exit")
                 assert await first.server.exit_code() == 0

@@ -22,8 +22,7 @@ async def test_cells_are_read_as_they_are_synced_and_changed_by_the_client(tmp_p
     )
     async with opened(tmp_path, *script) as (notebook, session_id, path, provider):
         await notebook.type(1, "x = 2")
-        await notebook.editor.submit(session_id, "go")
-        await notebook.editor.client.event("processing_end", reason="completed")
+        await notebook.run_turn(session_id)
 
         assert [cell["text"] for cell in notebook.cells] == ["new", "x = 3", "as it is"]
         assert path.read_text() == TEXT, "what the editor has open is not written behind it"
@@ -51,8 +50,7 @@ async def test_text_typed_right_after_a_notebook_change_belongs_to_the_user(tmp_
     script = (READ, edit(action="replace", cell="2", source="y"))
     async with opened(tmp_path, *script) as (notebook, session_id, _, provider):
         notebook.types_behind = "# Typed"
-        await notebook.editor.submit(session_id, "go")
-        await notebook.editor.client.event("processing_end", reason="completed")
+        await notebook.run_turn(session_id)
 
         assert "replaced the source of cell 2" in results(provider)[1]
         assert [cell["text"] for cell in notebook.cells] == ["# Typed", "y", "as it is"]
@@ -69,8 +67,7 @@ async def test_after_an_unreadable_change_a_notebook_is_not_changed_until_reopen
         provider,
     ):
         await notebook.tell_nonsense()
-        await notebook.editor.submit(session_id, "go")
-        await notebook.editor.client.event("processing_end", reason="completed")
+        await notebook.run_turn(session_id)
         assert "open it again" in results(provider)[1]
         assert path.read_text() == TEXT and [cell["text"] for cell in notebook.cells][1] != "y"
 
@@ -98,8 +95,7 @@ async def test_notebook_edits_that_the_client_omits_are_reported_and_nothing_is_
     ):
         notebook.error = "it is read only" if fault == "refused" else ""
         notebook.lies = fault == "lies"
-        await notebook.editor.submit(session_id, "go")
-        await notebook.editor.client.event("processing_end", reason="completed")
+        await notebook.run_turn(session_id)
 
         words = {
             "refused": "read only",
@@ -119,8 +115,7 @@ async def test_a_notebook_that_was_closed_is_changed_on_disk(tmp_path: Path) -> 
         notebook, session_id, path, _,
     ):  # fmt: skip
         await notebook.close()
-        await notebook.editor.submit(session_id, "go")
-        await notebook.editor.client.event("processing_end", reason="completed")
+        await notebook.run_turn(session_id)
 
         assert path.read_text() == TEXT.replace("x = 1", "y")
 
@@ -131,8 +126,7 @@ async def test_a_notebook_that_is_dirty_and_not_synced_is_refused(tmp_path: Path
     ):  # fmt: skip
         await notebook.close()
         await notebook.editor.client.notify("agent/editorState", {"unsynced": [notebook.uri]})
-        await notebook.editor.submit(session_id, "go")
-        await notebook.editor.client.event("processing_end", reason="completed")
+        await notebook.run_turn(session_id)
 
         assert "does not share with agent-ls" in results(provider)[1] and path.read_text() == TEXT
 
@@ -174,8 +168,7 @@ async def test_hunks_of_an_open_notebook_are_sent_with_lines_of_its_cells(tmp_pa
         edit(action="delete", cell="intro"),
     )
     async with opened(tmp_path, *script) as (notebook, session_id, _, _):
-        await notebook.editor.submit(session_id, "go")
-        await notebook.editor.client.event("processing_end", reason="completed")
+        await notebook.run_turn(session_id)
         texts = [cell["text"] for cell in notebook.cells]
         assert sorted(parts(await sent_hunks(notebook, count=3))) == [
             (0, [0, 0], ["# Title"], []),
@@ -189,9 +182,7 @@ async def test_typing_in_a_cell_moves_its_hunk_and_changes_its_lines(tmp_path: P
     async with opened(tmp_path, READ, edit(action="replace", cell="2", source="y = 2")) as (
         notebook, session_id, _, _,
     ):  # fmt: skip
-        client = notebook.editor.client
-        await notebook.editor.submit(session_id, "go")
-        await client.event("processing_end", reason="completed")
+        await notebook.run_turn(session_id)
         (before,) = await sent_hunks(notebook)
         assert parts([before]) == [(1, [0, 1], ["x = 1"], ["y = 2"])]
 
@@ -213,8 +204,7 @@ async def test_a_hunk_gets_cell_documents_when_the_notebook_is_opened(tmp_path: 
     ):  # fmt: skip
         client = notebook.editor.client
         await notebook.close()
-        await notebook.editor.submit(session_id, "go")
-        await client.event("processing_end", reason="completed")
+        await notebook.run_turn(session_id)
         (file,) = (await client.request("agent/hunks", {"uri": notebook.uri}))["files"]
         assert parts(file["hunks"]) == [(1, [0, 1], ["x = 1"], ["y = 2"])]
         assert "uri" not in file["hunks"][0]["cells"][0]
@@ -247,13 +237,13 @@ async def test_a_notebook_that_is_also_open_as_text_keeps_the_hunks_of_its_unsav
     async with opened(tmp_path, READ, edit(action="replace", cell="2", source="y = 2")) as (
         notebook, session_id, path, _,
     ):  # fmt: skip
-        client = notebook.editor.client
-        await notebook.editor.submit(session_id, "go")
-        await client.event("processing_end", reason="completed")
+        await notebook.run_turn(session_id)
         await notebook.editor.open(path)
         await notebook.type(0, "# Typed")
         (hunk,) = await sent_hunks(notebook)
         assert hunk["state"] == "pending" and parts([hunk]) == [(1, [0, 1], ["x = 1"], ["y = 2"])]
 
-        await client.request("agent/review", {"clientKey": "k", "hunkIds": [hunk["id"]], "verdict": "undo"})
+        await notebook.editor.client.request(
+            "agent/review", {"clientKey": "k", "hunkIds": [hunk["id"]], "verdict": "undo"}
+        )
         assert [cell["text"] for cell in notebook.cells] == ["# Typed", "x = 1", "as it is"]

@@ -316,12 +316,13 @@ async def test_changed_settings_apply_to_later_sessions(project: Path) -> None:
         editor = Editor(server.client)
         await editor.start(project, provider="walkthrough")
         before = await editor.new_session(provider=None)
+        # A change for other servers, or without content.
         for settings in (
             None,
             {},
             {"other": {"mode": "full"}},
             7,
-        ):  # a change for other servers, or without content
+        ):
             await server.client.notify("workspace/didChangeConfiguration", {"settings": settings})
         changed = {
             "agentLs": {"provider": "walkthrough", "mode": "plan", "providers": {"ollama": {}}, "mood": 1}

@@ -157,9 +157,8 @@ class AnthropicWire:
         for message in messages:
             if message["role"] not in ("user", "assistant"):
                 raise Violation(f'messages: Unexpected role "{message["role"]}".')
-            if (
-                joined and joined[-1]["role"] == message["role"]
-            ):  # the service joins adjacent messages of one role
+            # The service joins adjacent messages of one role.
+            if joined and joined[-1]["role"] == message["role"]:
                 joined[-1]["content"] += message["content"]
             else:
                 joined.append({"role": message["role"], "content": list(message["content"])})

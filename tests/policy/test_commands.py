@@ -54,9 +54,8 @@ def test_commands_of_the_corpus_get_their_verdict_in_every_mode(verdict: Verdict
 def test_dangerous_command_in_a_disguise_never_runs_unasked(disguise: str) -> None:
     commands = dangerous()
     assert len(commands) > 150
-    if (
-        os.environ.get("AGENT_LS_SWEEPS") != "whole"
-    ):  # each disguise is tried with a different share of the commands
+    # Each disguise is tried with a different share of the commands.
+    if os.environ.get("AGENT_LS_SWEEPS") != "whole":
         commands = commands[list(DISGUISES).index(disguise) % SHARE :: SHARE]
     silent = [
         (mode, text)

@@ -121,6 +121,11 @@ class NotebookEditor:
         params = {"notebookDocument": named, "change": {"cells": [1]}}
         await self.editor.client.notify("notebookDocument/didChange", params)
 
+    async def run_turn(self, session_id: str) -> None:
+        """Send a message, and wait until the turn is completed."""
+        await self.editor.submit(session_id, "go")
+        await self.editor.client.event("processing_end", reason="completed")
+
     async def type(self, at: int, text: str) -> None:
         cell = self.cells[at]
         cell["text"] = text

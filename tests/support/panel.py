@@ -140,9 +140,8 @@ class Page:
                 try:
                     await self.of(session, "takeOver")
                     return
-                except (
-                    ResponseError
-                ) as error:  # the owner on a slow machine did not answer in time: try again
+                except ResponseError as error:
+                    # The owner on a slow machine did not answer in time: try again.
                     assert error.data["kind"] == "owner_silent"
 
 

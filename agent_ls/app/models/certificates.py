@@ -33,7 +33,8 @@ def look_at(file: Path, now_s: float) -> Authorities:
     except (
         OSError,
         ssl.SSLError,
-    ) as error:  # SSLError is an OSError, but its text does not help the user
+    ) as error:
+        # SSLError is an OSError, but its text does not help the user.
         words = (
             "the file contains no certificate in PEM format"
             if isinstance(error, ssl.SSLError)

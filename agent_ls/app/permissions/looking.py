@@ -25,7 +25,7 @@ class LookingSandbox:
         self._is_known = False
         self._sandbox: Sandbox | None = None
         self.why = ""
-        """Part of a sentence: why there is no sandbox. Empty if there is one, and before `find` has run."""
+        """Why `find` has returned None, as a part of a sentence; otherwise empty."""
 
     async def find(self) -> Sandbox | None:
         """Return the sandbox for read-only commands; None if there is none, for the reason in `why`. Never raises."""

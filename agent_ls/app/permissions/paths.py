@@ -380,7 +380,7 @@ def _fixed_part(path: str) -> Iterator[str]:
 
 
 def _deciding_file(folder: str, name: str, places: Places) -> str:
-    """Return why a file called `name` may decide which program runs; "" if there is no such file.
+    """Return why a file called `name` may decide which program runs; "" if no such file was found.
 
     The file is searched in `folder` and its parent folders, as far as they are in the workspace.
     """

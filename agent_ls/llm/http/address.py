@@ -13,6 +13,7 @@ _SIMPLE = re.compile(
     r"(?P<path>(?:/[a-z0-9._~!$&'()*+,;=:@%/-]*)?)",
     re.IGNORECASE,
 )
+_PROXIED = ("http", "https", "all")  # the schemes whose proxies httpx uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,12 @@ def parse_address(base_url: str) -> Address | None:
     )
 
 
-def has_proxies() -> bool:
-    """Return whether the environment, or the settings of macOS or Windows, name a proxy."""
+def find_proxies() -> list[str]:
+    """Return the URLs of the proxies that the environment, or the settings of macOS or Windows, name."""
     if sys.platform in ("darwin", "win32"):
         from urllib.request import getproxies  # imports much, and is not needed on Linux
 
-        return bool(getproxies())
-    return any(value and name.lower().endswith("_proxy") for name, value in os.environ.items())
+        proxies = getproxies()
+        return [proxies[scheme] for scheme in _PROXIED if proxies.get(scheme)]
+    variables = {name.lower(): value for name, value in os.environ.items() if value}
+    return [url for scheme in _PROXIED if (url := variables.get(f"{scheme}_proxy"))]

@@ -54,7 +54,7 @@ class Connection(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        if self._http.our_state is h11.IDLE:  # no request was sent, so these bytes are no response
+        if self._http.our_state is h11.IDLE:  # bytes that no request has asked for
             self.abort()
             return
         self._http.receive_data(data)
@@ -175,9 +175,8 @@ class Connection(asyncio.Protocol):
         """
         self._change, self._late = self._loop.create_future(), late
         self._waiting_since = self._loop.time()
-        if (
-            self._timer is None
-        ):  # it is not set again for each chunk, because chunks may arrive by the hundred
+        # One timer for many waits: chunks may arrive by the hundred.
+        if self._timer is None:
             self._timer = self._loop.call_later(self._silence_s, self._check_silence)
         try:
             await self._change

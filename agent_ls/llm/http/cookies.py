@@ -21,7 +21,7 @@ class Cookies:
         self._jar.extract_cookies(cast(HTTPResponse, _Response(values)), Request(url))
 
     def format_header(self, url: str) -> str:
-        """Return the header `cookie` of a request to `url`; "" if there are no cookies for it."""
+        """Return the value of the header `cookie` for a request to `url`, "" without cookies."""
         request = Request(url)
         self._jar.add_cookie_header(request)
         return request.get_header("Cookie") or ""

@@ -59,9 +59,7 @@ class EarlyCalls:
             async with anyio.create_task_group() as self._group:
                 try:
                     read.append(await reading)
-                except (
-                    Exception
-                ) as error:  # if the task group saw the error, it would raise an ExceptionGroup
+                except Exception as error:  # a task group would raise it as an ExceptionGroup
                     failure = error
         except anyio.get_cancelled_exc_class():
             if not read:

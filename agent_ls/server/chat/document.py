@@ -161,9 +161,8 @@ class ChatRoom:
             is_owned = await self._means.context.manager.owners.is_owned(session_id)
             if is_owned and await self._has_read_along(session_id):
                 return
-            if (
-                chat.is_answer_last or chat.message
-            ):  # the message may have been sent before its answer was saved
+            # The message may have been sent before its answer was saved.
+            if chat.is_answer_last or chat.message:
                 await self._follow(await self._open_stored(session_id), catch_up=True)
 
     async def _unsaved_session(self, chat: ChatText) -> str:

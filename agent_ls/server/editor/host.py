@@ -237,7 +237,7 @@ class LspEditorHost:
         if document and (tracked is None) == (len(document.source) <= MAX_DOCUMENT_CHARS):
             reason = self._unread.get(true_name(path))
             if tracked or reason == TOO_LARGE or (reason and is_whole):
-                self.handle_open(uri)  # the document became too large, or is no longer too large
+                self.handle_open(uri)  # its size passed the limit, in one direction or the other
             return
         if tracked is None or document is None:
             return

@@ -151,9 +151,8 @@ class Configuration:
 
     async def _pull(self) -> None:
         items = [lsp.ConfigurationItem(section=SECTION)]
-        async with (
-            self._order
-        ):  # in order, so that the answer to an earlier request does not replace the answer to a later one
+        # In order, so that the answer to an earlier request does not replace the answer to a later one.
+        async with self._order:
             answer = await self._request(lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items))
             if isinstance(answer, list) and len(answer) == 1 and isinstance(answer[0], dict):
                 await self._take(_set(answer[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -12,7 +13,7 @@ from anyio.abc import SocketAttribute, SocketStream
 
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import NetworkError
-from agent_ls.llm.http.address import parse_address
+from agent_ls.llm.http.address import find_proxies, parse_address
 from agent_ls.llm.http.direct import DirectConnections
 from agent_ls.llm.transport import Transport
 
@@ -258,6 +259,18 @@ def test_simple_base_url_is_connected_to_directly(base_url: str) -> None:
 )
 def test_any_other_base_url_is_left_to_httpx(base_url: str) -> None:
     assert parse_address(base_url) is None
+
+
+@pytest.mark.req("U11")
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="proxies are also read from system settings")
+def test_only_proxies_that_httpx_uses_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("GRPC_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("HTTP_PROXY", "")
+    assert find_proxies() == []
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:2")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:3")
+    assert find_proxies() == ["http://127.0.0.1:2", "http://127.0.0.1:3"]
 
 
 async def test_refused_connection_is_reported_in_the_words_of_the_system() -> None:

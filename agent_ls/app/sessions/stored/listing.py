@@ -82,7 +82,7 @@ class SessionListing:
         if live := self._live(header.session_id):
             return replace(live.summary(), cost_usd=progress.cost_usd)
         if owner and owner.is_same(make_own_owner()):
-            owner = None  # this process is ending the session, so there is no other owner
+            owner = None  # the session is ending in this process, so no other process can own it
         return stored_summary(stored, self._settings(), owner, self._worktree(header), progress)
 
     def title(self, stored: StoredSummary) -> str:

@@ -101,9 +101,8 @@ def remove(mark: str) -> None:
 def _with_nested(group: str) -> list[str]:
     """Return the folders of a group and of all groups in it. A folder precedes the folders in it."""
     with suppress(OSError):
-        if (
-            os.stat(group).st_nlink > 2
-        ):  # only if the folder contains another group: listing its many files takes time
+        # Only if the folder contains another group: listing its many files takes time.
+        if os.stat(group).st_nlink > 2:
             return [folder for folder, _, _ in os.walk(group)]
     return [group]
 
