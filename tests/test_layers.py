@@ -55,7 +55,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"environments.opened", "environments.sandbox", "environments.wrappers", "text"},
     "environments.notebooks": ENV_TYPES | {"environments.opened"}
     | {"environments.editor_host", "environments.wrappers", "notebook", "text"},
-    "environments.editor_host": ENV_TYPES | {"notebook"},
+    "environments.editor_host": ENV_TYPES | {"notebook", "text"},
     "environments.editor": ENV_TYPES | {"environments.opened"}
     | {"environments.editor_host", "environments.search", "environments.timed_search", "environments.wrappers", "patch",
        "text"},

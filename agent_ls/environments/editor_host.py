@@ -9,6 +9,7 @@ from typing import Protocol
 from agent_ls.environments.base import Attribution
 from agent_ls.notebook.cell_alignment import EditorCell
 from agent_ls.notebook.notebook_text import TargetCell
+from agent_ls.text import split_lines
 
 
 def not_told(paths: Sequence[str]) -> None:
@@ -35,6 +36,14 @@ class LineEdit:
     start: int
     end: int
     text: str
+
+
+def apply_edits(text: str, edits: Sequence[LineEdit]) -> str:
+    """Return `text` with the edits of one call."""
+    lines = split_lines(text)
+    for edit in reversed(edits):
+        lines[edit.start : edit.end] = [edit.text]
+    return "".join(lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,8 @@ class InFlightEdit:
     `expected` is `old` with the edit. Both are updated, because an editor that checks no versions applies the
     edit to its current text. `repeats_versions`: the document's version does not increase with each change, so
     the editor may still apply an edit of an old text. `is_in_doubt`: an observed text may contain the edit or a
-    part of the edit.
+    part of the edit. `follows_doubt`: an earlier attempt at this edit ended `Stale`, but the text may contain that
+    attempt at a wrong position.
     """
 
     old: str
@@ -153,6 +154,7 @@ class InFlightEdit:
     said_by_last: EditDetection = field(default_factory=Absent)
     repeats_versions: bool = False
     is_in_doubt: bool = False
+    follows_doubt: bool = False
 
     @property
     def is_missing(self) -> bool:
@@ -175,7 +177,9 @@ class InFlightEdit:
         return not self.repeats_versions or not self.answer.applied
 
 
-def start_edit(old: str, expected: str, version: int, *, repeats_versions: bool = False) -> InFlightEdit:
+def start_edit(
+    old: str, expected: str, version: int, *, repeats_versions: bool = False, follows_doubt: bool = False
+) -> InFlightEdit:
     """Return the state at the moment when the edit is sent.
 
     Raises:
@@ -183,7 +187,9 @@ def start_edit(old: str, expected: str, version: int, *, repeats_versions: bool 
     """
     if old == expected:
         raise ValueError("an edit that changes nothing must not be sent")
-    return InFlightEdit(old, expected, version, repeats_versions=repeats_versions)
+    return InFlightEdit(
+        old, expected, version, repeats_versions=repeats_versions, follows_doubt=follows_doubt
+    )
 
 
 def advance_edit(edit: InFlightEdit, happening: EditEvent) -> tuple[InFlightEdit, Outcome]:
@@ -248,7 +254,7 @@ def _rebase_to(edit: InFlightEdit, text: str) -> InFlightEdit:
 
 def _refusal_reason(edit: InFlightEdit) -> str:
     is_unclear = isinstance(edit.said_by_last, Undetermined) or edit.may_be_elsewhere or edit.is_in_doubt
-    if is_unclear or (edit.repeats_versions and edit.is_missing):
+    if is_unclear or edit.follows_doubt or (edit.repeats_versions and edit.is_missing):
         return "the editor may have applied this edit completely, partly or not at all: read the file again"
     if edit.answer is None:
         return "the editor did not answer in time; read the file again before changing it"

@@ -16,7 +16,7 @@ from typing import Literal
 import anyio.lowlevel
 
 from agent_ls.environments.base import Attribution
-from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocument, not_told
+from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocument, apply_edits, not_told
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.review import in_flight_edit
 from agent_ls.review.agent_edits import apply_agent_edit
@@ -161,10 +161,7 @@ class SimulatedEditor:
             return
         if self.quirks.answers_first and not is_mute:
             self._send(lambda: answer(in_flight_edit.Answered(True)))
-        lines = split_lines(self.text)
-        for edit in reversed(edits):
-            lines[edit.start : edit.end] = [edit.text]
-        self._change("".join(lines))
+        self._change(apply_edits(self.text, edits))
         if not self.quirks.answers_first and not is_mute:
             self._send(lambda: answer(in_flight_edit.Answered(True)))
 
@@ -254,10 +251,8 @@ class ThinHost:
         self.tries += 1
         if document.version != self.document.version:
             raise StaleFileError(document.path)
-        lines = split_lines(document.text)
-        for edit in reversed(edits):
-            lines[edit.start : edit.end] = [edit.text]
-        machine = in_flight_edit.start_edit(document.text, "".join(lines), document.version)
+        expected = apply_edits(document.text, edits)
+        machine = in_flight_edit.start_edit(document.text, expected, document.version)
         flight = self._flight = _Flight(attribution, machine)
         self.editor.receive_edit(document.version, edits, lambda said: self._answered(flight, said))
         self.clock.after(in_flight_edit.TIMEOUT_MS, lambda: self._time_out(flight))

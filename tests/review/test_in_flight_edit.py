@@ -120,6 +120,18 @@ def test_an_edit_that_changes_nothing_is_not_sent() -> None:
         start_edit(OLD, OLD, 1)
 
 
+def test_a_repeated_edit_is_not_reported_as_missing_if_the_first_attempt_may_be_at_a_wrong_position() -> None:
+    first = start_edit("one\ntwo\nthree\n", "one\ntwo\nthree !\n", 1)
+    first, _ = advance_edit(first, NO)
+    first, outcome = advance_edit(first, Observed(2, "one\nthree ! \ntwo\nthree\n"))
+    assert (outcome, first.is_in_doubt) == (Stale(), True)
+    second = start_edit(first.old, first.expected, 2, follows_doubt=first.is_in_doubt)
+    second, _ = advance_edit(second, YES)
+    _, outcome = advance_edit(second, TimedOut())
+    assert isinstance(outcome, Refused)
+    assert "not at all" in outcome.reason
+
+
 HALF_OLD, HALF_NEW = "a\nb\nc\n", "A\nb\nC\n"
 
 

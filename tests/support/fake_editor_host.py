@@ -9,7 +9,14 @@ from pathlib import Path
 import anyio.lowlevel
 
 from agent_ls.environments.base import Attribution
-from agent_ls.environments.editor_host import AppliedEdit, LineEdit, NotebookHost, OpenDocument, not_told
+from agent_ls.environments.editor_host import (
+    AppliedEdit,
+    LineEdit,
+    NotebookHost,
+    OpenDocument,
+    apply_edits,
+    not_told,
+)
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.text import split_lines
 
@@ -88,15 +95,14 @@ class FakeEditorHost:
             raise EditRefusedError(path, reason)
         if self._documents[path].version != document.version:
             raise StaleFileError(path)
-        lines = split_lines(document.text)
-        for edit in reversed(edits):
-            assert 0 <= edit.start <= edit.end <= len(lines)
-            lines[edit.start : edit.end] = [edit.text]
-        self.type(path, "".join(lines))
+        line_count = len(split_lines(document.text))
+        assert all(0 <= edit.start <= edit.end <= line_count for edit in edits)
+        after = apply_edits(document.text, edits)
+        self.type(path, after)
         self.applied.append(Edit(path, tuple(edits), attribution))
         if self._on_disk:
             _save(path, self.text(path))
-        return AppliedEdit(document.text, "".join(lines), self._documents[path])
+        return AppliedEdit(document.text, after, self._documents[path])
 
     async def rename_file(self, document: OpenDocument, path: str) -> None:
         return None

@@ -19,7 +19,7 @@ import anyio
 from lsprotocol import types as lsp
 
 from agent_ls.environments.base import READ_LIMIT_BYTES, Attribution
-from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocument, not_told
+from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocument, apply_edits, not_told
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.loop.events.editor import EditNews
@@ -37,7 +37,6 @@ from agent_ls.server.editor.watched_files import WatchedFiles
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.from_lsp import maybe_path, maybe_same, true_name
 from agent_ls.server.transport.jsonrpc import NOTEBOOK_TEXTS, AgentProtocol
-from agent_ls.text import split_lines
 
 SAVED_EARLY = 20
 """Maximum number of saves that are remembered while the agent is still loading."""
@@ -148,8 +147,9 @@ class _Flight:
 class _Tracked:
     """An open document, with the text last reported to the ledger and the version and text that the editor sent last.
 
-    `repeats_versions`: the editor used one version number for two texts. `is_asked_to_save`: a request of
-    agent-ls to save the document has no answer yet.
+    `repeats_versions`: the editor used one version number for two texts. `is_in_doubt`: the last edit ended as stale,
+    but the text may contain it at a wrong position. `is_asked_to_save`: a request of agent-ls to save the document
+    has no answer yet.
     """
 
     uri: str
@@ -159,6 +159,7 @@ class _Tracked:
     true_name: str
     last: tuple[int, str]
     repeats_versions: bool = False
+    is_in_doubt: bool = False
     is_asked_to_save: bool = False
     flight: _Flight | None = None
     lock: anyio.Lock = field(default_factory=anyio.Lock)
@@ -351,11 +352,15 @@ class LspEditorHost:
             raise EditRefusedError(document.path, "the document was closed before the change was made")
         async with tracked.lock:
             current = self._find_current(tracked, document)
-            expected = _apply_edits(current.text, edits)
+            expected = apply_edits(current.text, edits)
             if expected == current.text:
                 return AppliedEdit(current.text, current.text, current)
             sent = in_flight_edit.start_edit(
-                current.text, expected, current.version, repeats_versions=tracked.repeats_versions
+                current.text,
+                expected,
+                current.version,
+                repeats_versions=tracked.repeats_versions,
+                follows_doubt=tracked.is_in_doubt,
             )
             flight = tracked.flight = _Flight(attribution, sent)
             request = self._send(tracked, current, edits, attribution)
@@ -364,6 +369,8 @@ class LspEditorHost:
             # already be in the user's document.
             with anyio.CancelScope(shield=True):
                 await self._wait_for_decision(tracked, flight)
+            is_stale = isinstance(flight.outcome, in_flight_edit.Stale)
+            tracked.is_in_doubt = is_stale and flight.machine.is_in_doubt
             match flight.outcome:
                 case in_flight_edit.Applied(ours, observed, version):
                     document = OpenDocument(tracked.path, version, observed)
@@ -588,10 +595,3 @@ class LspEditorHost:
         tracked.told, tracked.saving.user_typed = text, True
         if self._listener:
             self._listener.user_edit(tracked.path, text)
-
-
-def _apply_edits(text: str, edits: Sequence[LineEdit]) -> str:
-    lines = split_lines(text)
-    for edit in reversed(edits):
-        lines[edit.start : edit.end] = [edit.text]
-    return "".join(lines)

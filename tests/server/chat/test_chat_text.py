@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import example, given, strategies as st
 
-from agent_ls.environments.editor_host import LineEdit
+from agent_ls.environments.editor_host import apply_edits
 from agent_ls.loop.events.types import AssistantTextEnd, AssistantTextStart, Delta, Envelope, SessionEvent
 from agent_ls.server.chat.chat_text import (
     Mention,
@@ -21,16 +21,8 @@ from agent_ls.server.chat.chat_text import (
     read_chat,
 )
 from agent_ls.server.chat.transcript import ChatTranscript
-from agent_ls.text import split_lines
 
 MARKER = heading("s-1f", 1)
-
-
-def edited(text: str, edits: Sequence[LineEdit]) -> str:
-    lines = split_lines(text)
-    for edit in reversed(edits):
-        lines[edit.start : edit.end] = [edit.text]
-    return "".join(lines)
 
 
 @pytest.mark.req("H8")
@@ -66,11 +58,11 @@ def test_mentions_are_read_with_and_without_lines() -> None:
 @pytest.mark.parametrize("before", ["", "fix it", "fix it\n", "fix it\r\n", "fix it\n\n"])
 def test_an_answer_grows_at_the_end_of_the_document(before: str) -> None:
     region = Region(MARKER, "\nI ")
-    text = edited(before, make_opening(before, region))
+    text = apply_edits(before, make_opening(before, region))
     for more in ("look", " at it\n", "", "\nDone.\n"):
         edits = append_answer(text, region, more)
         assert edits is not None
-        text, region = edited(text, edits), Region(MARKER, region.written + more)
+        text, region = apply_edits(text, edits), Region(MARKER, region.written + more)
 
     folded = text.replace("\r\n", "\n")
     assert folded.startswith(before.replace("\r\n", "\n"))
@@ -81,23 +73,23 @@ def test_an_answer_grows_at_the_end_of_the_document(before: str) -> None:
 @pytest.mark.req("H8")
 def test_text_typed_below_an_answer_stays_below_it() -> None:
     region = Region(MARKER, "\none")
-    text = edited("fix it\n", make_opening("fix it\n", region)) + "my next words\n"
+    text = apply_edits("fix it\n", make_opening("fix it\n", region)) + "my next words\n"
     edits = append_answer(text, region, "\ntwo")
 
-    assert edits and edited(text, edits).endswith("one\ntwo\nmy next words\n")
+    assert edits and apply_edits(text, edits).endswith("one\ntwo\nmy next words\n")
 
 
 @pytest.mark.req("H8")
 @pytest.mark.parametrize("more", ["two", "two\n", "\n## you\n"])
 def test_text_typed_on_the_empty_line_after_an_answer_belongs_to_the_user(more: str) -> None:
     region = Region(MARKER, "\none\n\n")
-    text = edited("fix it\n", make_opening("fix it\n", region))
+    text = apply_edits("fix it\n", make_opening("fix it\n", region))
     assert text.endswith("one\n\n\n")
     text = text.removesuffix("\n") + "my next\nwords\n"
     for piece in (more, " and on"):
         edits = append_answer(text, region, piece)
         assert edits
-        text, region = edited(text, edits), Region(MARKER, region.written + piece)
+        text, region = apply_edits(text, edits), Region(MARKER, region.written + piece)
 
     assert text.endswith(f"one\n\n{more} and on\nmy next\nwords\n")
 
@@ -114,7 +106,7 @@ def test_text_typed_on_the_empty_line_after_an_answer_belongs_to_the_user(more: 
 )
 def test_an_answer_begins_directly_below_its_message(before: str, behind: str, ending: str) -> None:
     text = (before + behind).replace("\n", ending)
-    answered = edited(text, make_opening(text, Region(MARKER, "\nYes."), "fix it\n\nnow"))
+    answered = apply_edits(text, make_opening(text, Region(MARKER, "\nYes."), "fix it\n\nnow"))
 
     assert answered == f"{before}\n{MARKER}\n\nYes.\n{behind}".replace("\n", ending)
 
@@ -124,12 +116,12 @@ def test_an_answer_begins_directly_below_its_message(before: str, behind: str, e
     "text", ["fix that\nand then\n", f"fix it\n\n{MARKER}\nYes.\n", "a\nfix it\nb\n", ""]
 )
 def test_an_answer_to_a_changed_message_is_at_the_end(text: str) -> None:
-    assert edited(text, make_opening(text, Region(MARKER), "fix it")).endswith(f"{MARKER}\n\n")
+    assert apply_edits(text, make_opening(text, Region(MARKER), "fix it")).endswith(f"{MARKER}\n\n")
 
 
 def test_an_answer_that_the_user_changed_is_not_overwritten() -> None:
     region = Region(MARKER, "\none\ntwo")
-    text = edited("", make_opening("", region))
+    text = apply_edits("", make_opening("", region))
 
     assert append_answer(text.replace("one", "mine"), region, "x") is None
     assert append_answer(text.replace(MARKER, ""), region, "x") is None
@@ -137,7 +129,7 @@ def test_an_answer_that_the_user_changed_is_not_overwritten() -> None:
         append_answer(text.replace("one\n", "one   \n"), region, "x") is not None
     )  # a formatter added the blanks
     assert read_below(text, MARKER) == "\none\ntwo"
-    assert edited("a", append_line("a", "@b ")) == "a\n@b \n"
+    assert apply_edits("a", append_line("a", "@b ")) == "a\n@b \n"
 
 
 def said(pieces: Sequence[str]) -> str:
