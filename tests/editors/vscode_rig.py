@@ -63,14 +63,15 @@ def play(
     project: Path,
     *,
     machine: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     env: Mapping[str, str] | None = None,
     trust: bool = False,
     answers: Mapping[str, Callable[..., Any]] | None = None,
 ) -> str:
     """Run the script to its end and return its output. Screenshots go to build/screenshots/SCRIPT.
 
-    `machine` has settings of scope machine. `answers` are functions that the script calls with a name and
-    arguments; they return JSON.
+    `machine` has settings of scope machine, `settings` those of the user. `answers` are functions that the script
+    calls with a name and arguments; they return JSON.
     """
     pictures = PICTURES / Path(script).stem
     stage = {
@@ -78,7 +79,7 @@ def play(
         "project": str(project),
         "pictures": str(pictures),
         "machine": dict(machine or {}),
-        "settings": {},
+        "settings": dict(settings or {}),
         "env": dict(env or {}),
         "trust": trust,
     }

@@ -67,6 +67,26 @@ export function formatQuestion(request: ApprovalRequested): { readonly text: str
   const words = effect.inputOf === undefined ? effect.command : effect.command.replace(/\n$/, "");
   const isWhole = words.length <= LINE_CHARS && !words.includes("\n") && (effect.envVars ?? []).length === 0;
   const behind = effect.background === true ? " in the background" : "";
-  const what = effect.inputOf === undefined ? `run${behind}` : `type into process ${effect.inputOf}`;
+  const where = effect.outsideSandbox === true ? " outside the sandbox" : "";
+  const what = effect.inputOf === undefined ? `run${behind}${where}` : `type into process ${effect.inputOf}`;
   return { text: `agent-ls asks to ${what}: ${isWhole ? words : summary}`, isWhole };
+}
+
+/** A block of code in the description of a request. `title` is a line above it, "" for none. */
+export interface CodeBlock {
+  readonly title: string;
+  readonly language: string;
+  readonly code: string;
+}
+
+/** The request with its command or diffs. `isWhole`: this shows everything that would be allowed. */
+export function describeRequest(request: ApprovalRequested): { readonly text: string; readonly blocks: readonly CodeBlock[]; readonly isWhole: boolean } {
+  const { text, isWhole } = formatQuestion(request);
+  const { command, files = [], envVars = [] } = effectOf(request);
+  if (command !== undefined) {
+    const code = [...envVars.map(([name, value]) => `${name}=${value}`), command].join("\n");
+    return { text, blocks: [{ title: "", language: "shellscript", code }], isWhole: true };
+  }
+  const blocks = files.map(({ path, action, diff }) => ({ title: `${action} ${path}`, language: "diff", code: diff }));
+  return { text, blocks, isWhole: blocks.length > 0 ? blocks.every(({ code }) => code !== "") : isWhole };
 }

@@ -1,9 +1,9 @@
 // The participant @agent-ls in VS Code's own chat, and a tool for other chats. Both run a turn in a session of this window:
 // the chat view displays the same session, changes wait in the editor, and approvals can be given in either place.
 import * as vscode from "vscode";
-import { type Choice, listChoices, formatQuestion } from "../approvals/choices";
+import { type Choice, describeRequest, listChoices } from "../approvals/choices";
 import type { ApprovalItem, FileItem } from "../snapshot/items";
-import { type InputPart, effectOf } from "../connection/protocol";
+import type { InputPart } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
 import { toolWords } from "../snapshot/tool_words";
 import { type TurnView, openSession, runTurn } from "./turn";
@@ -95,14 +95,18 @@ function streamView(stream: vscode.ChatResponseStream): TurnView {
 }
 
 function showApproval(stream: vscode.ChatResponseStream, { id, request }: ApprovalItem): void {
+  const { text, blocks, isWhole } = describeRequest(request);
   const words = new vscode.MarkdownString();
-  words.appendText(`${formatQuestion(request).text}\n`);
-  const { command } = effectOf(request);
-  if (command !== undefined) words.appendCodeblock(command, "shellscript");
+  words.appendText(`${text}\n`);
+  for (const { title, language, code } of blocks) {
+    if (title !== "") words.appendText(`\n${title}\n`);
+    words.appendCodeblock(code, language);
+  }
   stream.markdown(words);
   for (const choice of listChoices(request)) {
     const title = choice.kind === "show" ? "More…" : choice.label;
-    if (choice.kind === "send" || choice.kind === "show") stream.button({ command: "agentLs.answerInChat", title, arguments: [id, choice] });
+    const isOffered = choice.kind === "show" || (choice.kind === "send" && (isWhole || choice.answer.decision === "deny"));
+    if (isOffered) stream.button({ command: "agentLs.answerInChat", title, arguments: [id, choice] });
   }
 }
 
@@ -116,7 +120,8 @@ function inputOf({ prompt, references }: vscode.ChatRequest): InputPart[] {
   return [...attached, { type: "text", text: prompt }];
 }
 
-function formatFile({ path, action, added, removed }: FileItem): string {
+function formatFile({ uri, action, added, removed }: FileItem): string {
+  const path = vscode.workspace.asRelativePath(vscode.Uri.parse(uri));
   return `${action}: ${path} +${added} -${removed} (the user reviews it in the editor)`;
 }
 

@@ -1,7 +1,7 @@
 // req: H7, H17
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { listChoices, formatExamples, formatQuestion } from "../../approvals/choices";
+import { describeRequest, listChoices, formatExamples, formatQuestion } from "../../approvals/choices";
 import type { ApprovalRequested } from "../../connection/protocol";
 import { eventOf } from "../support/golden";
 
@@ -63,6 +63,7 @@ test("a one-line approval is offered only if it shows the whole effect", () => {
   assert.equal(formatQuestion(command("x".repeat(121))).isWhole, false);
   assert.equal(formatQuestion(command("npm test", { envVars: [["CI", "1"]] })).isWhole, false);
   assert.equal(formatQuestion(command("npm start", { background: true })).text, "agent-ls asks to run in the background: npm start");
+  assert.equal(formatQuestion(command("npm start", { outsideSandbox: true })).text, "agent-ls asks to run outside the sandbox: npm start");
   assert.equal(formatQuestion({ ...ASKED, tool: "edit", summary: "a.py", effect: { type: "WriteEffect", files: [{ path: "/a.py", action: "modify", diff: "", changeKey: "k" }] } }).isWhole, false);
   const page = { ...ASKED, tool: "web_fetch", summary: "the summary" };
   assert.deepEqual(formatQuestion({ ...page, effect: { type: "FetchEffect", url: "https://a.example/b", privateAddress: "" } }), { text: "agent-ls asks to fetch https://a.example/b", isWhole: true });
@@ -72,4 +73,14 @@ test("a one-line approval is offered only if it shows the whole effect", () => {
 test("the golden approval is parsed", () => {
   assert.equal(listChoices(ASKED).filter((choice) => choice.kind === "send" && choice.answer.ruleId !== undefined).length, ASKED.rules.length);
   assert.match(formatQuestion(ASKED).text, /^agent-ls asks to /);
+});
+
+test("a description of a request has the command with its variables, or a diff of each file", () => {
+  assert.deepEqual(describeRequest(command("a\nb", { envVars: [["CI", "1"]] })), {
+    text: "agent-ls asks to run: the summary", blocks: [{ title: "", language: "shellscript", code: "CI=1\na\nb" }], isWhole: true,
+  });
+  const files = (...diffs: string[]) => ({ ...ASKED, tool: "edit", summary: "a.py", effect: { type: "WriteEffect" as const, files: diffs.map((diff) => ({ path: "/a.py", action: "modify" as const, diff, changeKey: "k" })) } });
+  assert.deepEqual(describeRequest(files("-a\n+b\n")), { text: "agent-ls asks to edit: a.py", blocks: [{ title: "modify /a.py", language: "diff", code: "-a\n+b\n" }], isWhole: true });
+  assert.equal(describeRequest(files("-a\n+b\n", "")).isWhole, false, "a file without a diff is not displayed");
+  assert.equal(describeRequest(files()).isWhole, false);
 });
