@@ -1,1 +1,1 @@
-"""Composition root of every face: session, store, policy and environments; no protocol."""
+"""Build sessions for the server, the command line and the library. Contains no protocol."""

@@ -50,9 +50,10 @@ class TurnRead(Generic[T]):
         return outcome.result()
 
     def get_from_this_call(self) -> T | None:
-        """Return the result of this read to a later read in the same call of the worker thread.
+        """Return the result of this read, if it has run earlier in the current call of the worker thread.
 
-        Returns None if called from anywhere else. Raises the exceptions of the read.
+        A read calls this method to use the result of another read. Returns None outside of such a call.
+        Raises the exceptions of the read.
         """
         outcome = (_outcomes.get() or {}).get(self)
         return outcome.result() if outcome else None

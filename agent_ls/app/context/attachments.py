@@ -22,7 +22,7 @@ def image_part(media_type: str, data: str) -> ImagePart:
     """Convert a picture from base64 data.
 
     Raises:
-        BadImageError.
+        BadImageError: models cannot read this image type, or the base64 data is damaged.
     """
     if media_type not in IMAGE_TYPES:
         raise BadImageError(

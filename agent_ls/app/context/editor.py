@@ -1,4 +1,4 @@
-"""Implements EditorContext: the state of the editor for the model of one session, sent only after a change."""
+"""Implements EditorContext: describes the editor's state to a session's model when the state has changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_ls.system import relative_to_folder
 
 
 class EditorStatus(Protocol):
-    """Interface to the editor's status and diagnostics. `shown` converts a path for display."""
+    """Interface to the editor's status and diagnostics. `shown` converts a path to its form in the text."""
 
     def situation(self, shown: Callable[[str], str]) -> str:
         """Return one line about the editor's state; "" if nothing is known."""
@@ -22,7 +22,7 @@ class EditorStatus(Protocol):
     ) -> Callable[[], Awaitable[EditNews]]:
         """Prepare for an edit of these files.
 
-        Await the returned function after the edit to get new problems.
+        Await the returned function after the edit to get the diagnostics that the edit added.
         """
         ...
 

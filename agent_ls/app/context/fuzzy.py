@@ -14,7 +14,7 @@ from heapq import nsmallest
 _WORD_START = re.compile(r"(?:^|[^0-9A-Za-z])[0-9A-Za-z]|(?<=[a-z0-9])[A-Z]")
 
 MAX_APART = 20_000
-"""Only this many paths with scattered letters are ranked (the shortest paths), because ranking is slow."""
+"""Maximum number of paths with scattered letters to rank, shortest first, because ranking is slow."""
 
 Rank = tuple[int, bool, int, str]
 

@@ -1,4 +1,4 @@
-"""Search for the files and folders that a user can mention (`@cart`). Listed in a thread and cached briefly."""
+"""Search for files and folders that a user can mention (`@cart`), in lists cached for a few seconds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from agent_ls.loop.seams import Clock
 MAX_FILES = 300_000
 FRESH_MS = 3_000  # a list of files is used this long before the folder is listed again
 LISTING_SHARE = 10
-"""A folder is listed again only after this multiple of its last listing time, because large folders take long."""
+"""If listing a folder took N ms, the next listing starts at least LISTING_SHARE * N ms after it, because
+large folders are slow to list.
+"""
 MORE = 20
 FIRST_WAIT_S = 2.0
 """How long to wait for the first list of a folder. If listing takes longer, a later request gets the list."""
@@ -31,7 +33,7 @@ ListFiles = Callable[[str, int], Awaitable[Sequence[str]]]
 
 @dataclass(slots=True)
 class _Folder:
-    """A listed folder. `paths` are relative; folders end with `/`. `due_ms` is when it is to be listed again."""
+    """A listed folder. `paths` are relative; folders end with `/`. The listing is repeated after `due_ms`."""
 
     paths: Sequence[str] = ()
     due_ms: int = 0
@@ -91,10 +93,11 @@ class Mentions:
 def _find_best_allowed(
     is_ignored: IgnoreFile, folder: str, query: str, paths: Iterable[str], limit: int, first: Sequence[str]
 ) -> Sequence[str]:
-    """Return the best matches that the ignore file does not name."""
+    """Return at most `limit` of the best matches, without the paths that the ignore file names."""
     if not is_ignored.is_there():
         return find_best_matches(query, paths, limit, first)
-    # To check all matches against the ignore file at each typed letter would take too long.
+    # Only the best matches are checked against the ignore file: checking all of them at each typed
+    # letter would take too long.
     found = find_best_matches(query, paths, MORE * limit, first)
     allowed = (path for path in found if not is_ignored(posixpath.join(folder, path.rstrip("/"))))
     return list(islice(allowed, limit))

@@ -19,17 +19,17 @@ from agent_ls.profiles.project_docs import (
 )
 
 MAX_FOLDERS = 500
-"""Maximum number of folders searched in a session, because each search tries several missing files."""
+"""Maximum number of folders searched in a session, because each search tries several names."""
 
 
 class SessionDocuments:
-    """The instruction files in subfolders, for the agents of one session. Each agent gets each file once, and again
-    after a compaction has removed the file's text.
+    """The instruction files in subfolders, for the agents of one session.
 
-    `project` returns an environment that reads no files outside of the project. `trusted` returns whether the workspace
-    is trusted.
-    `size` returns the bytes of instructions that the system prompt already contains. `known` are files that the main
-    agent got in an earlier process. `keep` stores the names of all files that the main agent got.
+    Each agent gets each file once, and again after a compaction has removed the file's text. `project`
+    returns an environment that reads no files outside of the project. `trusted` returns whether the workspace
+    is trusted. `size` returns the bytes of instructions that the system prompt already contains. `known` are
+    files that the main agent got in an earlier process. `keep` stores the names of all files that the main
+    agent got.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The instruction files of a project, read again only when one of the searched paths has changed.
 
-The files are needed at the start of each turn. On a local disk, one check covers all paths; it is one of the reads
-that share a thread call at the start of a turn.
+The files are needed at the start of each turn. One check reads the time stamps of all paths. It runs in the
+same worker thread as the session's other reads at the start of a turn (app/turn_reads.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.profiles.project_docs import ProjectDocument, find_project_documents
 
 YOUNG_NS = 2_000_000_000
-"""A file that changed less than this before a check may change again without getting a new time stamp."""
+"""Minimum age of a reliable time stamp: two changes in quick succession may have the same time."""
 
 
 Facts: TypeAlias = Mapping[str, object] | None
@@ -29,10 +29,11 @@ Facts: TypeAlias = Mapping[str, object] | None
 
 @dataclass(frozen=True, slots=True)
 class _CachedDocuments:
-    """Documents, and the paths that were searched for them.
+    """Project documents, and the paths that were read to find them.
 
-    `places` maps each path to True if only the path's existence matters, or to False if its content matters. `facts`
-    are the stamps that the paths had before the documents were read; None if unknown. `check` reads the current stamps.
+    `places` maps each path to True if only the path's existence matters, or to False if its content matters.
+    `facts` are the stamps (size, times and inode) that the paths had before the documents were read; None if
+    unknown. `check` reads the current stamps.
     """
 
     documents: tuple[ProjectDocument, ...]
@@ -56,7 +57,7 @@ class KnownDocuments:
     async def of(
         self, environment: ExecutionEnvironment, family: Sequence[str]
     ) -> tuple[ProjectDocument, ...]:
-        """Return the project documents as `find_project_documents` does."""
+        """Return the result of `find_project_documents`, from the cache if no file has changed."""
         if self._documents is None:
             return await find_project_documents(environment, family)
         key = (environment.working_directory(), *family)
@@ -77,7 +78,7 @@ class KnownDocuments:
 
 
 def _read_facts(places: Mapping[str, bool], documents: Mapping[str, int]) -> Facts:
-    """Return the stamps of the paths; None if a file is too new for its time stamp to be reliable. Blocks."""
+    """Return the stamps of the paths; None if a file changed too recently for a reliable time stamp. Blocks."""
     young_ns = time.time_ns() - YOUNG_NS
     facts: dict[str, object] = {}
     for path, (disk, version) in stamps(places, documents).items():

@@ -1,4 +1,7 @@
-"""Implements the interface PromptSource: builds the system prompt in layers, with facts from the session's start."""
+"""Implements the interface PromptSource: builds the system prompt in layers.
+
+Facts about the environment, such as date and git state, are gathered once, at the session's start.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +62,8 @@ class PromptWorkspace:
 class SessionPrompts:
     """Builds the system prompts of one session.
 
-    - `facts`: facts from the session's log; `keep` stores new facts. A resumed session uses the facts from its
-      first start.
+    - `facts`: facts about the environment from the session's log, None for a new session; `keep` stores new
+      facts.
     - `skills`: returns the list of skills for a context window of the given size.
     - `reads`: the session's reads at the start of a turn.
     - `now_ms`: a monotonic clock.
@@ -101,7 +104,10 @@ class SessionPrompts:
         return await gather_environment_facts(self._quiet, today=today, trusted=trusted)
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        """Return the documents layer. `environment` is unused, because it cannot read above the working folder."""
+        """Return the prompt layer with workspace folders, instruction files and skills.
+
+        `environment` is unused: it cannot read the instruction files in parents of the working folder.
+        """
         trusted = await self._workspace.trusted()
         beside = await self._workspace.others()
         family = profile.project_documents
@@ -123,7 +129,7 @@ class SessionPrompts:
     async def _named_by_folder(
         self, folder: str, project: ExecutionEnvironment, family: Sequence[str]
     ) -> tuple[ProjectDocument, ...]:
-        """Return the instructions of another workspace folder, with absolute paths."""
+        """Return the instruction files of another workspace folder, with absolute paths."""
         root = await find_git_root(project) or folder
         found = await self._known.of(project, family)
         return tuple(replace(document, path=join(root, document.path)) for document in found)

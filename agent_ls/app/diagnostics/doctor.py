@@ -51,7 +51,7 @@ EDITORS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("subl", "Sublime Text", (4, 0)),
     ("kate", "Kate", (22, 12, 0)),
 )
-"""Programs with their minimum version. A missing editor is not reported."""
+"""Program, display name and minimum version of each editor. An editor that is not installed is not reported."""
 
 _TRUST_HINT = "`agent-ls trust list` lists your decisions; `add`, `restrict` and `forget` change them"
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -114,7 +114,7 @@ def _system() -> Iterator[DoctorFinding]:
 
 
 def windows() -> Iterator[DoctorFinding]:
-    """Report the features that are missing on Windows (H19), except the sandbox, which has its own finding."""
+    """Report the features that are missing on Windows, except the sandbox, which has its own finding."""
     for subject, text in _WINDOWS:
         yield DoctorFinding(
             subject, "note", f"Windows: {text}", "see `agent-ls docs security-details systems`"
@@ -144,7 +144,7 @@ async def _sandbox() -> DoctorFinding:
 
 
 async def _looking(settings: Settings) -> DoctorFinding:
-    """Report whether read-only commands can run confined, that is unable to write files or use the network."""
+    """Report whether read-only commands can be confined, so that they cannot write files or use the network."""
     looking = LookingSandbox(state_folder())
     if sandbox := await looking.find():
         text = f"read-only commands run confined ({sandbox.kind}): they cannot write files or use the network"

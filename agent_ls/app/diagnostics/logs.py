@@ -1,7 +1,7 @@
 """The log of this process: a file in the user's state folder, written by a separate thread. Keys are removed.
 
-It contains figures of each session (loop/events/figures.py) and errors. Only the server and `agent-ls exec`
-write it; a program that uses the library configures its own logging.
+It contains statistics of each session (loop/events/figures.py) and errors. Only the server and `agent-ls
+exec` write it; a program that uses the library configures its own logging.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ def log_path(folder: Path | None = None) -> Path:
 
 
 def start_log(level: LogLevel, known: Known, folder: Path | None = None) -> None:
-    """Start logging; later calls only change the level. Also write warnings and errors to stderr.
+    """Start logging to the file, and write warnings and errors to stderr too. Later calls only set the level.
 
-    A failure to write the file is reported once on stderr.
+    `known` returns the keys that are removed from messages. A failure to write the file is reported once on
+    stderr.
     """
     logger = logging.getLogger(LOGGER)
     logger.setLevel(level.upper())
@@ -94,7 +95,7 @@ class _Listener(QueueListener):
     def dequeue(self, block: bool) -> logging.LogRecord:  # overrides QueueListener
         is_first = self.queue.empty()
         record = super().dequeue(block)
-        # The object that ends the listener is not a record.
+        # The sentinel that ends the listener is not a record and has no level.
         if is_first and getattr(record, "levelno", logging.WARNING) < logging.WARNING:
             self._is_ending.wait(MOMENT_S)
         return record

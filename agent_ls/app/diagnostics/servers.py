@@ -34,7 +34,7 @@ def _unusable(config: ServerConfig, values: Values) -> Iterator[DoctorFinding]:
     if isinstance(target, StdioTarget) and not shutil.which(
         os.path.expanduser(target.command), path=_path(target)
     ):
-        if os.sep not in target.command:  # a relative path needs the server's folder, known at its start
+        if os.sep not in target.command:  # may be relative to the server's folder, unknown here
             hint = f"install {target.command}, or set `command` to its full path"
             yield DoctorFinding("mcp", "note", f"{where}: {target.command} is not found on PATH", hint)
 

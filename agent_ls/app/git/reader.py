@@ -1,7 +1,7 @@
 """Read diffs and commits with git, without running a program that the repository's settings name.
 
-External diffs, text converters, hooks and monitors are off. A filter cannot be switched off, so callers refuse
-a repository with a filter in its settings (app/permissions/git_look.py).
+External diffs, text converters, hooks and file system monitors are off. A clean or smudge filter cannot be
+switched off, so callers refuse a repository with a filter in its settings (app/permissions/git_look.py).
 """
 
 from __future__ import annotations

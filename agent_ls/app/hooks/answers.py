@@ -16,10 +16,10 @@ STOP_EXIT_CODE = 2
 class HookAnswer:
     """The parsed result of one hook.
 
-    `decision` is about a tool call. `blocks`: the hook blocks the event. `reason` and `context` are
-    sent to the model, `message` is displayed to the user. `arguments` replace the arguments of the
-    tool call. `problem` says why there is no result: the hook failed, took too long, or did not
-    print a JSON object.
+    `decision` about a tool call is "allow", "ask" or "deny", "" for none. `blocks`: the hook blocks the
+    event. `reason` and `context` are sent to the model, `message` is displayed to the user. `arguments`
+    replace the arguments of the tool call. `problem` says why there is no result: the hook failed, took too
+    long, or did not print a JSON object.
     """
 
     decision: Literal["", "allow", "ask", "deny"] = ""
@@ -55,7 +55,7 @@ def _answer(read: Mapping[str, Any]) -> HookAnswer:
     given = read.get("hookSpecificOutput")
     specific: Mapping[str, Any] = given if isinstance(given, dict) else {}
     decision = specific.get("permissionDecision", "")
-    nested = specific.get("decision")  # the format of the event PermissionRequest
+    nested = specific.get("decision")  # in this place only for PermissionRequest
     if isinstance(nested, dict):
         decision = nested.get("behavior", decision)
     blocks = read.get("decision") == "block" or read.get("continue") is False
@@ -80,10 +80,10 @@ def _answer(read: Mapping[str, Any]) -> HookAnswer:
 
 
 def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:
-    """Return the most restrictive of several hook results about a tool call.
+    """Combine hook results about a tool call: the most restrictive decision and the last new arguments.
 
-    If a hook failed, the user is asked. The decision `allow` has no effect, because the policy
-    still checks the call.
+    If a hook failed and no other hook denies the call, the user is asked. The decision `allow` has no effect,
+    because the policy still checks the call.
     """
     for answer in answers:
         if answer.decision == "deny":

@@ -121,7 +121,7 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
         return
     events = read.get("hooks") if isinstance(read, dict) else None
     if events is None and isinstance(read, dict) and os.path.basename(path) != "hooks.json":
-        return  # a settings file of another agent without hooks
+        return  # another agent's settings file needs no hooks
     if not isinstance(events, dict):
         yield "`hooks` must be an object whose keys are names of events."
         return

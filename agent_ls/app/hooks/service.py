@@ -60,9 +60,9 @@ class HookedSession:
 class HookActions:
     """Functions of the session that SessionHooks calls.
 
-    `run` runs a command without a terminal, and ends its child processes. `deny` denies a pending
-    approval; its arguments are the request id and a reason. `start` starts a background task.
-    `emit` records an event. `notify` sends the model a notice.
+    `run` runs a command without a terminal, and ends the child processes that the command leaves. `deny`
+    denies a pending approval; its arguments are the request id and a reason. `start` starts a background
+    task. `emit` records an event. `notify` sends the model a notice.
     """
 
     run: RunCommand
@@ -238,7 +238,7 @@ class SessionHooks:
         except EnvError as error:
             return HookAnswer(problem=f"the hook could not be started: {error}")
         finally:
-            self._reads.discard()  # the hook may have changed any file
+            self._reads.discard()  # the hook may have changed the files read
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(os.unlink, given)
         logger.info(

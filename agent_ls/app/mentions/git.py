@@ -1,4 +1,4 @@
-"""Read diffs and commits of a repository for a mention, without running a program that its settings name."""
+"""Read git diffs and commits for a mention, without running a program that the repository's settings name."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class GitMentions:
             if not mention.is_staged:
                 tasks.start_soon(find_others)
             found = await self._names(self._git.changed_names("diff", which))
-        if found is None:  # before the first commit
+        if found is None:  # HEAD does not exist before the first commit
             which = "--cached"
             found = await self._names(self._git.changed_names("diff", which))
         allowed, left_out = await self._readable(found or ())

@@ -57,8 +57,9 @@ class SessionMentions:
     """Reads the mentions of one session.
 
     `local` runs git without displaying it to the user. `files` reads files under the path policy `bounds`.
-    `is_trusted` asks the user whether they trust the folder if they have not decided yet. `pages` returns None if
-    fetching is switched off. `turn_id` returns the id of the running turn, "" for none.
+    `is_trusted` returns whether the user trusts the folder, and asks them if they have not decided yet.
+    `pages` returns the fetcher of web pages, None if fetching is switched off. `turn_id` returns the id of
+    the running turn, "" for none.
     """
 
     folder: str
@@ -223,7 +224,7 @@ class SessionMentions:
                 output = await prepared.run()
             except PageError as error:
                 if prepare_page(pages, arguments).effect != prepared.effect:
-                    continue  # the host is in a private network: ask the user about it
+                    continue  # the host turned out to be in a private network: ask the user
                 raise MentionError(
                     f"the page was not attached: {str(error).rstrip('.')}", SEND_AGAIN
                 ) from None
@@ -245,7 +246,7 @@ class SessionMentions:
         try:
             await anyio.to_thread.run_sync(self.bounds.check_readable, path)
         except (OutsideBoundsError, PathNotFoundError):
-            pass  # the user is asked when the model reads the file
+            pass  # attach the path; the user is asked when the model reads the file
         except AccessDeniedError as error:
             raise MentionError(f"{path} is not attached: {_reason(error, path)}", SEND_AGAIN) from None
         if is_folder or not path.lower().endswith(IMAGE_NAMES):

@@ -18,7 +18,7 @@ SERVICE = "agent-ls"
 
 
 class Ring(Protocol):
-    """Interface to the system's keyring, with the functions' names in the `keyring` package."""
+    """Interface to the system's keyring. The methods are functions of the `keyring` package."""
 
     def get_password(self, service: str, name: str) -> str | None: ...
     def set_password(self, service: str, name: str, secret: str) -> None: ...
@@ -27,7 +27,7 @@ class Ring(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """A phrase that says where the key of a provider is stored. Never contains the key."""
+    """Where the key of a provider is stored. `location` is a phrase for the user. Never contains the key."""
 
     provider: str
     location: str

@@ -150,7 +150,8 @@ class ModelService:
                 reconnect(self.client, name, self._credentials, self._endpoints)
 
     def _take(self, providers: Mapping[str, ProviderSettings]) -> None:
-        # Changed in place, because the client reads this mapping for servers that need no key.
+        # Changed in place, because the client holds this mapping and reads it for servers that need
+        # no key.
         self._endpoints.clear()
         self._endpoints |= {name: entry.endpoint() for name, entry in providers.items()}
         self._provider_options = {name: entry.options for name, entry in providers.items()}
@@ -232,7 +233,8 @@ class ModelService:
                 "copy the key again, without quotes or spaces around it",
             )
         self._credentials.set(provider, key)
-        # Sessions share this mapping, so that their next command does not get the key either.
+        # Sessions share this mapping. Deleting variables here hides the key from their next
+        # commands.
         for name in self.child_environ.keys() - without_secrets(self.child_environ, {key} - {""}).keys():
             del self.child_environ[name]
         if provider not in self._own:
@@ -287,7 +289,7 @@ class ModelService:
 
         This call only searches for servers; a server is used only if the user chooses it. Never raises.
         """
-        from agent_ls.app.models.probe import look_around  # an editor calls this when its model picker opens
+        from agent_ls.app.models.probe import look_around  # imported late: needed only for a model picker
 
         found = await look_around(self._credentials, self._endpoints)
         for reached in found:
@@ -312,7 +314,7 @@ class ModelService:
         is_known = self._sizes.get(provider) or (provider, model) in self._told
         if is_known or provider not in KEYLESS or provider in self._own:
             return
-        from agent_ls.app.models.probe import ask_server  # used only with local model servers
+        from agent_ls.app.models.probe import ask_server  # imported late: only for local servers
 
         self._note_sizes(provider, await ask_server(provider, self._credentials, self._endpoints))
 
@@ -334,7 +336,11 @@ class ModelService:
 
 
 def server_title(reached: ReachedProvider) -> str:
-    """Return the display name of a reachable server: its reported name, not the name usual for its port."""
+    """Return the display name of a reachable server.
+
+    The text has the name that the server reports, and the name of the provider at whose address it was found.
+    A server that was found at a usual port and reports no name is called unidentified.
+    """
     title = provider_title(reached.provider)
     if reached.says:
         return title if title.startswith(reached.says) else f"{reached.says}, at the usual address of {title}"
@@ -362,7 +368,7 @@ def _own_profile(name: str, own: OwnProfile, model: str, options: ProfileOptions
 
 
 def chat_profile(provider: str, model: str, options: ProfileOptions) -> ProviderProfile:
-    """Return the profile for a provider that agent-ls does not know: that of Chat Completions servers."""
+    """Return the profile of Chat Completions servers, for a provider that agent-ls does not know."""
     profile = create_profile("compatible", model, facts=_facts(provider, model), options=options)
     return replace(profile, id=provider)
 

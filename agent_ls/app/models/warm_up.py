@@ -16,11 +16,12 @@ async def warm_up(client: Client, provider: str, model: str) -> None:
     """Preload the code for a first session with this model. Never raises; may be cancelled at any time."""
     await client.prepare(provider)
     await to_thread.run_sync(_tools, provider, model, abandon_on_cancel=True)
-    # One at a time, because a thread that builds all of them would delay each step of a turn that has begun.
+    # Each codec is built in a separate thread call: one long call would slow down a turn that
+    # begins at the same time.
     for build in event_codec.builders():
         await to_thread.run_sync(build, abandon_on_cancel=True)
 
 
 def _tools(provider: str, model: str) -> None:
-    with suppress(BadChoiceError):  # the first session reports it
+    with suppress(BadChoiceError):  # the first session reports the error
         make_profile(provider, model).registry.definitions()

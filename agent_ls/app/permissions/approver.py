@@ -97,8 +97,8 @@ class PolicyApprover:
             raise
 
     async def _looked_at(self, question: ApprovalQuestion) -> Decision:
-        # If the first decision used the review setting `before`, the call keeps it: the user approves
-        # its hunks, not the call.
+        # If the first decision about a call used the review setting `before`, later decisions about
+        # the call use it as well: the user approves its hunks, not the call.
         review = "before" if question.call_id in self._reviewed_first else self.review
         for _ in range(MAX_LOOKS):
             seen, judgement = await self._judge(question, review)
@@ -206,7 +206,7 @@ class PolicyApprover:
         return resolved
 
     def _settle_alike(self, resolved: ApprovalResolved) -> None:
-        """Allow all pending edits that offered the rule which the user has just accepted."""
+        """Allow all other pending file writes that offer the rule that the user has just accepted."""
         for request in self.approvals.pending():
             is_edit = request.effect.get("type") == WriteEffect.__name__
             if is_edit and any(rule.id == resolved.rule_id for rule in request.rules):
@@ -215,7 +215,7 @@ class PolicyApprover:
                 )
 
     async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
-        """Allow a read-only effect if the policy does so without asking the user."""
+        """Return the permission for a read-only effect; None if the policy refuses it or would ask the user."""
         try:
             seen, judgement = await self._judge(question, self.review)
         except OSError:  # `decide` reports the error when the call starts
@@ -260,7 +260,7 @@ def _is_command(question: ApprovalQuestion) -> bool:
 
 
 def _check_offered(request: ApprovalRequested, answer: ApprovalAnswer) -> None:
-    """Check that the answer's rule was offered for this scope or a wider one. Raises UnknownApprovalError."""
+    """Raise UnknownApprovalError if the answer's rule was not offered for the answer's scope or a wider one."""
     widths = [_WIDTH[rule.scope] for rule in request.rules if rule.id == answer.rule_id]
     if answer.rule_id and _WIDTH[answer.scope] > max(widths, default=-1):
         raise UnknownApprovalError(

@@ -164,9 +164,10 @@ class FarDisk:
     def stamps(
         self, paths: Sequence[str], documents: Mapping[str, int]
     ) -> Mapping[str, tuple[tuple[int, int, int, int] | None, int | None]]:
-        """Return the stamps of files at the far end with one request.
+        """Return the stamps of files at the far end, with one request.
 
-        app/changes/stamps.py documents stamps, and computes the stamps for this machine.
+        A stamp is (disk, version): `disk` is (size, mtime, ctime, inode), None for a missing file; `version`
+        is the version of the open document, None for a file that is not open.
         """
         return {
             path: (_stamp(facts), documents.get(path))
@@ -174,9 +175,7 @@ class FarDisk:
         }
 
     def find_linked(self, places: Sequence[str]) -> frozenset[FileId]:
-        """Return the credential files below these paths of the far end that have several hard
-        links.
-        """
+        """Return the ids of credential files with several hard links, below these paths of the far end."""
         return self._host.find_linked(places)
 
 

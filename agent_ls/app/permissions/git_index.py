@@ -21,7 +21,7 @@ _SHARED = "sharedindex."
 class Tracked:
     """A tracked file: its absolute path, blob id (hex), and size and modification time recorded by git.
 
-    `is_repository`: it is the folder of another repository, such as a submodule.
+    `is_repository`: the path is the folder of another repository, such as a submodule.
     """
 
     path: str
@@ -35,14 +35,14 @@ class Tracked:
         return os.path.basename(self.path)
 
     def is_below(self, place: str) -> bool:
-        """Return whether the file is `place`, or in that folder."""
+        """Return whether `place` is this file or a folder that contains it."""
         return self.path == place or self.path.startswith(place.rstrip(os.sep) + os.sep)
 
 
 def tracked_files(folder: str) -> Sequence[Tracked]:
     """Return the files of the repository that contains `folder`.
 
-    Returns none if there is no repository or it cannot be read.
+    Returns () if there is no repository or its index cannot be read.
     """
     place = os.path.realpath(folder)
     while True:
@@ -129,7 +129,7 @@ def _entries(data: bytes, root: str) -> Iterator[Tracked]:
 
 
 def _is_plausible(data: bytes, width: int, version: int) -> bool:
-    """Return whether ids may have `width` bytes: whether a valid name follows the first entry's id in that case."""
+    """Return whether object ids of `width` bytes fit the index: a valid name follows the first entry's id."""
     at = _HEADER.size + _STAT.size + width
     (flags,) = struct.unpack_from(">H", data, at) if len(data) >= at + 2 else (0,)
     start = at + (4 if flags & _EXTENDED else 2) + (1 if version == 4 else 0)

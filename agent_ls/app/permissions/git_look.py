@@ -33,7 +33,7 @@ _READS = frozenset(
     ("core.attributesfile", "core.excludesfile", "blame.ignorerevsfile", "mailmap.file", "diff.orderfile")
 )
 _IS_PARTIAL = re.compile(r"extensions\.partialclone|remote\..*\.(promisor|partialclonefilter)")
-"""Settings of a partial clone, which lacks some objects: any git command may fetch one."""
+"""Settings of a partial clone, which lacks some objects: any git command may fetch a missing object."""
 _FETCHES_BY = re.compile(
     r"core\.(sshcommand|gitproxy|askpass)|credential\.(.*\.)?helper|remote\..*\.(uploadpack|vcs|url)|url\..*\.insteadof"
 )
@@ -135,9 +135,10 @@ def _fetching_program(settings: Sequence[tuple[str, str]]) -> str:
 
 
 def _settings(text: str) -> Iterator[tuple[str, str]]:
-    """Yield settings with full lower-case names.
+    """Yield name and value of each setting in a git config file. Names include the section, in lower case.
 
-    Each line is parsed, even if git would join it with the line before it.
+    A line that git would join with the line before it is parsed as a separate setting too, so that none is
+    missed.
     """
     section = ""
     for line in text.split("\n"):  # git treats other line separators as text
@@ -150,7 +151,10 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _git_folder(entry: str) -> str:
-    """Return the git folder that `entry` is, or that `entry`, a file named `.git`, refers to; "" if it is neither."""
+    """Return the git folder of a work tree, whose path `.git` is `entry`; "" if there is none.
+
+    `entry` is the git folder itself, or a file that contains the path of the git folder.
+    """
     if os.path.isdir(entry):
         return entry
     text = _text(entry)
@@ -161,7 +165,7 @@ def _git_folder(entry: str) -> str:
 
 
 def _common(git_folder: str) -> str:
-    """Return the folder of settings and objects, which several work trees may share."""
+    """Return the folder with the settings and objects of a repository, which several work trees may share."""
     return os.path.join(git_folder, _text(os.path.join(git_folder, "commondir")).rstrip("\r\n"))
 
 
@@ -173,7 +177,7 @@ def _leads_away(git_folder: str, places: Places) -> str:
 
 
 def _points_back(git_folder: str, entry: str) -> bool:
-    """Return whether a repository elsewhere lists this folder as one of its work trees."""
+    """Return whether the repository in `git_folder` names the folder that contains `entry` as its work tree."""
     known = _text(os.path.join(git_folder, "gitdir")).strip()
     if known and _is_same(os.path.join(git_folder, known), entry):
         return True
@@ -189,7 +193,8 @@ def _is_same(path: str, other: str) -> bool:
 def _may_be_repository(folder: str) -> bool:
     """Return whether git may treat the folder as a bare repository.
 
-    Files that a repository tracks can have these names, so that a checkout creates the folder.
+    A checkout can create such a folder, because a repository can track files with the names HEAD, objects and
+    refs.
     """
 
     def has(name: str) -> bool:

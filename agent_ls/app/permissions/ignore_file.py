@@ -1,4 +1,4 @@
-"""The user's ignore file: no tool reads or writes the files that it names."""
+"""The user's ignore file `.agent-ls-ignore`: no tool reads or writes the files that it names."""
 
 from __future__ import annotations
 

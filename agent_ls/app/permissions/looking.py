@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class LookingSandbox:
-    """Finds a sandbox for read-only commands.
+    """Finds a sandbox for read-only commands, and remembers the result.
 
-    Searches again if testing a sandbox took too long. `state` is the folder in which the
+    If the test of a sandbox took too long, the next call searches again. `state` is the folder in which the
     sandbox program's filter files may be stored. `use` is the preferred program.
     """
 

@@ -54,8 +54,9 @@ USER_MEMORY = "memory.md"
 class PathBounds:
     """The path policy of a session.
 
-    `allowed` is called before each effect takes place. Only real paths are stored. `places` may be replaced
-    between two inputs, when folders are opened or closed.
+    `register_allowed` is called before each effect takes place, and stores paths with links resolved.
+    `places` (the allowed and denied paths) may be replaced between two inputs, when folders are opened or
+    closed.
     """
 
     def __init__(self, places: Places, disk: Disk = LOCAL_DISK) -> None:
@@ -84,9 +85,9 @@ class PathBounds:
             self._landings[call_id] = resolved
 
     def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
-        """Look up all these paths together if they are on another machine.
+        """Read the facts about all these paths with few requests, if they are on another machine.
 
-        Checks inside the `with` block use the results.
+        Checks inside the `with` block use these facts.
         """
         return self.disk.at_once(paths) if isinstance(self.disk, FarDisk) else nullcontext()
 
@@ -123,8 +124,8 @@ class PathBounds:
     def check_opened(self, path: str, real: str, facts: os.stat_result) -> None:
         """Check that the session may read the file that was opened as `path`. Raises AccessDeniedError.
 
-        The file may be another than when `path` was checked, if a link has changed. `facts` is the stat result of the
-        file.
+        If a link was changed after `path` was checked, another file may have been opened. `real` is the real
+        path of the opened file, "" if unknown; `facts` is its stat result.
         """
         if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode) and _is_linked(facts, self.places, self.disk):
             raise AccessDeniedError(path, "this path is another name of a file that contains credentials")
@@ -137,14 +138,15 @@ class PathBounds:
             ) from error
 
     def check_target(self, real: str, call_id: str) -> None:
-        """Check that a call may change a file, or its folder, that is open for writing. Raises AccessDeniedError.
+        """Check that a call may change the open file, or the open folder of a file. Raises AccessDeniedError.
 
-        `real` is the real path.
+        `real` is the real path of the file or folder.
         """
         judged = self._landings.get(call_id, {}).values()
         if real in judged or any(real == os.path.dirname(place) for place in judged):
             return
-        # A deleted path may be a link; its target was judged as well.
+        # A call that deletes a symbolic link changes the link itself, but the link's target was
+        # judged.
         if not self.places.is_inside(real) or self.places.is_denied(real) or self.places.is_ignored(real):
             raise AccessDeniedError(
                 real, "the path resolved to another file when the change was made (a symbolic link changed)"
@@ -166,7 +168,7 @@ class PathBounds:
 def places_of(
     *folders: str, settings: PathSettings = DEFAULT_PATHS, state: str = "", worktree: str = ""
 ) -> Places:
-    """Return the places of a session that works in these folders. Blocks, because it follows links.
+    """Return the allowed and denied paths of a session in these folders. Blocks, because it follows links.
 
     `settings` adds folders and denied paths. `state` is the state folder, "" for the state folder
     of this process. `worktree` is the session's git worktree in the state folder, "" for none.
@@ -198,7 +200,7 @@ def user_memory(state: str = "") -> str:
 def far_places(
     folder: str, disk: FarDisk, home: str, state: str, settings: PathSettings, own_state: str
 ) -> Places:
-    """Return the places of a session that works in a folder of another machine. Blocks.
+    """Return the allowed and denied paths of a session in a folder of another machine. Blocks.
 
     `home` and `state` are the user's home folder and state folder there; credentials are denied in
     that home folder. `own_state` is the state folder of this process, which is denied too, "" for
@@ -226,7 +228,7 @@ def far_places(
 def temporary_folder(settings: PathSettings) -> Iterator[str]:
     """Yield the folder for temporary files, which counts as inside the workspace; create it if necessary.
 
-    Yields nothing if other users may write there.
+    Yields nothing if the setting is off, or if other users can access the default folder.
     """
     if settings.temporary == "off":
         return
@@ -261,7 +263,12 @@ def _is_linked(facts: os.stat_result, places: Places, disk: Disk) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Facts about an effect that were read from the disk. Situation documents the fields of the same names."""
+    """Facts about an effect that were read from the disk.
+
+    `resolved` maps each path of the effect to its real path. `leads` are paths that patterns and links of a
+    command resolve to. `doubt` is the reason why files on disk make a harmless-looking effect need approval,
+    `config` a sentence about a file that may decide what a command runs; both are "" for none.
+    """
 
     resolved: Mapping[str, str] = field(default_factory=dict)
     leads: tuple[str, ...] = ()
@@ -270,7 +277,7 @@ class Look:
 
 
 def look(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -> Look:
-    """Resolve each path of an effect. Blocks, because it follows links."""
+    """Resolve each path of an effect, and check the files that its command reads. Blocks."""
     command = effect.runs if isinstance(effect, CallEffect) else effect
     if isinstance(command, CommandEffect):
         if isinstance(disk, FarDisk):
@@ -286,7 +293,7 @@ def look(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -> Look:
 
 
 def _look_at_command(effect: CommandEffect, places: Places) -> Look:
-    from agent_ls.policy.commands import analyse_command  # its grammar is loaded with the first command
+    from agent_ls.policy.commands import analyse_command  # imported late, because it loads a grammar
 
     found = analyse_command(effect, places.home)
     resolved = {
@@ -334,10 +341,10 @@ _FAR_FILES = "on another machine, files of the project may change what this comm
 def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -> Look:
     """Resolve the paths that a command on another machine names.
 
-    If files of that machine that were not checked may decide what the command reads or runs, the result says why the
-    command needs approval.
+    Files of that machine are not checked. If they may decide what the command reads or runs, `doubt` or
+    `config` of the result says so, and the command needs approval.
     """
-    from agent_ls.policy.commands import analyse_command  # its grammar is loaded with the first command
+    from agent_ls.policy.commands import analyse_command  # imported late, because it loads a grammar
     from agent_ls.policy.shell.recursive import reads_folders
 
     found = analyse_command(effect, places.home)
@@ -357,7 +364,7 @@ def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places
     """Return a path that the command may display or copy although an ignore file names it; "" if there is none."""
     if not isinstance(places.is_ignored, IgnoreFile) or not found.commands:
         return ""
-    from agent_ls.policy.shell.recursive import reads_folders  # loaded only with the first command
+    from agent_ls.policy.shell.recursive import reads_folders  # imported late, because it loads a grammar
 
     if not reads_folders(effect.command, found.commands):
         return ""

@@ -87,7 +87,7 @@ class Placeholders:
                 del _PARENTS[folder]
                 if _is_last(parent.descriptor):
                     for name in filter(is_placeholder, parent.names):
-                        with suppress(OSError):  # the user put a file into the folder, or replaced the folder
+                        with suppress(OSError):  # the user put a file into the folder or replaced it
                             os.rmdir(name)
                 _close(parent.descriptor)
 
@@ -109,8 +109,8 @@ def _create(name: str) -> bool:
 
 
 def _lock_shared(folder: str) -> int:
-    """Return a descriptor that holds the lock; -1 if the folder cannot be locked."""
-    import fcntl  # bubblewrap exists on Linux only
+    """Return a descriptor that holds a shared lock of the folder; -1 if the folder cannot be locked."""
+    import fcntl  # imported late: missing on Windows, where no placeholder is needed
 
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -36,8 +36,9 @@ from agent_ls.policy.places import Places
 class SessionSandbox:
     """Implements the interface Confinement: the configured sandbox, and the confinement of read-only commands.
 
-    `state` is the folder of keys, rules and sessions; `emit` records an event. `places` returns the paths that
-    the session may use. `replaced` is described at the class SandboxLimits.
+    `state` is the folder of keys, rules and sessions; `emit` records an event. `places` returns the paths
+    that the session may use. `replaced` are the temporary folders in whose place a command sees the session's
+    own temporary folder.
     """
 
     settings: SandboxSettings
@@ -98,7 +99,7 @@ class SessionSandbox:
 
     def settle(self, inside: Inside) -> str:
         self._placeholders.release(inside.placeholders)
-        # No command could create these paths, so only the user can have put files there.
+        # While a placeholder exists, no command can create its path: files there are from the user.
         covered = {*inside.placeholders, *self._placeholders.in_use}
         others = [place for place in inside.absent if place not in covered]
         made = [name for place in others if (name := _set_aside(place))]
@@ -110,7 +111,11 @@ class SessionSandbox:
         self._temporary, self.sandbox = "", None
 
     def _limits(self) -> SandboxLimits:
-        """Compute the limits again for each command, because paths to hide may have been created since the last."""
+        """Return the limits of a command.
+
+        They are computed for each command, because paths to hide may have been created since the last
+        command.
+        """
         if not self._temporary:
             self._temporary = os.path.realpath(tempfile.mkdtemp(prefix="agent-ls-tmp-"))
         limits = limits_of(self.settings, self.places(), self.state, self._temporary)
@@ -133,9 +138,10 @@ SET_ASIDE = (
 
 
 def _set_aside(place: str) -> str:
-    """Rename a path that a command created, so that no tool uses it.
+    """Rename a path that a command created, so that no tool reads it as configuration.
 
-    Return the new path; "" if the path does not exist.
+    Return the new path, or the old path with a note if it cannot be renamed; "" if the path does not exist or
+    is a placeholder.
     """
     if not os.path.lexists(place) or is_placeholder(place):  # a placeholder of another process
         return ""
@@ -248,9 +254,9 @@ def warn_unavailable(why: str) -> str:
 class Leaving:
     """Asks for approval to run a command again without the limits under which it failed.
 
-    Leaving the sandbox needs approval in every mode. To leave the confinement of read-only commands, the policy
-    checks the command again as a command that may change something. `folder` is the base of the command's working
-    folder.
+    Leaving the sandbox needs approval in every mode. A command that failed under the confinement of read-only
+    commands is judged again, as a command that may change something. The command's working folder is relative
+    to `folder`.
     """
 
     approver: Approver
@@ -265,7 +271,7 @@ class Leaving:
             "", options.attribution.turn_id, "shell", summary, effect, failed_confined=only_looks
         )
         decision = await self.approver.decide(question)
-        # If the user replaced the command, it is a new call, which has not failed yet.
+        # If the user replaced the command, the failed command must not run again.
         return isinstance(decision, Allowed) and not decision.command
 
     def _place(self, options: CommandOptions) -> str:

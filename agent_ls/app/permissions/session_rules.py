@@ -18,7 +18,11 @@ from agent_ls.store.rules import RuleStore, StoredRule
 
 @dataclass(frozen=True, slots=True)
 class HeldRule:
-    """A permission rule for display in lists. `workspace` and the times have the same meaning as in StoredRule."""
+    """A permission rule for display in lists.
+
+    `hits` counts the uses. `workspace` is the folder of a project rule, "" for other rules. `created` and
+    `used` (the last use) are times in ISO 8601, "" for never or unknown.
+    """
 
     id: str
     label: str

@@ -67,7 +67,7 @@ def shown_secrets(
 def _find_secrets(
     command: str, found: CommandAnalysis, working_dir: str, linked: Collection[FileId]
 ) -> Iterator[str]:
-    from agent_ls.policy.shell.recursive import reads_folders  # loaded only with the first command
+    from agent_ls.policy.shell.recursive import reads_folders  # imported late: loads a grammar
 
     for argv, folders in found.runs:
         if argv[0] == "git":
@@ -132,7 +132,7 @@ _UNUSUAL = re.compile(r"^-|[^\w.,@%+=:~#!()\[\]{}$&;-]", re.ASCII)
 
 
 def compared_folder(found: CommandAnalysis) -> str:
-    """Return why a comparison command outputs files that it does not name; "" if it does not."""
+    """Return why `diff` or `git diff` outputs files that the command does not name; "" if it names all files."""
     for argv, folders in found.runs:
         is_git = argv[:1] == ("git",) and "diff" in argv and not any(map(_is_in_repository, folders))
         if argv[0] != "diff" and not is_git:
@@ -225,7 +225,7 @@ _UNHIDES = re.compile(r"^!(.*/)?[.*?\[{\\]", re.MULTILINE)
 
 
 def _ignore_files(folder: str) -> Iterator[str]:
-    """Yield the paths of ignore files that apply to a folder, in it and its parents up to the repository's root."""
+    """Yield the possible paths of ignore files in a folder and its parents, up to the repository's root."""
     while True:
         yield from (os.path.join(folder, name) for name in IGNORE_FILES)
         if os.path.lexists(os.path.join(folder, ".git")) or folder == (folder := os.path.dirname(folder)):
@@ -337,7 +337,7 @@ def _shows_content(words: Sequence[str]) -> bool:
     options = before_operands(after)
     operands = [word for word in after if not word.startswith("-")]
     if not verb or (verb == "show" and operands and all(map(_REVISION_PATH.fullmatch, operands))):
-        return False  # REV:path names the only file whose content is output
+        return False  # only the file of REV:path is output, and is checked by its name
     if verb == "stash" and "show" in operands and options != operands:
         verb = "stash show"  # with an option, `stash show` outputs the patch unless another format is given
     if verb in _GIT_WITH_PATCH:
@@ -359,7 +359,7 @@ def is_unchanged(it: Tracked) -> bool:
 
 
 def linked_credentials(places: Places) -> frozenset[FileId]:
-    """Return the credential files that have several hard links; usually none."""
+    """Return the ids of credential files that have several hard links; usually none."""
     found = set()
     own = [
         os.path.join(places.state, name) for name in ("keys.json", "rules.json", "trust.json") if places.state

@@ -31,7 +31,7 @@ from agent_ls.store.layout import canonical
 from agent_ls.store.trust import Trust, TrustRecord, TrustStore, owner_of
 
 TRUST_VARIABLE = "AGENT_LS_TRUSTED_FOLDERS"
-"""Variable with folders that are trusted including subfolders, separated as in PATH; for containers."""
+"""Environment variable that lists trusted folders (with subfolders), separated as in PATH; for containers."""
 
 TrustState: TypeAlias = Literal["trusted", "restricted", "unknown"]
 Trusting: TypeAlias = Literal["asked", "kept", "trusted", "restricted"]
@@ -67,7 +67,7 @@ class WorkspaceTrust:
         self._asking: list[tuple[str, PendingApprovals]] = []
 
     def get_trust(self, folder: str) -> TrustState:
-        """Return the trust of a folder. Blocks: run in a thread."""
+        """Return whether the user trusts a folder; "unknown" if they have not decided. Blocks."""
         if self.trusting in ("trusted", "restricted"):
             return "trusted" if self.trusting == "trusted" else "restricted"
         path = canonical(folder)
@@ -100,7 +100,10 @@ class WorkspaceTrust:
         return await anyio.to_thread.run_sync(self.get_trust, folder)
 
     async def ask(self, folder: str, turn_id: str, approvals: PendingApprovals) -> None:
-        """Ask the user about a folder. Store the decision if the turn has not been stopped."""
+        """Ask the user whether they trust a folder, and store their decision.
+
+        If the turn is stopped instead, nothing is stored.
+        """
         path, owner = await anyio.to_thread.run_sync(_identity, folder)
         effect = TrustEffect(path, owner or "")
         question = ApprovalQuestion("", turn_id, "trust", f"trust {path}", effect)
@@ -162,7 +165,7 @@ class TrustGate:
     async def wait_for_decision(self) -> bool:
         """Return whether the folder is trusted.
 
-        Ask the user if it is undecided; warn once if it is not trusted.
+        Asks the user if they have not decided yet. Warns once if the folder is not trusted.
         """
         trust_state = await self._read.get()
         if trust_state == "unknown":

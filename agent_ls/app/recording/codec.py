@@ -28,8 +28,8 @@ def _classes(*modules: Any) -> dict[str, type[Any]]:
     }
 
 
-# Older recordings use other names for some classes: the first entries. If two classes have the same name, the class of
-# the model's stream counts, because it comes last.
+# The first entries are class names in older recordings. If two classes have the same name, the
+# class of the model's stream is used, because it comes last.
 CLASSES: dict[str, type[Any]] = {
     "Page": web_fetch.WebPage,
     "Found": language_host.FoundLocations,

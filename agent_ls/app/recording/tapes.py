@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Tapes:
     """Starts and closes recordings.
 
-    `first` is a new file for the first new session, independent of the settings.
+    `first` is the file for the first new session, which is recorded even if the settings record no session;
+    None: the settings decide.
     """
 
     def __init__(self, folder: Path, secrets: Known, first: Path | None) -> None:

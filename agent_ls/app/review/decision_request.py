@@ -15,7 +15,7 @@ Verdict: TypeAlias = Literal["keep", "undo"]
 class Selection:
     """The hunks to decide.
 
-    Either one field is given, or `hunk_ids` and fields that narrow the selection.
+    A hunk is selected if it matches each field that is not None: its id, its file, its turn and its session.
     """
 
     hunk_ids: Sequence[str] | None = None
@@ -28,10 +28,9 @@ class Selection:
 class DecisionRequest:
     """A decision that a user requests.
 
-    `confirm` allows an undo to discard text that the user typed in a hunk. `lines` and
-    `replacement` apply to exactly one hunk and mean the same as in
-    `agent_ls.review.decisions.Decision`. With `turn_id`, an undo refuses hunks that another turn
-    has changed too.
+    `confirm` allows an undo to discard text that the user typed in a hunk. `lines` [first, last) limits the
+    decision to some of the hunk's new lines; `replacement` is the text to keep instead of the agent's text.
+    Both apply to exactly one hunk. With `turn_id`, an undo refuses hunks that another turn has changed too.
     """
 
     verdict: Verdict

@@ -147,7 +147,7 @@ class HunkDecisions:
         return ids if chosen.hunk_ids is None else ids & set(chosen.hunk_ids)
 
     def _with_linked(self, ids: set[str]) -> set[str]:
-        """Add the hunks at the other ends of moves."""
+        """Return these ids and the ids of the hunks at the other ends of moves."""
         hunks = [hunk for file in self._state.files.values() for hunk in file.ledger.open_hunks if hunk.link]
         groups = {_group(hunk) for hunk in hunks if hunk.id in ids}
         return ids | {hunk.id for hunk in hunks if _group(hunk) in groups}
@@ -199,7 +199,7 @@ class HunkDecisions:
             )
 
     async def _carry_out(self, tasks: Sequence[FileDecision], audience: Audience) -> str:
-        """Carry out the tasks. Return "" or the reason why it was not possible.
+        """Carry out the tasks. Return the reason why they cannot be carried out, "" if they were.
 
         Raises:
             EnvError: a file cannot be read or written.
@@ -335,7 +335,7 @@ class HunkDecisions:
 def _group(hunk: LedgerHunk) -> Group:
     """Return the key of a linked hunk's move.
 
-    It includes the call, because link names are unique per call only.
+    The key includes the call, because link names are unique per call only.
     """
     return (hunk.session_id, hunk.call_id, hunk.link)
 

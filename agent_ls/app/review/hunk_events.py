@@ -26,7 +26,7 @@ Tell: TypeAlias = Callable[[str, RecordedEvent], None]
 
 @dataclass(slots=True)
 class _Typing:
-    """Edited hunks of one file whose new lines are not published yet. `next_ms` is the earliest time for that."""
+    """Edited hunks of one file with unpublished new lines. `next_ms` is the earliest time to publish them."""
 
     ids: frozenset[str] = frozenset()
     ledger: FileLedger | None = None

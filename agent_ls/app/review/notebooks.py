@@ -24,14 +24,14 @@ from agent_ls.text import split_lines
 
 MAX_CHARS = 32_000_000
 MAX_CELLS = 3_000
-"""Limits for the texts of all hunks together, which are parsed on the event loop.
+"""Limits for the characters and cells of all texts to parse: the notebook, and a version of it for each hunk.
 
-Beyond these limits, lines are compared.
+Parsing blocks the event loop, so a larger notebook is compared by lines.
 """
 
 
 def user_edited(ledger: FileLedger, new_text: str | None) -> LedgerChange:
-    """Apply a user's edit like `apply_user_edit`, but ignore a new layout of a notebook's JSON."""
+    """Apply a user's edit to the ledger. In a notebook, a new layout of the JSON alone changes no hunk."""
     found = apply_user_edit(ledger, new_text)
     if new_text is None or not is_notebook(ledger.path) or not _is_about_hunks(ledger, new_text):
         return found
@@ -68,7 +68,7 @@ def _maybe_relaid(ledger: FileLedger, new_text: str) -> FileLedger | None:
     Returns None if the ledger has that layout already, or cannot be converted within the limits.
 
     Raises:
-        NotebookError
+        NotebookError: a text is not a notebook.
     """
     text, texts = ledger.current_text, len(ledger.hunks) + 1
     if text is None or len(new_text) * texts > MAX_CHARS:
@@ -90,7 +90,7 @@ def _maybe_relaid(ledger: FileLedger, new_text: str) -> FileLedger | None:
 
 
 Group: TypeAlias = tuple[LedgerHunk, ...]
-"""Hunks that can no longer be distinguished: the first open one represents all of them."""
+"""Hunks that cannot be distinguished in the new layout. The first open hunk represents all of them."""
 
 
 def _arrange_groups(
@@ -102,7 +102,7 @@ def _arrange_groups(
     it.
 
     Raises:
-        NotebookError
+        NotebookError: a hunk by itself does not yield a notebook.
     """
     pieces: list[Segment] = []
     closed: list[LedgerHunk] = []
@@ -135,9 +135,9 @@ def _arrange_groups(
 
 
 def _sides(ledger: FileLedger, group: Group) -> tuple[Lines, Lines]:
-    """Return two texts that have the hunks up to the group's end, followed by the accepted text.
+    """Return two versions of the file: the current text up to the group's end, then the accepted text.
 
-    The first has the group as it is now, the second as the agent wrote it.
+    The first version has the current lines of the group, the second the lines that the agent wrote.
     """
     current, tail = ledger.current or (), (ledger.base or ())[group[-1].base_end :]
     agents: list[str] = []
@@ -170,16 +170,16 @@ class _Layout:
 def _with_cells(layout: Notebook, wanted: Notebook, known_as: Notebook | None) -> str:
     """Return the text of a notebook that has the cells of `wanted`, and the layout of `layout`.
 
-    To find the cells that `layout` already has, the cells of `wanted` are compared with the cells of `known_as`,
-    which are the cells of `layout` in another layout. `known_as` None: with the cells of `layout` itself.
+    A cell of `wanted` that is also in `known_as` is taken from `layout`. `known_as` has the same cells as
+    `layout`, written in another way; None: `layout` itself is searched.
     """
     cells = align_cells(editor_cells(known_as or layout), editor_cells(wanted))
     return build_notebook_text(layout, [_find_whole_cell(cell, at, wanted) for at, cell in enumerate(cells)])
 
 
 def _find_whole_cell(cell: TargetCell, at: int, of: Notebook) -> TargetCell:
-    """Return the cell. If the layout does not contain the cell, add all data of cell number `at` of the notebook `of`,
-    outputs included.
+    """Return `cell`. If it is not from the layout, add all data (such as outputs) of cell `at` of the
+    notebook `of`.
     """
     return cell if cell.origin is not None else replace(cell, data=of.cells[at].place.data)
 

@@ -156,7 +156,7 @@ class ProposalDecisions:
                 task.refused[hunk.id] = DOES_NOT_FIT
 
     def _plan_writes(self, task: CallDecision) -> list[tuple[ReviewedFile, Landing]]:
-        """Return the pending writes, one per file."""
+        """Return each file of the call with the hunks to write to it."""
         landings = []
         for file, proposal in self._find_concerned(task):
             sheets, ids = self._divide(proposal, task)
@@ -239,7 +239,7 @@ class ProposalDecisions:
     def _note(self, file: ReviewedFile, proposal: Proposal, judged: list[Judged], task: CallDecision) -> None:
         ids = {it.hunk.id for it in judged}
         task.judged += judged
-        told = ids | (task.open_ids if ids else frozenset())  # includes the rest of a hunk that was split
+        told = ids | (task.open_ids if ids else frozenset())  # includes the undecided part of a split hunk
         task.changed += [build_proposed_hunk(file.ledger, hunk) for hunk in proposal.hunks if hunk.id in told]
         for it in judged:
             self._proposals.judge(proposal, it)

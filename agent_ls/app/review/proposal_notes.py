@@ -35,7 +35,7 @@ class Judged:
 
 
 def note_of_file(folder: str, write: FileWrite, after: bytes | None, judged: Sequence[Judged]) -> str:
-    """Return the report about one file of a call; "" if it was written as proposed, without a comment."""
+    """Return the report about one file of a call; "" if all hunks were kept as proposed, without a comment."""
     name = relative_name(write.path, folder)
     if all(it.is_as_proposed and not it.comment for it in judged):
         return ""

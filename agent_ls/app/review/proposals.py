@@ -224,7 +224,7 @@ class Proposals:
         self.tidy(file)
 
     def is_landing(self, path: str, before: str, after: str, attribution: Attribution) -> bool:
-        """Return whether this edit applies a decision about proposals of its call. If so, record the edit here."""
+        """Record an edit that writes or reverts kept hunks of a proposal. Return whether this edit does so."""
         call = call_of(attribution)
         files = [file for file in self._state.files.values() if file.landing and file.landing.call == call]
         # The editor may have opened the file by another name, through a symbolic link.

@@ -202,7 +202,7 @@ class _Look:
     evidence: Evidence
 
     def ledger_and_events(self, path: str) -> tuple[FileLedger, list[RecordedEvent]]:
-        """Return the current ledger, and the events about a write that was in progress."""
+        """Return the current ledger, and the events about a write that the end of the process interrupted."""
         now, intent = self.evidence.now[path], self.evidence.intents.get(path)
         as_it_is = self._restored(path, text_of(now))
         is_kept = intent is not None and any(
@@ -309,7 +309,10 @@ def _maybe_same(ledger: FileLedger, hunk: LedgerHunk) -> LedgerHunk | None:
 
 
 def _is_same(one: LedgerHunk, other: LedgerHunk) -> bool:
-    """Compare id and session: ids contain the provider's call id, which two sessions may share."""
+    """Return whether both are the same hunk, by id and session.
+
+    The id alone is not enough, because it contains the provider's call id, which two sessions may share.
+    """
     return (one.id, one.session_id) == (other.id, other.session_id)
 
 

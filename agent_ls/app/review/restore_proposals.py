@@ -28,7 +28,7 @@ _HUNK_STATE = b'"kind":"hunk_state"'
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
-    """A call that has proposed `writes` and not ended, with the decisions so far."""
+    """A call that has proposed `writes` and not ended. `judged` are the decisions so far."""
 
     attribution: Attribution
     writes: tuple[FileWrite, ...]
@@ -38,7 +38,7 @@ class WaitingCall:
 def read_waiting(
     opened: OpenSession, session_id: str, reviews: Iterable[ProposalRecord]
 ) -> dict[str, WaitingCall]:
-    """Return the waiting calls whose file contents are all stored, by call id. Blocks."""
+    """Return the waiting calls by call id, except calls whose file contents are not all stored. Blocks."""
     found: dict[str, WaitingCall] = {}
     for review in reviews:
         names = {name for file in review.files for name in (file.before, file.after) if name is not None}

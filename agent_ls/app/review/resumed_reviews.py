@@ -1,4 +1,4 @@
-"""Implements the interface Reviews: after a resume, check the policy for a waiting call again, then wait on."""
+"""Implements Reviews: after a resume, check a waiting call by the policy again, then wait for its decisions."""
 
 from __future__ import annotations
 

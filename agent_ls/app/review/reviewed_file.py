@@ -22,7 +22,7 @@ from agent_ls.text import DecodedText, decode, looks_binary
 
 UTF_8 = DecodedText("")
 MOST_UNDOS = 20
-"""How many decisions of a file are remembered, each with the text before it."""
+"""Maximum number of undo decisions remembered per file, each with the text before the decision."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Undoing:
     outcome: LedgerChange | None = None
 
     def list_changed(self) -> list[Hunk]:
-        """Return the hunks that the decision changed, as they were directly after it."""
+        """Return the hunks that the decision changed, as they were directly after the decision."""
         return (
             [build_hunk(self.outcome.ledger, hunk) for hunk in self.outcome.changed] if self.outcome else []
         )
@@ -49,10 +49,10 @@ Call: TypeAlias = tuple[str, str]
 
 @dataclass(slots=True)
 class Proposal:
-    """The change that a call proposes for a file: its write, and the same change as hunks of the
-    current text.
+    """The change that a call proposes for a file.
 
-    `is_dropped`: the call was stopped or refused, so the rest of the proposal is withdrawn.
+    `write` is the complete write that the call proposed, `sheets` have the same change as hunks of the
+    current text. `is_dropped`: the call was stopped or refused, so the rest of the proposal is withdrawn.
     """
 
     attribution: Attribution
@@ -83,9 +83,10 @@ class Proposal:
 class Landing:
     """Proposed hunks that are being written to a file after a decision.
 
-    `sheets` are the sheets of the proposal; a hunk is split in them if the user chose only some of its lines. `lines`
-    maps hunk ids to lines that replace the proposed lines. `is_done`: the file's text contains the hunks, and
-    `sheets_before` has the sheets of the proposal from before the write.
+    `sheets` are copies of the proposal's sheets, in which a hunk is split if the user chose only some of its
+    lines. `ids` are the hunks to write. `lines` maps hunk ids to lines that replace the proposed lines.
+    `is_done`: the file's text contains the hunks, and `sheets_before` has the sheets of the proposal from
+    before the write.
     """
 
     call: Call
@@ -148,7 +149,7 @@ async def maybe_bytes(files: ExecutionEnvironment, path: str) -> bytes | None:
     """Read a file; None if it does not exist.
 
     Raises:
-        EnvError: it exists but cannot be read.
+        EnvError: the file exists but cannot be read.
     """
     try:
         return await files.read_bytes(path)

@@ -40,8 +40,8 @@ from agent_ls.review.user_edits import apply_user_edit
 class ReviewService:
     """Tracks the changes of all sessions, and carries out the user's decisions about them.
 
-    `audience` returns a live session by its id, or None. `save_undone` is given if there is an
-    editor.
+    `audience` returns a live session by its id, or None. `save_undone` saves documents after an undo; None
+    for a process without an editor.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class ReviewService:
             self._start(partial(self._look_at_disk, file))
 
     def document_saved(self, path: str, text: str, *, is_asked: bool = False) -> None:
-        """Note that the editor has written the file. `is_asked`: it did so because the server asked it to."""
+        """Note that the editor has written the file. `is_asked`: the server asked for this save."""
         self.saved.note(path, text)
         if is_asked and (file := self.state.files.get(path)):
             file.is_saved_by_us = True
@@ -111,7 +111,10 @@ class ReviewService:
         self._announce_change(file, before, after, change, attribution)
 
     def undo_applied(self, path: str, before: str, after: str) -> None:
-        """Report that the editor has applied the edit of a decision to undo."""
+        """Report that the editor has applied the edit that undoes hunks, at the user's request.
+
+        `before` and `after` are the document's text around this edit.
+        """
         file = self.state.files.get(path)
         if file is None:
             return
@@ -127,7 +130,7 @@ class ReviewService:
     def writing(self, paths: Collection[str], links: Mapping[str, str] | None = None) -> Iterator[None]:
         """Mark files as being written by an agent, so that the change is not taken for the user's.
 
-        `links` names, by path, the group that both ends of a move belong to.
+        `links` maps the paths of both ends of a move to the same link name.
         """
         self._links.update(links or {})
         try:
@@ -201,12 +204,12 @@ class ReviewService:
         return path in self.state.files
 
     def base_text(self, path: str) -> str | None:
-        """Return the accepted text of a tracked file."""
+        """Return the accepted text of a file; None if it is not tracked or did not exist."""
         file = self.state.files.get(path)
         return file.ledger.base_text if file else None
 
     def current_text(self, path: str) -> str | None:
-        """Return the text of a tracked file, as the ledger has it."""
+        """Return the text of a file, as last reported; None if it is not tracked or does not exist."""
         file = self.state.files.get(path)
         return file.ledger.current_text if file else None
 
@@ -227,8 +230,8 @@ class ReviewService:
     ) -> tuple[list[Hunk], list[tuple[str, str]]]:
         """Carry out a decision. Return the changed hunks, and the refused hunk ids with reasons.
 
-        `lines` and `replacement` (agent_ls/review) select lines or new text of exactly one hunk, given by its
-        id.
+        `lines` [first, last) limits the decision to some new lines of a hunk; `replacement` is the text to
+        keep instead of the agent's text. Both need a selection of exactly one hunk by its id.
         """
         return await self._decisions.carry_out(
             selection, DecisionRequest(verdict, comment, confirm, lines, replacement, selection.turn_id)
@@ -245,7 +248,10 @@ class ReviewService:
         await self.seen_on_disk(path)
 
     async def seen_on_disk(self, path: str) -> bytes | None:
-        """Read the file as `look_at_disk` does. Return its content, or None if it was not read."""
+        """Read the file, and record unknown changes as the user's. Return the content.
+
+        Returns None if the file does not exist or was not read, for example while a foreground command runs.
+        """
         await self.under_way.settle()
         if (file := self.state.files.get(path)) and not self.under_way.is_waited_for:
             return await self._seen_on_disk(file)
@@ -255,7 +261,7 @@ class ReviewService:
         await self._seen_on_disk(file)
 
     async def _seen_on_disk(self, file: ReviewedFile) -> bytes | None:
-        """Read the file, mark hunks that it does not contain as `gone`, and notify the model once."""
+        """Read the file, mark hunks that it does not contain as `gone`, and send the model a notice."""
         beside = [hunk for proposal in file.proposals for hunk in proposal.pending_hunks]
         owners = dict.fromkeys(hunk.session_id for hunk in (*file.ledger.hunks, *beside))
         audience = next((found for owner in owners if (found := self.state.audience(owner))), None)
@@ -271,7 +277,7 @@ class ReviewService:
         return data
 
     def _changed_bytes(self, state: FileState, attribution: Attribution) -> None:
-        """Record the change of a binary file. It has no hunks, so it cannot be undone."""
+        """Record the change of a binary file. Such a file has no hunks, so the change cannot be undone."""
         if file := self.state.files.get(state.path):
             self.state.replace_ledger(file, apply_user_edit(file.ledger, None), "agent")
             if not file.proposals:
@@ -284,7 +290,7 @@ class ReviewService:
     ) -> None:
         """Publish the change of a file that gets no hunks.
 
-        A second report of it, by an editor, is ignored.
+        An editor may report the same change again; the second report is ignored.
         """
         change = (attribution.session_id, attribution.call_id, after)
         if self._last_unreviewed.get(path) == change:

@@ -33,7 +33,7 @@ H = TypeVar("H", Hunk, LedgerHunk)
 
 
 class Audience(Protocol):
-    """Interface to a live session: what the review needs of it."""
+    """The part of a live session that the review uses."""
 
     def emit(self, event: RecordedEvent) -> object: ...
 
@@ -75,7 +75,7 @@ class Audience(Protocol):
 
     @property
     def files(self) -> ExecutionEnvironment:
-        """The session's environment without review, used to write undone hunks."""
+        """The session's environment whose writes are not reviewed, used to read files and write undone hunks."""
         ...
 
 
@@ -150,7 +150,7 @@ class ReviewState:
         """Read the file and record unknown changes as the user's. Return its content, or None if it does not exist.
 
         Raises:
-            EnvError: it cannot be read.
+            EnvError: the file cannot be read.
         """
         path = file.ledger.path
         self.hunk_events.flush(path)
@@ -184,7 +184,7 @@ class ReviewState:
     def forget(self, session_id: str) -> None:
         """Drop the hunks of a session that another process has taken over.
 
-        In this process they count as accepted.
+        In this process the hunks count as accepted.
         """
         self._recorded_positions = {
             key: it for key, it in self._recorded_positions.items() if key[0] != session_id
@@ -230,7 +230,7 @@ class ReviewState:
     # -- sessions
 
     def publish(self, session_id: str, event: RecordedEvent) -> None:
-        """Emit an event in a session, if it is live; record hunk positions with hunk events."""
+        """Emit an event in a session, if the session is live. After a hunk event, record the hunk positions."""
         if audience := self.audience(session_id):
             audience.emit(event)
         if isinstance(event, HunkStateChanged) and (file := self.files.get(event.path)):

@@ -34,10 +34,10 @@ class UndoneSaves:
         self._save = save
 
     async def save(self, paths: Collection[str], session_ids: Collection[str]) -> None:
-        """Make the editor save those of the files that agent-ls wrote to disk or saved before.
+        """Make the editor save the undone files, if their agent changes have been written to disk.
 
-        The editor does not save a file with other unsaved changes; the sessions get a warning about
-        this file.
+        The editor does not save a file with other unsaved changes; the sessions get a warning about this
+        file.
         """
         files = self._state.files
         saved = [path for path in paths if (file := files.get(path)) and file.is_saved_by_us]

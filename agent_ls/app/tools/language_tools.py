@@ -1,8 +1,8 @@
 """Choose the language tools of a session: the tools that the client supports when the session is
 opened.
 
-The list stays unchanged while the session is open, because the provider's prompt cache begins with
-it. If the client cannot answer the query of a language tool later, the call returns an error.
+The list stays unchanged while the session is open, because the prompt that the provider caches begins with
+the list. If the client cannot answer the query of a language tool later, the call returns an error.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TOOLS: Mapping[LanguageQuery, Callable[[LanguageHost], Tool[Any]]] = MappingPro
 
 
 def with_language_tools(profiles: ProfileFor, host: LanguageHost, *, native_names: bool) -> ProfileFor:
-    """Add the language tools that `host` can answer to profiles.
+    """Add language tools to profiles: the tools whose queries `host` can answer.
 
     They never replace a tool with the same name.
     """

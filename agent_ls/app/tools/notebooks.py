@@ -34,7 +34,7 @@ async def has_notebooks(environment: ExecutionEnvironment) -> bool:
 def with_notebooks(profiles: ProfileFor, *, native_names: bool) -> ProfileFor:
     """Add the notebook tool to profiles. It never replaces a tool with the same name."""
     from agent_ls.profiles.create import family_tools
-    from agent_ls.tools.edit_notebook import EDIT_NOTEBOOK  # most folders have no notebooks
+    from agent_ls.tools.edit_notebook import EDIT_NOTEBOOK  # imported late: most folders have no notebooks
 
     def profile(provider: str, model: str) -> ProviderProfile:
         found = profiles(provider, model)

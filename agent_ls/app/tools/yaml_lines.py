@@ -42,10 +42,10 @@ class Lined:
 def read_yaml(text: str) -> Lined:
     """Parse a YAML document.
 
-    Anchors, which can expand to gigabytes, tags and duplicate names are refused.
+    Tags, duplicate names, and anchors (which can expand to gigabytes) are refused.
 
     Raises:
-        YamlError.
+        YamlError: the text is not YAML, or uses a refused feature.
     """
     if is_too_deep(text):
         raise YamlError("the value is nested too deeply", 1)

@@ -148,7 +148,7 @@ def _project_tools(workspace: Path, files: InstructionFiles) -> Iterator[CliTool
             yield from read_tool_file(path)
         return
     folder = workspace / PROJECT_FOLDER
-    files.levels(str(workspace))  # lists the files again
+    files.levels(str(workspace))  # lists the project's files again
     names = files.walk(str(folder), "", ReadBudget(), lambda path: False)
     for path in sorted(map(Path, names), key=lambda path: (path.parent != folder, path.name)):
         if path == folder / FILE or (path.parent == folder / FOLDER and path.suffix in (".yaml", ".yml")):
@@ -224,7 +224,7 @@ def read_tool_file(path: Path) -> Iterator[CliTool | str]:
 
 
 def _parse_file(path: Path, text: str) -> Iterator[CliTool | str]:
-    from agent_ls.app.tools.yaml_lines import YamlError, read_yaml  # few users have tool files
+    from agent_ls.app.tools.yaml_lines import YamlError, read_yaml  # imported late: few users have tool files
 
     try:
         read = read_yaml(text)
@@ -241,7 +241,7 @@ def read_packaged_tools(path: Path) -> tuple[CliTool, ...]:
     This is twenty times as fast as `read_tool_file`: it keeps no line numbers, and uses the C
     parser if it is installed. Tests check the definitions as `read_tool_file` does.
     """
-    import yaml  # few users choose tool packs
+    import yaml  # imported late: few users choose tool packs
 
     raw = yaml.load(path.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return tuple(_definition(_Definition.model_validate(each)) for each in raw["tools"])

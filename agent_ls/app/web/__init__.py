@@ -1,1 +1,1 @@
-"""Web access for tools: pages by GET and searches by a provider, as far as the settings allow them (P4)."""
+"""Web access for tools: pages by GET and searches by a provider, as far as the settings allow them."""

@@ -43,7 +43,7 @@ async def looked_up(host: str, port: int) -> Sequence[str]:
 
 
 class HttpPages:
-    """Implements WebFetcher. `secrets` must not appear in any URL.
+    """Implements WebFetcher. `secrets` returns the user's keys; a URL that contains one of them is refused.
 
     Host names are resolved at the time of the request.
     """

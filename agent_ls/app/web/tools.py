@@ -1,4 +1,4 @@
-"""Select the web tools of a session: those that the settings allow and the provider supports (P4)."""
+"""Select the web tools of a session: those that the settings allow and the provider supports."""
 
 from __future__ import annotations
 

@@ -131,9 +131,8 @@ COVERED_BY: Mapping[str, Sequence[str]] = MappingProxyType(
         "http_head": ("web_fetch",),
     }
 )
-"""Other tools that do the same, by tool name.
-
-A preset leaves the tool out if the profile has one of them.
+"""For each tool, other tools that do the same. A preset leaves the tool out if the profile has one of the
+others.
 """
 
 _ALWAYS = ("reasoning", "control")
@@ -228,4 +227,4 @@ PROGRAMS: Mapping[str, Program] = MappingProxyType(
 """All programs that tools of packs run."""
 
 NEEDS: Mapping[str, str] = MappingProxyType({"cargo_clippy": "cargo-clippy", "cargo_fmt": "cargo-fmt"})
-"""By tool, a second program that the tool needs, because its command starts that program."""
+"""For each tool, a second program that it needs, because the tool's command starts that program."""

@@ -1,6 +1,7 @@
 """Load the tools of the packs that the settings choose for a session, and add them to its profiles.
 
-The list of tools stays unchanged while the session is open, because the provider's prompt cache begins with it.
+The list of tools stays unchanged while the session is open, because the prompt that the provider caches
+begins with the list.
 """
 
 from __future__ import annotations
