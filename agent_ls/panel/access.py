@@ -42,7 +42,9 @@ class Access:
         return cookie
 
     def set_cookie(self, value: str) -> str:
-        """Return the header that stores the cookie. Scripts cannot read it, and no other site can send it."""
+        """Return the value of the header that stores the cookie. Scripts cannot read the cookie, and requests
+        from other sites do not have it.
+        """
         return f"{self.cookie_name}={value}; Path=/; HttpOnly; SameSite=Strict"
 
     def has_cookie(self, header: str) -> bool:

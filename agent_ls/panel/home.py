@@ -88,7 +88,7 @@ async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:
     """
     state = state_folder()
     await anyio.to_thread.run_sync(lambda: state.mkdir(mode=0o700, parents=True, exist_ok=True))
-    # Do not start in the user's folder, because Python would prefer a package of the same name there.
+    # Do not start in the user's folder, because Python would import a package `agent_ls` from there.
     process = await anyio.open_process(
         [*command] or [sys.executable, "-m", "agent_ls", "serve", "--stdio"], cwd=state, stderr=None
     )
@@ -99,7 +99,7 @@ async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:
         "rootUri": uri,
         "workspaceFolders": [{"uri": uri, "name": folder.name}],
         "capabilities": {"experimental": {"agentLs": ABILITIES}},
-        # the user's setting `panel` applies to servers of editors only
+        # The local channel is always on here: the user's setting `panel` applies to servers of editors only.
         "initializationOptions": {"agentLs": {"panel": True}},
     }
     assert process.stdin

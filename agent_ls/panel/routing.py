@@ -104,7 +104,8 @@ class PageRouter:
 
     async def _subscribe(self, params: Any, session: str) -> Message:
         socket = await anyio.to_thread.run_sync(_socket_of_owner, session)
-        # Subscribing would open the session in the panel's server, which the user has not asked for.
+        # No process owns the session. Subscribing would open it in the panel's server, which the user has not
+        # asked for.
         if socket is None:
             return NOT_OPEN
         link = await self._maybe_link(socket)

@@ -41,7 +41,7 @@ NO_COOKIE = "Open the link that <code>agent-ls panel</code> has printed."
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The HTTP side of a panel process."""
+    """Answers the HTTP requests to a panel process."""
 
     access: Access
     files: Mapping[str, File]

@@ -73,7 +73,7 @@ class RelayedCommand:
         )
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to all processes of the session; without /proc, to its process group."""
+        """Send a signal to all processes of the command's POSIX session; without /proc, to its process group."""
         for pid in session_members(self.pid) or [-self.pid]:
             try:
                 os.kill(pid, number)
@@ -214,7 +214,7 @@ def set_size(terminal: int, rows: int, columns: int) -> None:
 
 
 def session_members(session: int) -> list[int]:
-    """Return the pids of the processes of a session; empty if the system has no /proc."""
+    """Return the pids of the processes of a POSIX session; empty if the system has no /proc."""
     try:
         names = os.listdir(_PROC)
     except OSError:

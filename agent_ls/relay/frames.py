@@ -3,10 +3,10 @@
 server to relay   RUN (words: cwd, title, confinement as JSON or empty, file that adds a process to the control
                   group or empty, number of arguments, the arguments, NAME=value ...)
                   INPUT (bytes as typed), SIZE (words: rows, columns)
-relay to server   HELLO (words: token, pid), STARTED (words: pid), FAILED (words: errno, reason), OUTPUT
-(bytes),
-                  WAITS (words: 1 when the command waits for input, 0 when it no longer does), CLOSED (the user
-                  closed the terminal), EXIT (words: code as in subprocess, 1 if a process still has the terminal open)
+relay to server   HELLO (words: token, pid), STARTED (words: pid), FAILED (words: errno, reason),
+                  OUTPUT (bytes), WAITS (words: 1 when the command waits for input, 0 when it no longer does),
+                  CLOSED (the user closed the terminal),
+                  EXIT (words: code as in subprocess, 1 if a process still has the terminal open, else 0)
 """
 
 from __future__ import annotations

@@ -41,7 +41,9 @@ GRACE_SECONDS = 1.5
 """Time between SIGTERM and SIGKILL after the terminal was closed. Editors kill the relay after two seconds."""
 
 QUIET_SECONDS = 0.25
-"""Interval of the checks whether the command waits for input, and the time without output before the first."""
+"""Interval of the checks whether the command waits for input. Also the time without output before the first
+check.
+"""
 
 FULL_BYTES = 1024 * 1024
 """While at least this many bytes wait to be sent to the server, the command's output is not read."""

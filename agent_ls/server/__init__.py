@@ -1,1 +1,1 @@
-"""The only package that knows LSP, JSON-RPC or pygls."""
+"""The language server. No other package knows LSP, JSON-RPC or pygls."""

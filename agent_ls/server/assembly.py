@@ -154,7 +154,7 @@ def assemble(
     answers = RecentAnswers(start)
 
     def create_channel() -> LocalChannel:
-        # imported only here, because no editor waits for the channel
+        # Imported late, so that the start is faster: no editor waits for the channel.
         from agent_ls.server.channel.listener import LocalChannel
 
         return LocalChannel(context, ROUTES, answers, lambda message: protocol.clean(message))
@@ -174,7 +174,9 @@ def _face(context: Context, protocol: AgentProtocol, start: TaskStarter) -> Rich
 
 
 def _follow_notebooks(manager: SessionManager, host: LspEditorHost, moved_hunks: MovedHunks) -> None:
-    """Send the positions of hunks in cells after a notebook has changed: in the editor, or by a new proposal."""
+    """Make `moved_hunks` send the positions of a notebook's hunks whenever its cells change in the editor or
+    the agent proposes a change.
+    """
 
     def changed(path: str) -> None:
         if manager.review.knows(path):

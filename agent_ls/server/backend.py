@@ -32,7 +32,9 @@ answered first.
 
 
 class AgentBackend:
-    """Answers the `agent/*` messages. `create_manager` creates the session manager; None means that of agent_ls/app."""
+    """Answers the `agent/*` messages. `create_manager` creates the session manager. None selects
+    create_session_manager (server/session_manager.py).
+    """
 
     def __init__(self, create_manager: CreateManager | None = None) -> None:
         self._create_manager = create_manager
@@ -61,7 +63,8 @@ class AgentBackend:
             await anyio.sleep(WARM_UP_AFTER_S)
             await manager.warm_up()
             await _load_other_features()
-            # The channel imports the message classes. The call above has already imported most of them, in small steps.
+            # Start the channel last: it imports all message classes at once, and by now most of them are
+            # imported, so that editor messages do not wait long.
             start(channel.run)
             # Loaded objects stay alive, so exclude them from garbage collection, which was off since the start.
             gc.freeze()

@@ -131,8 +131,8 @@ class AgentServer(LanguageServer):
                     reading.on_message(body, is_answered=connection.is_answered and index == 0)
                 read_in_thread(connection.reader, connection.parser, reading)
                 await self._done.wait()
-                # The editor no longer answers, and a shielded wait for an edit would last longer than the time to
-                # settle.
+                # Fail the requests that wait for the editor, which no longer answers. A shielded wait for an
+                # edit would otherwise last longer than SETTLE_S.
                 self.protocol.cancel_requests()
                 tasks.cancel_scope.cancel()
         self.writer.close()
@@ -181,8 +181,9 @@ def run(backend: Backend, connection: ClientStreams) -> int:
 class _Reading:
     """Pass messages from the reading thread to the event loop.
 
-    Callbacks run in the server's contextvars context, not in the empty one of the thread. With the package sniffio
-    installed, anyio reads the running loop from the context; without it a callback could not start tasks.
+    Callbacks run in the server's contextvars context, not in the empty one of the thread. If the package
+    sniffio is installed, anyio reads the running loop from the context, so that a callback in an empty
+    context could not start tasks.
     """
 
     def __init__(self, server: AgentServer, loop: asyncio.AbstractEventLoop) -> None:

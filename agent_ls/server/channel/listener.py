@@ -62,7 +62,7 @@ class LocalChannel:
                         await self._serve(stream, token)
             except (FrameError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
                 log.debug("a connection of the local channel was lost: %s", error)
-            except Exception:  # last resort: a client must not end the server
+            except Exception:  # last resort: an error of one client must not end the server
                 log.exception("a connection of the local channel failed")
             finally:
                 running -= 1

@@ -1,8 +1,9 @@
-"""The messages that a client of the local channel may send: messages that read a session, and the user's
-decisions in it.
+"""The messages that a client of the local channel may send: messages that create, read and configure
+sessions, send the user's input, and send the user's decisions.
 
-A roll back counts as a decision. Completion is allowed because it only reads names of files. Messages about
-API keys, trusted folders, stored rules, the editor's draft and state, and deletion are not allowed.
+A rollback counts as a decision. Completion is allowed because it only reads names of files. Not allowed are
+messages about API keys, trusted folders, stored rules, the editor's state and the unsent draft, and messages
+that delete sessions.
 """
 
 from __future__ import annotations

@@ -46,12 +46,12 @@ def read_channel_token() -> str:
     """Return the token of all channels of this user; the first call creates it. Blocks.
 
     Raises:
-        OSError: it cannot be read or created.
+        OSError: the token cannot be read or created.
     """
     folder = _private_folder()
     path = folder / TOKEN
     if not path.exists():
-        handle, name = tempfile.mkstemp(dir=folder)  # has mode 0600
+        handle, name = tempfile.mkstemp(dir=folder)  # created with mode 0600
         try:
             with os.fdopen(handle, "w", encoding="ascii") as file:
                 file.write(secrets.token_urlsafe(TOKEN_BYTES))
@@ -63,12 +63,13 @@ def read_channel_token() -> str:
 
 
 async def listen(path: Path) -> SocketListener:
-    """Return a listener with mode 0600. Sockets of processes that are gone are deleted.
+    """Listen on a new Unix socket at `path`, which has mode 0600. Deletes the sockets of processes that no
+    longer run.
 
-    The socket is renamed to its final name once it listens, so that a client that finds it can connect.
+    The socket gets its final name only after it listens, so that a client that finds the name can connect.
 
     Raises:
-        OSError: it cannot be created.
+        OSError: the socket cannot be created.
     """
     folder = await anyio.to_thread.run_sync(_private_folder)
     await anyio.to_thread.run_sync(_delete_stale, folder, path.name.partition("-")[0])
@@ -117,8 +118,8 @@ def _delete_stale(folder: Path, host: str) -> None:
 
 @contextmanager
 def _short_name(path: Path) -> Iterator[str]:
-    """Yield a path for the socket that is short enough for the system. On Linux this works in deep folders
-    too.
+    """Yield a path to the socket that is short enough for the system. On Linux, a path that is too long is
+    replaced by a short one through /proc/self/fd. Other systems get `path` unchanged.
     """
     if len(os.fsencode(path)) <= NAME_MAX_BYTES or sys.platform != "linux":
         yield str(path)

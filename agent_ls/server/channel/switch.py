@@ -1,5 +1,5 @@
-"""Open and close the local channel as the setting `panel` says. The modules that it needs are imported when it
-opens.
+"""Open and close the local channel as the setting `panel` says. The channel's modules are imported when the
+channel opens.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class ChannelSwitch:
-    """Switches the channel on and off. `create` returns the channel; `create` is called only after the
-    channel's modules were imported.
+    """Switches the channel on and off. `create` returns the channel. It is called only after the channel's
+    modules were imported.
     """
 
     def __init__(self, create: Callable[[], LocalChannel], *, is_on: bool) -> None:

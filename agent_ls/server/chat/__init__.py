@@ -1,1 +1,3 @@
-"""The front end for editors without a plugin (H8): a chat as a document, commands, code actions, prompts, progress."""
+"""The user interface for editors without a plugin: a chat as a document, commands, code actions, prompts,
+progress.
+"""

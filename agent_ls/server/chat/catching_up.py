@@ -23,10 +23,11 @@ _INPUT = b'"kind":"user_input"'
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """The last turn: the user's message (`said`), and the answer so far, as the chat renders it.
+    """The last turn of a session: the user's message (`said`), and then the answer so far, as the chat
+    renders it.
 
-    `last` is the number of the newest event. `open_parts` are ids of texts that begin but do not end in the
-    log.
+    `last` is the sequence number of the newest event. `open_parts` are the ids of texts that begin but do not
+    end in the log.
     """
 
     said: str
@@ -80,8 +81,12 @@ def _is_input(envelope: Envelope | None) -> bool:
 
 
 def split_answer(shown: str, told: str) -> tuple[str, str]:
-    """Return the part of `shown`, the text below an answer's heading, that belongs to the answer, and the
-    rest of the answer that is missing there. The user wrote the text after that part.
+    """Split `shown`, the text of the document below an answer's heading. The second argument is the whole
+    answer.
+
+    Returns the beginning of `shown` that belongs to the answer, and the rest of the answer, which the
+    document lacks. Text after that beginning was written by the user. If `shown` differs from the answer in
+    another way, returns all of `shown` and a line break.
     """
     whole, here = f"\n{told}".split("\n"), shown.rstrip().split("\n")
     same = 0

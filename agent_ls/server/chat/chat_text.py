@@ -65,7 +65,9 @@ def read_chat(text: str) -> ChatText:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """`@shop/cart.py:3-9` in a message. `lines` is [first, end) from 0, None for the whole file."""
+    """A file or lines that a message mentions, for example `@shop/cart.py:3-9`. `lines` is [first, end),
+    counted from 0; None means the whole file.
+    """
 
     path: str
     lines: tuple[int, int] | None = None
@@ -111,10 +113,10 @@ class Region:
 
 
 def make_opening(text: str, region: Region, said: str = "") -> list[LineEdit]:
-    """Return the edits that insert a heading and its text.
+    """Return the edits that insert `region`, an answer with its heading, into the document `text`.
 
-    The heading goes directly below the message `said` if the user has already typed the next message there,
-    else to the end of the document.
+    The answer goes directly below the message `said` if the user has already typed the next message there.
+    Otherwise it goes to the end of the document.
     """
     lines = split_lines(text)
     words = f"{region.marker}\n{region.written}\n"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 async def _nothing_to_show() -> None:
-    """Return at once, because no document is open that must show the request before the prompt."""
+    """Return at once: no chat document is open, so no text has to be written before the prompt is shown."""
 
 
 class LeftSessions:
@@ -46,7 +46,9 @@ class LeftSessions:
         self._followed: set[str] = set()
 
     def last_of(self, path: str) -> LiveSession | None:
-        """Return the session that the chat document had when it was closed; None if the session is closing."""
+        """Return the session that the chat document had when it was closed; None if it had none, or the
+        session is closing.
+        """
         live = self._by_path.get(path)
         return None if live is None or live.session.is_closing else live
 

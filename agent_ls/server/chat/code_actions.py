@@ -18,8 +18,8 @@ QUICKFIX, REFACTOR, SOURCE = "quickfix.agentLs", "refactor.agentLs", "source.age
 SHOW = "agentLs.show"
 INFORMATION = 3
 MARK_LINES, MARK_COLUMNS = 8, 160
-"""Limits for the replaced or proposed lines in a diagnostic. An editor without a plugin shows these lines
-only there.
+"""Maximum number of replaced or proposed lines in a diagnostic, and maximum length of each line in
+characters. An editor without a plugin shows these lines only there.
 """
 PROBLEM_CHARS = 500
 
@@ -138,8 +138,11 @@ def file_offers(uri: str, count: int) -> list[Offer]:
 
 
 def filter_offers(offers: Sequence[Offer], only: Sequence[str] | None) -> list[Offer]:
-    """Return the offers of the requested kinds or their sub-kinds. Adds "Do nothing" to a single offer that
-    has an effect.
+    """Return the offers whose kind is in `only` or is a sub-kind of a kind in `only`. If `only` is None,
+    returns all.
+
+    Adds "Do nothing" to a single offer that has an effect, because some editors run a single action without
+    asking.
     """
     found = [
         offer
@@ -167,7 +170,9 @@ def lens(line: int, offer: Offer) -> dict[str, Any]:
 
 
 def ask_offers(lines: Mapping[str, Any], chats: Mapping[str, str]) -> list[Offer]:
-    """Return the "ask" actions. `chats` are the names of the open chats by URI."""
+    """Return one action for each open chat, which mentions the lines in that chat. `chats` are the names of
+    the open chats by URI.
+    """
     title = "Ask the agent about these lines"
     return [
         Offer(

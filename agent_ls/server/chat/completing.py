@@ -1,4 +1,6 @@
-"""Completion in a chat document: `@` files, folders, git, resources of MCP servers and more, `/` commands."""
+"""Completion in a chat document: after `@` files, folders, git, resources of MCP servers and more; after `/`
+commands.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,16 @@ _KINDS = {
     "file": 17, "folder": 19, "command": 14, "problems": 18, "resource": 18, "symbol": 3, "diff": 18, "commit": 18,
     "terminal": 18, "page": 18,
 }  # fmt: skip
-"""CompletionItemKind. Other kinds are not offered, because plugin-free clients do not report a selection."""
+"""The LSP CompletionItemKind of each kind of completion. The kind "selection" is not offered, because
+plugin-free clients do not report a selection.
+"""
 
 
 async def completions(
     context: Context, path: str, folder: str, session_id: str | None, line: int, character: int
 ) -> dict[str, Any]:
-    """Return completions for the word before the cursor. A list with items is marked incomplete, so that the
-    editor asks again after each key. `session_id` None: the chat has no session yet.
+    """Return completions for the word before the cursor. After `@` or `/` the list is marked incomplete, so
+    that the editor asks again after each key. `session_id` None: the chat has no session yet.
     """
     document = context.host.open_document(path)
     if document is None:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Services of the chat. `say` shows a problem to the user, `tell` another message. `hunks_changed` updates the
-    diagnostics of a file, `changed` the code lenses.
+    """Services that all chat documents of a client use. `say` shows a warning to the user, `tell` an
+    information message.
 
-    `prompts` and `progress` are None for clients that did not announce them. `ask` shows a question with
-    answers, the safe answer first, and returns the chosen title, "" for none. `rooms` are the open chat
-    documents by path; `left` has the sessions of closed ones.
+    `hunks_changed` updates the diagnostics of a file, `changed` updates the code lenses. `prompts` and
+    `progress` are None for clients that did not announce support for them. `ask` shows a question with the
+    given answers, the safe answer first, and returns the chosen answer, "" for none. `rooms` are the open
+    chat documents by path. `left` has the sessions of closed chat documents.
     """
 
     context: Context

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from agent_ls.app.sessions.live import LiveSession
 
 MARKS_S = 0.3
-"""Seconds from the last key to the new diagnostics. Until then the editor moves the old diagnostics with the text."""
+"""Seconds from a change to the new diagnostics. Until then the editor moves the old diagnostics with the
+text.
+"""
 
 
 class Marks:

@@ -98,8 +98,8 @@ class ChatRoom:
 
     @property
     def is_running(self) -> bool:
-        """Whether a turn is running or waits for the user. False after an answer that ends with a question to the
-        user.
+        """Whether a turn has begun and not ended. A turn that waits for an approval, or for the answer to a
+        question that it asked by a tool call, has not ended.
         """
         return self._live is not None and self._live.session.is_busy
 
@@ -129,8 +129,8 @@ class ChatRoom:
     # -- actions of the user
 
     async def bring_changes(self) -> str:
-        """Bring the changes of the worktree into the user's folder. Returns a sentence for each file that was
-        not changed, or a sentence that says why nothing was done.
+        """Bring the changes of the worktree into the user's folder. Returns "" if all were brought, a
+        sentence for each file that was not changed, or a sentence that says why nothing was done.
         """
         if self._live is None:
             return "This chat has no session yet."
@@ -161,13 +161,14 @@ class ChatRoom:
             is_owned = await self._means.context.manager.owners.is_owned(session_id)
             if is_owned and await self._has_read_along(session_id):
                 return
-            # The message may have been sent before its answer was saved.
+            # The last message in the document may have been sent already, but its answer not saved in the
+            # document.
             if chat.is_answer_last or chat.message:
                 await self._follow(await self._open_stored(session_id), catch_up=True)
 
     async def _unsaved_session(self, chat: ChatText) -> str:
-        """Return the session id of a chat that was closed before its first answer was saved: the document does not
-        name it.
+        """Return the session id of a chat that was closed before its first answer was saved; "" if there is
+        none. The document does not contain the id, because it would be in the heading of the answer.
         """
         live = self._means.left.last_of(self.path)
         if live is None or not chat.message:
@@ -180,11 +181,11 @@ class ChatRoom:
         return live.session.id if turn and turn.said.startswith(chat.message) else ""
 
     async def send(self, saved: ChatText | None = None, worktree: Start | None = None) -> str:
-        """Submit the text below the last heading. Returns a sentence if there is nothing to send.
+        """Submit the text below the last heading. Returns "", or a sentence that says why nothing was sent.
 
-        `worktree`: a session that is created for the message works in a git worktree of its own.
-        `saved` is the chat as it was saved. Then the user gets no message if there is nothing to send,
-        because saving is not always meant as sending.
+        `worktree`: a session that is created for the message works in a git worktree of its own. `saved`: the
+        chat as the user saved it, None if the user ran the command to send. After a save, no sentence is
+        returned if there is nothing to send, because saving is not always meant as sending.
         """
         async with self._sending:
             document = self._means.context.host.open_document(self.path)
@@ -231,7 +232,7 @@ class ChatRoom:
         return strip_controls(await live.mcp_command(arguments) if live else NOT_STARTED)
 
     async def _append_answer(self, words: str) -> str:
-        """Write a text of the server below the user's message; if that fails, show the text as a message.
+        """Write agent-ls's own answer below the user's message; if that fails, show the answer as a message.
 
         Returns "", which `send` returns if there is no problem to report.
         """
@@ -291,8 +292,9 @@ class ChatRoom:
         return waits or (self._writer is not None and self._writer.is_behind)
 
     async def accept_plan(self, mode: ModeAfterPlan) -> str:
-        """Send the plan to carry out: the last answer as it is in the document now, and the text typed below
-        it.
+        """Accept the plan, and let the agent carry it out in `mode`. Sends the last answer as it is in the
+        document now, and the text typed below it. Returns "", or a sentence that says why that is not
+        possible.
         """
         async with self._sending:
             document, live = self._means.context.host.open_document(self.path), self._live
@@ -338,7 +340,7 @@ class ChatRoom:
                 *as_parts(await live.mentions.read_typed(chat.message)),
             ]
         except AppError:
-            self._sent = ("", 0)  # the user may save the same message again
+            self._sent = ("", 0)  # saving the same message again sends it
             raise
         text, images = self._means.context.convert_input(parts)
         steers = self.is_running
@@ -355,7 +357,7 @@ class ChatRoom:
 
     async def take_over(self) -> str:
         """Take the session over from another process. If the owner does not answer, asks the user before a
-        forced take-over.
+        forced take-over. Returns "", or a sentence that says why there is nothing to take over.
         """
         read, manager = self._read, self._means.context.manager
         if read is None:
@@ -384,19 +386,23 @@ class ChatRoom:
                     self._subscription.end()
                 self._follow_owner(session)
             case OwnerChanged(session) if session is self._read:
-                self._means.hunks_changed(self.path)  # the diagnostic names the owner
+                self._means.hunks_changed(self.path)  # updates the diagnostic, which names the owner
             case _:
                 pass
 
     async def ask_about(self, path: str, first: int, end: int, begin: str) -> str:
-        """Append a message that begins with `begin` and mentions lines, and send it."""
+        """Append a message that begins with `begin` and mentions the lines [first, end) of `path`, and send
+        it. Returns "", or why it was not sent.
+        """
         document = self._means.context.host.open_document(self.path)
         if document and read_chat(document.text).message:
             return "The chat has text that you have not sent: send or remove this text first."
         return await self.mention(path, first, end, f"{begin.strip()} ") or await self.send()
 
     async def mention(self, path: str, first: int, end: int, begin: str = "") -> str:
-        """Append `@path:first-last` to the document. The user can continue the message behind the mention."""
+        """Append `begin` and a mention of the lines [first, end), `@path:first-last`, to the document. The
+        user can continue the message after the mention. Returns "", or why nothing was written.
+        """
         host = self._means.context.host
         document = host.open_document(self.path)
         if document is None or read_chat(document.text).is_answer_last:
@@ -490,8 +496,8 @@ class ChatRoom:
         )
 
     async def _open_stored(self, session_id: str) -> LiveSession | None:
-        """Open the session that the document names. None if it does not exist, belongs to another folder, or is
-        only followed.
+        """Open the session that the document names. None if it does not exist, belongs to another folder, or
+        is owned by another process.
         """
         if not session_id:
             return None

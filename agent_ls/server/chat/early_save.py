@@ -12,7 +12,7 @@ from agent_ls.text import strip_ending
 
 START_UP_S = 60.0
 """A document that is opened later than this after the start cannot have been saved before the server was ready."""
-_MARGIN_S = 2.0  # the process started before it could read the clock
+_MARGIN_S = 2.0  # the process started a little before STARTED_AT was read
 
 
 def was_saved_while_starting(path: str, text: str) -> bool:

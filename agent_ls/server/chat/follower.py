@@ -93,7 +93,9 @@ class Following:
                 self._progress.end("")
 
     async def finish(self, rest: Subscription) -> None:
-        """Handle the last logged events of this process, after another process has acquired the session."""
+        """Handle the last events that this process has logged, after another process has acquired the
+        session. `rest` delivers them, and then the events of the new owner.
+        """
         with rest:
             async for item in rest:
                 if isinstance(item.envelope.event, SessionStart):

@@ -40,11 +40,11 @@ class LensRefresh:
         """Forget the lenses of a document that the client closed."""
         for uri in [
             uri for uri in self._given if maybe_path(uri) == path
-        ]:  # clients spell one URI in several ways
+        ]:  # clients spell the URI of one path in several ways
             del self._given[uri]
 
     def refresh_if_changed(self) -> None:
-        """Soon ask the client to refresh if it has outdated lenses of a document."""
+        """After REFRESH_S, ask the client to refresh its lenses if those of any document are outdated."""
         if not self._is_due:
             self._is_due = True
             self._start(self._refresh)

@@ -1,4 +1,6 @@
-"""Parameters of the standard messages that the chat of plugin-free clients handles. Parsed leniently."""
+"""Parameters of the standard LSP messages that the chat of plugin-free clients handles. Unknown fields are
+ignored.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ class Document(_Sent):
 
 
 class ClientProblem(_Sent):
-    """A diagnostic of any server, which the editor names with its request for code actions."""
+    """A diagnostic of any language server, which the editor sends with its request for code actions."""
 
     range: Range
     message: str
@@ -72,13 +74,15 @@ class Command(_Sent):
 
 
 class ChatCommand(_Sent):
-    """`uri` names a chat document; if it is missing, the only open one."""
+    """A command about the chat document `uri`. None means the only open chat document."""
 
     uri: str | None = None
 
 
 class SendCommand(ChatCommand):
-    """Sends what is written. `worktree`: a new session works in a git worktree of its own."""
+    """Sends the message that is written in the chat. `worktree`: if that creates a session, it works in a new
+    git worktree, which starts with the uncommitted changes ("current") or without them ("head").
+    """
 
     worktree: Literal["current", "head"] | None = None
 
@@ -123,7 +127,7 @@ class HunkCommand(_Sent):
 class MentionCommand(_Sent):
     """Mentions the lines [first, end) of a document in the chat with the URI `chat`.
 
-    With `command`, a message that begins with this command, followed by `about`, is sent at once.
+    If `command` is not empty, a message with the command, the text `about` and the mention is sent at once.
     """
 
     uri: str

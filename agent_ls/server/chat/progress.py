@@ -14,8 +14,8 @@ log = logging.getLogger(__name__)
 
 
 class TurnProgress:
-    """The progress of one turn at a time, from `begin` to `end`. `cancelled` is called when the user presses the
-    button.
+    """The progress of one turn at a time, from `begin` to `end`. The callback `cancelled` is called when the
+    user presses the cancel button.
     """
 
     def __init__(self, protocol: AgentProtocol, tokens: dict[str, Callable[[], None]]) -> None:

@@ -56,7 +56,7 @@ class _Prompt:
 
 
 class ApprovalPrompts:
-    """Prompts of one client. `decided_by` is the client's name in the log."""
+    """Shows the approval prompts of one client. `decided_by` is the client's id in the log."""
 
     def __init__(
         self,
@@ -77,8 +77,8 @@ class ApprovalPrompts:
         approvals: Answerable,
         wait_until_written: Callable[[], Awaitable[None]],
     ) -> None:
-        """Queue a prompt. `wait_until_written` returns once the user can see the request in the document, or
-        after a short time.
+        """Queue a prompt. It is shown once `wait_until_written` returns, which means that the request is
+        written in the chat document, or after SHOWN_LIMIT_S.
         """
         if len(question(request)) > PROMPT_CHARS:
             return  # too long for a prompt; the document shows the whole action
@@ -141,10 +141,10 @@ class ApprovalPrompts:
                 log.info("the prompt's question waits no longer")
 
     async def _title(self, params: lsp.ShowMessageRequestParams) -> str:
-        """Return the chosen title; "" for any other answer."""
+        """Show a prompt and return the title that the user chose; "" for any other answer."""
         try:
             answer: Any = await self._protocol.send_request_async(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
-        except Exception as error:  # any invalid answer of the client
+        except Exception as error:  # the client answered with an error or an invalid value
             log.info("a prompt was not answered: %s", error)
             return ""
         title = getattr(answer, "title", None)

@@ -23,21 +23,21 @@ def servers_command(message: str) -> str | None:
 
 
 def quote_answer(words: str) -> str:
-    """Return text of the server as a quotation, followed by the heading for the next message.
+    """Return a text of agent-ls as a Markdown quotation, followed by the heading for the next message.
 
-    The quotation distinguishes the text from an answer of the agent, which may be a plan that the user accepts
-    later.
+    Without the quotation, the text would look like an answer of the agent, which may be a plan that the user
+    accepts later.
     """
     rows = "\n".join(f"> {line}".rstrip() for line in words.split("\n"))
     return f"\n{rows}\n\n{YOU}\n"
 
 
 def has_prompt(live: LiveSession, name: str) -> bool:
-    """Return whether `/name` is a prompt of one of the session's servers."""
+    """Return whether `/name` is a prompt of one of the session's MCP servers."""
     return any(prompt.name == name for prompt in live.mcp_prompts())
 
 
 def mentioned_resources(live: LiveSession, message: str) -> Mapping[str, wire.ResourceInput]:
-    """Return the resources that a message mentions, by the words of the mentions."""
+    """Return the MCP resources that a message mentions. A key is a mention without its `@`."""
     known = {it.label: wire.ResourceInput(server=it.server, uri=it.uri) for it in live.mcp_resources()}
     return {word: known[word] for word in mentioned_words(message) if word in known}

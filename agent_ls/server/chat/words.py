@@ -11,7 +11,9 @@ from agent_ls.loop.events.types import ApprovalRequested
 from agent_ls.text import reveal_controls, strip_escapes
 
 PROMPT_CHARS = 2_000
-"""For longer actions no prompt is shown, because users could not read the whole action in a prompt."""
+"""Maximum length of a prompt's text in characters. For a longer text no prompt is shown, because users could
+not read the whole action in it.
+"""
 PROMPT_DIFF_LINES = 6
 DENY, ALLOW = "Deny", "Allow once"
 DISTRUST, TRUST = "Do not trust it", "Trust this folder"
@@ -33,7 +35,9 @@ def one_line(text: str, limit: int = 120) -> str:
 
 
 def action(request: ApprovalRequested) -> tuple[str, str]:
-    """Describe the requested action exactly and completely: a description, and the command line ("" for none)."""
+    """Describe the requested action exactly and completely. Returns a phrase that continues "The agent wants
+    to", and the command line or the arguments ("" for none).
+    """
     effect = request.effect
     if effect.get("type") == "CommandEffect":
         added = "".join(f"{name}={value} " for name, value in effect.get("envVars", ()))
@@ -71,7 +75,10 @@ def action(request: ApprovalRequested) -> tuple[str, str]:
 
 
 def _server_call(effect: Mapping[str, Any]) -> tuple[str, str]:
-    """Describe a call of an MCP server's tool: arguments, description, and changes since its approval."""
+    """Describe a call of an MCP server's tool. Returns a phrase like that of `action`, and the details: the
+    arguments, the server's description of the tool, and how the server has changed since the user approved
+    it.
+    """
     parts = [
         reveal_controls(str(effect.get("text"))),
         f"The server's description of the tool:\n{reveal_controls(str(effect.get('about', '')))}",
@@ -83,7 +90,9 @@ def _server_call(effect: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def server_start(effect: Mapping[str, Any]) -> tuple[str, str]:
-    """Describe completely which MCP server would be started or connected."""
+    """Describe completely which MCP server would be started or connected. Returns a phrase like that of
+    `action`, and the command or URL with its settings.
+    """
     lines = [reveal_controls(str(effect.get("command") or effect.get("url")))]
     lines += [f"with {reveal_controls(str(it))}" for it in effect.get("variables", ())]
     if file := effect.get("file"):

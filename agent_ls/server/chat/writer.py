@@ -1,4 +1,5 @@
-"""Write a growing answer into a chat document by verified edits, while the user may type in it.
+"""Write a growing answer into a chat document, while the user may type in it. Each edit is checked against
+the document's current text.
 
 User text is never overwritten: if the answer is no longer in the document as it was written, the rest is written under
 a new heading at the end of the document.
@@ -32,7 +33,7 @@ FLUSH_S = 0.2
 """Time between two edits. Each edit is an undo step, and some editors take half a second to report an edit.
 """
 
-TRIES = 8  # the user may be typing
+TRIES = 8  # attempts of one edit; each may fail because the user types
 CLOSE = f"\n{YOU}\n"
 HELD = (
     "This editor accepts edits only as the result of a command: run the code action 'Show the answer' to "
@@ -43,10 +44,8 @@ ATTRIBUTION = Attribution(label="agent-ls: the answer")
 
 @dataclass(frozen=True, slots=True)
 class _Unseen:
-    """An edit of which it is not known whether the editor has applied it.
-
-    `text` is the text that the edit adds. `region` is the answer with this text. `version` is the document's
-    version before the edit.
+    """An edit that the editor may or may not have applied. `text` is the text that the edit adds. `region` is
+    the answer including this text. `version` is the document's version before the edit.
     """
 
     version: int
@@ -154,7 +153,9 @@ class ChatWriter:
             await self._sleep(FLUSH_S)
 
     async def wait_until_written(self) -> None:
-        """Wait until everything that the editor accepts now is written."""
+        """Wait until the collected text is in the document. Returns at once if the document is closed, or if
+        the editor takes edits only after a command.
+        """
         while self._waiting and not self._is_held and self._host.open_document(self._path):
             await self._has_flushed.wait()
 
@@ -234,8 +235,8 @@ class ChatWriter:
 
 
 def _cut_at_close(text: str) -> str:
-    """Return the text up to CLOSE, the end of the answer; the following text gets its own heading. `guarded`
-    prevents that the model's text imitates CLOSE.
+    """Return the text up to and including CLOSE, which ends an answer. The text after CLOSE gets its own
+    heading. The model's text cannot contain CLOSE, because `escape_headings` escapes it.
     """
     end = text.find(CLOSE)
     return text if end < 0 else text[: end + len(CLOSE)]

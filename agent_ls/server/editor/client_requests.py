@@ -27,7 +27,7 @@ from agent_ls.server.transport.errors import NothingPendingError
 
 log = logging.getLogger(__name__)
 
-DEADLINE_MS = 5_000  # formatters and hooks run on save
+DEADLINE_MS = 5_000  # long enough for formatters and hooks that run on save
 
 
 class NotDoneError(Exception):
@@ -93,8 +93,8 @@ class ClientRequests:
             self._start(ask)
 
     async def save(self, documents: Sequence[OpenDocument]) -> None:
-        """Ask the client to save documents. A document is saved only if it still has the given version, whose
-        unsaved changes are known.
+        """Ask the client to save documents. The client saves a document only if it still has the given
+        version, so that text typed since then is not saved.
         """
         if documents and self._client.save:
             await self._ask("save", {"documents": [_name_document(document) for document in documents]})

@@ -23,7 +23,7 @@ from agent_ls.text import split_lines
 if TYPE_CHECKING:
     from agent_ls.server.protocol import Diagnostic
 
-MAX_KEPT = 500  # per file
+MAX_KEPT = 500  # diagnostics per file
 OWN_SOURCE = "agent-ls"
 """The `source` of agent-ls's own diagnostics. A client reports them back with those of other tools; they are
 ignored, because the model wrote them.
@@ -34,7 +34,9 @@ MAX_TOLD = 20
 MAX_MESSAGE_CHARS = 300
 MAX_LABEL_CHARS = 60
 TOLD_SEVERITY = 2
-"""After an edit only errors and warnings are reported to the model, so that weaker ones do not hide them."""
+"""Maximum LSP severity number of problems that are reported to the model after an edit: errors (1) and
+warnings (2), so that hints do not hide them.
+"""
 
 SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
 
@@ -71,7 +73,8 @@ class EditorDiagnostics:
     """All reported diagnostics. `document` finds the synced document of a path; `limit_ms` limits how long
     the result of an edit waits for diagnostics.
 
-    `pull` requests the problems of files from a client that does not push them; `pull` raises NoAnswerError.
+    `pull` requests the problems of files from a client that does not push them; None if the client pushes
+    them. It raises NoAnswerError.
     """
 
     document: FindDocument
@@ -81,7 +84,9 @@ class EditorDiagnostics:
     _changed: anyio.Event = field(default_factory=anyio.Event)
 
     def publish(self, uri: str, version: int | None, items: Sequence[Diagnostic], *, settled: bool) -> None:
-        """Replace all problems of a file. URIs that are not files are ignored, and so are diagnostics of agent-ls."""
+        """Replace all problems of a file. URIs that are not files are ignored, and so are diagnostics of
+        agent-ls. `settled` False: the editor's tools are still checking this version of the file.
+        """
         path = maybe_path(uri)
         if path is None or (path not in self._files and len(self._files) >= MAX_FILES):
             return
@@ -171,7 +176,9 @@ class EditorDiagnostics:
                 await self.pull(paths)
 
     def _is_checked(self, path: str, version: int, count: int) -> bool:
-        """Return whether the client has sent a final report for this version or a later one."""
+        """Return whether the client has sent a final report for this version or a later one, in addition to
+        its first `count` reports.
+        """
         file = self._files.get(path)
         if file is None or file.count == count or not file.is_settled:
             return False
@@ -227,8 +234,8 @@ def _row(name: str, problem: Problem) -> str:
 
 
 def _cut(text: str, chars: int) -> str:
-    """Return the text as one line of at most `chars` characters, so that the text cannot imitate lines of
-    agent-ls.
+    """Return the text as one line of at most `chars` characters, so that a text from another program cannot
+    imitate agent-ls's own lines in a message to the model.
     """
     words = " ".join(text.split())
     return words if len(words) <= chars else words[: chars - 1] + "…"

@@ -2,7 +2,8 @@
 file.
 
 Used for files that the connected client does not sync. A lock or swap file counts only if it shows unsaved
-changes and its process may still be running, so that a left-over lock does not block a file for ever.
+changes and its process may still be running, so that a left-over lock does not block a file for ever. The
+lock file of an office program always counts.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _EMACS_OWNER = re.compile(r"(?P<user>.+)@(?P<host>.+)\.(?P<pid>\d+)(:\d+)?\Z")
 
 
 def find_other_editor(path: str) -> str:
-    """Return which other editor has unsaved changes of this file, as the end of a sentence; "" for none."""
+    """Return a clause that names another program with unsaved changes of this file, for example "Emacs has
+    unsaved changes of this file (lock file)"; "" for none.
+    """
     folder, name = Path(path).parent, Path(path).name
     swap_files = (f"{stem}.{suffix}" for stem in _swap_stems(path) for suffix in _SWAP_SUFFIXES)
     if any(_vim_has_changes(Path(swap)) for swap in swap_files):
@@ -41,8 +44,8 @@ def find_other_editor(path: str) -> str:
 
 
 def _swap_stems(path: str) -> tuple[str, str]:
-    """Return where swap files of `path` may be: next to the file (Vim), or in Neovim's state folder, where
-    the file name has `%` for each separator.
+    """Return the two paths that a swap file of `path` can have, without their suffix: next to the file (Vim),
+    or in Neovim's state folder, where the file name has `%` for each separator.
     """
     folder, name = os.path.split(path)
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")

@@ -42,7 +42,7 @@ SAVED_EARLY = 20
 """Maximum number of saves that are remembered while the agent is still loading."""
 
 MAX_DOCUMENT_CHARS = READ_LIMIT_BYTES
-"""Longer documents are neither read nor edited. A file of this size exceeds the read limit as well."""
+"""Longer documents are neither read nor edited. The limit for reading files on disk is the same number."""
 
 TOO_LARGE = f"the file is open in the editor and too large to edit: more than {MAX_DOCUMENT_CHARS >> 20} MiB"
 TOO_LARGE_TO_READ = (
@@ -121,7 +121,7 @@ class ClientActions(CellEditor, Protocol):
     def has_terminals(self) -> bool: ...
 
     async def open_terminal(self, terminal: NewTerminal) -> bool:
-        """Open a terminal in the editor. Returns False if the editor reports an error."""
+        """Open a terminal in the editor. Returns False if the editor cannot do so, or does not answer in time."""
         ...
 
     def runs_in(self, terminal_id: str, call_id: str) -> None:
@@ -131,8 +131,9 @@ class ClientActions(CellEditor, Protocol):
 
 @dataclass(slots=True)
 class _Flight:
-    """An edit that was sent to the editor. `outcome` says whether it was applied, None while this is not known.
-    `settling` is set when the settling time has begun.
+    """An edit that was sent to the editor. `outcome` says whether it was applied, None while this is not
+    known. `settling` is set when the editor has answered, but its text still lacks the edit. The text may
+    then arrive within SETTLE_MS.
     """
 
     attribution: Attribution
@@ -184,7 +185,7 @@ class LspEditorHost:
         self._save_policy: SavePolicy = "agent"
         self._asks_to_save = AskToSave(self._ask_user)
         self.notebooks = OpenNotebooks(protocol)
-        # A file that is open as a notebook and as text counts as the notebook.
+        # While a file is open as a notebook, its text document is ignored.
         self.notebooks.on_open, self.notebooks.on_close = self.handle_close, self.handle_open
         self.view = EditorView(self.open_document)
         self.diagnostics = EditorDiagnostics(self.open_document)
@@ -217,7 +218,7 @@ class LspEditorHost:
             return  # an unnamed buffer or a notebook cell: not a file that a tool could name
         self.handle_close(uri)
         if self.notebooks.open_notebook(path):
-            return  # the text of the file on disk, which lacks what the user has not saved in the notebook
+            return  # ignored: this text is that of the file on disk, without the notebook's unsaved changes
         if len(document.source) > MAX_DOCUMENT_CHARS:
             self._unread[true_name(path)] = TOO_LARGE
             return
@@ -238,7 +239,7 @@ class LspEditorHost:
         if document and (tracked is None) == (len(document.source) <= MAX_DOCUMENT_CHARS):
             reason = self._unread.get(true_name(path))
             if tracked or reason == TOO_LARGE or (reason and is_whole):
-                self.handle_open(uri)  # its size passed the limit, in one direction or the other
+                self.handle_open(uri)  # the text has become too large, or small enough again
             return
         if tracked is None or document is None:
             return
@@ -417,7 +418,7 @@ class LspEditorHost:
             label = None if client.prints_labels else "agent-ls"
             params = to_lsp.file_operation(tracked.uri, document.version, operation(tracked.uri), label)
             if tracked.last == (document.version, document.text) and not client.apply_edit_refused:
-                # the caller checks on the disk whether the operation was done
+                # ignore errors: the caller checks on the disk whether the operation was done
                 with anyio.move_on_after(OPERATION_S), suppress(Exception):
                     await self._protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
         return tracked.last[1]

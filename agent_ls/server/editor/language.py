@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from agent_ls.server import protocol as wire
 
-DEADLINE_MS = 15_000  # a language server that was just started reads the project first
+DEADLINE_MS = 15_000  # long, because a language server that was just started reads the project first
 MAX_REASON_CHARS = 300
 
-# SymbolKind of LSP, by number; LSP counts from 1.
+# Names of the LSP SymbolKinds by number. LSP counts from 1; index 0 is for unknown numbers.
 KINDS = (
     "symbol file module namespace package class method property field constructor enum interface function variable "
     "constant string number boolean array object key null enum-member struct event operator type-parameter"
@@ -61,8 +61,8 @@ class Asks(Protocol):
 
 
 class EditorLanguage:
-    """Language queries. `document` finds the synced document of a path; `known` are the diagnostics that the client
-    pushes.
+    """Answers language queries by requests to the client. `document` finds the synced document of a path;
+    `known` are the diagnostics that the client pushes.
     """
 
     def __init__(

@@ -57,7 +57,8 @@ unsaved.
 @dataclass(frozen=True, slots=True)
 class SavableNotebook(OpenDocument):
     """A notebook that can be saved. `text` is the text of its cells. `cells` are the URIs and versions of the
-    cells, because the version of the notebook may lag behind them.
+    cells. The client compares them before it saves, because the version of the notebook may lag behind those
+    of its cells.
     """
 
     cells: tuple[tuple[str, int], ...]

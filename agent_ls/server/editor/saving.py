@@ -5,7 +5,7 @@ A notebook counts as a document; its text is the text of its cells.
 The policies: `agent` saves documents whose only unsaved changes are the agent's, and reports those with
 unsaved changes of the user to the model. `auto` saves documents with the user's changes too, `ask` asks the
 user once about them, `never` saves nothing. No policy saves a document whose file has changed on disk since
-it was opened or saved. The file on disk is read and compared, not assumed.
+it was opened or saved. To find that out, the file on disk is read and compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ Owner: TypeAlias = Literal["nobody", "agent", "user", "disk"]
 SavePolicy: TypeAlias = Literal["auto", "agent", "ask", "never"]
 Save: TypeAlias = Callable[[Sequence[OpenDocument]], Awaitable[None]]
 MaySave: TypeAlias = Callable[[Sequence[str]], Awaitable[bool]]
-"""Asks the user whether files with their unsaved changes may be saved. Must not raise."""
+"""Asks the user whether the files at these paths, which have unsaved changes of the user, may be saved. Must
+not raise.
+"""
 
 
 def _decode(data: bytes) -> str:
@@ -117,7 +119,8 @@ def _owner(savable: Savable, text: str) -> Owner:
     data = _on_disk(savable.path)
     on_disk = None if data is None else savable.text_in(data)
     if on_disk is None:
-        # The file is missing or cannot be compared (a new or a very large file): only the flags can tell.
+        # The file is missing or cannot be compared (a new or a very large file): only the flags `agent_wrote`
+        # and `user_typed` can tell.
         changed = savable.agent_wrote or savable.user_typed
         return ("user" if savable.user_typed else "agent") if changed else "nobody"
     if equals_ignoring_line_endings(on_disk, text):

@@ -47,7 +47,7 @@ class EditorView:
 
     @property
     def active(self) -> str:
-        """Path of the active file; "" if no file is active or the file is not known."""
+        """Path of the active file; "" if no file is active, or the client has not reported its view yet."""
         return self._active
 
     def read_selection(self) -> Selected | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-MAX_WATCHED = 50  # editors do not report when they close such a document
+MAX_WATCHED = 50  # limited, because editors do not report that they closed such a document
 
 
 class VirtualDocuments:

@@ -92,8 +92,8 @@ class FindingMarks:
         """Carry out the command of an action.
 
         Raises:
-            InvalidParamsError. NothingPendingError: the finding is not listed any more. AppError: its session
-            cannot be opened.
+            InvalidParamsError. NothingPendingError: the finding is not listed any more. AppError: the
+            finding's session cannot be opened.
         """
         finding_id = argument.get("findingId") if isinstance(argument, dict) else None
         if not isinstance(finding_id, str):

@@ -1,4 +1,6 @@
-"""Find the cells of a notebook that its hunks changed, with the cell documents of the editor."""
+"""Map the hunks of a notebook file to the notebook's cells, and to the documents that the editor has for
+these cells.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,17 @@ from agent_ls.server.editor.notebooks import OpenNotebooks
 from agent_ls.server.rpc.to_wire import HunkCells
 
 MAX_CHARS = 4_000_000
-"""Limit for the texts of all hunks together, which are parsed on the event loop. Beyond it no cells are sent."""
+"""Limit for the notebook's length in characters, times the number of its hunks plus one, because the hunks
+are mapped on the event loop. Above the limit no cells are sent.
+"""
 
 
 def cells_of_hunks(
     review: ReviewService, notebooks: OpenNotebooks, path: str, hunks: Sequence[Hunk]
 ) -> HunkCells:
-    """Return the parts of the hunks in cells, by hunk id; empty if the file is not a readable notebook."""
+    """Return which lines of which cells each hunk changes, by hunk id. Empty if the file is not a readable
+    notebook, or exceeds MAX_CHARS.
+    """
     text = review.current_text(path) if is_notebook(path) else None
     if text is None or len(text) * (len(hunks) + 1) > MAX_CHARS:
         return {}

@@ -42,4 +42,4 @@ async def switch(context: Context, params: wire.McpSwitch) -> wire.Empty:
 
 
 ROUTES = (route(wire.McpServers, servers), route(wire.McpSwitch, switch))
-"""Requests of the panels."""
+"""Routes of the messages about MCP servers."""

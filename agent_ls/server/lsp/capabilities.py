@@ -27,10 +27,12 @@ Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
 _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
 GRANTED = ("events", "review", "approvals", "terminal", "save", "diagnostics", "notebooks", "language")
-"""Members of `experimental.agentLs` that this server uses."""
+"""Members of the client's capability `experimental.agentLs` that this server uses."""
 
 COMMAND = "agentLs/command"
-"""Internal method name of `workspace/executeCommand` for commands of agent-ls (jsonrpc.py)."""
+"""Method name by which jsonrpc.py passes on `workspace/executeCommand` for a command of agent-ls. It is used
+only inside the server.
+"""
 
 STOCK_COMMANDS = (
     "agentLs.send",
@@ -68,8 +70,9 @@ class ClientAbilities:
     - `process_id`: the editor's process, None if not sent. The server ends within seconds after the editor.
     - `text_document_content`: can display documents whose text a server provides.
     - `code_action_literals` to `work_done_progress` are used by the chat of plugin-free clients.
-    - `renames_files`, `deletes_files`: performs such operations in a workspace edit. Deleting counts only if a failed
-      change stops the following ones: then the version of a text edit protects what the user has just typed.
+    - `renames_files`, `deletes_files`: performs such operations in a workspace edit. `deletes_files` also requires
+      that a failed change stops the following ones. An empty edit with the document's version precedes the deletion,
+      and fails if the user has just typed.
     - `inline_completion_at_start`: has inline completion, and `initializationOptions` turn it on.
       `inline_completion_registration`: lets the server add and remove it later.
     - `watched_files`: reports changes of files that it is asked to watch; `relative_patterns`: by folder and name.
@@ -226,7 +229,9 @@ def _registers(value: dict[str, Any], *path: str) -> bool:
 
 
 def _encoding(offered: object) -> Encoding:
-    """Return the first known encoding; the client's list is in its order of preference."""
+    """Return the first known encoding of the client's list, which is in order of preference; "utf-16" if none
+    is known.
+    """
     for kind in offered if isinstance(offered, list) else ():
         if isinstance(kind, str) and (known := _ENCODINGS.get(kind)):
             return known

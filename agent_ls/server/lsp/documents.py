@@ -120,7 +120,7 @@ class Documents(Workspace):
         return SyncedDocument(doc_uri, source, version or 0, self.client, language_id)
 
 
-@lru_cache(maxsize=8192)  # each turn reads the path of all open documents
+@lru_cache(maxsize=8192)  # cached, because each turn reads the paths of all open documents
 def _name(uri: str) -> str:
     """Return the key of a document: the path of a file, else the URI (for example of a notebook cell)."""
     path = None if "#" in uri or "?" in uri else maybe_path(uri)

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from agent_ls.server.lsp.capabilities import Encoding
 from agent_ls.text import split_lines, strip_ending
 
-MAX_UINTEGER = 2**31 - 1  # LSP, base types
+MAX_UINTEGER = 2**31 - 1  # the LSP base type `uinteger`
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DRIVE = re.compile(r"/[A-Za-z]:")
@@ -44,8 +44,8 @@ def line_content(line: str, *, newline_only: bool) -> str:
 
 
 def offset_in_line(content: str, character: int, encoding: Encoding) -> int:
-    """Return the number of code points before `character`, a number of units of the encoding. `content` has
-    no line ending.
+    """Convert `character`, an offset in a line in units of the encoding, to an offset in code points.
+    `content` is the line without its ending.
     """
     if encoding == "utf-32" or content.isascii():
         return min(character, len(content))

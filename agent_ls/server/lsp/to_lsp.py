@@ -79,7 +79,9 @@ def document_edit(
 def file_operation(
     document_uri: str, version: int, operation: lsp.RenameFile | lsp.DeleteFile, label: str | None
 ) -> lsp.ApplyWorkspaceEditParams:
-    """Return an operation on an open document's file, guarded by an empty text edit with the document's version."""
+    """Return an operation on an open document's file. An empty text edit with the document's version precedes
+    the operation, so that the editor refuses both if the user has typed.
+    """
     document = lsp.OptionalVersionedTextDocumentIdentifier(uri=document_uri, version=version)
     guard = lsp.TextDocumentEdit(text_document=document, edits=[])
     return lsp.ApplyWorkspaceEditParams(

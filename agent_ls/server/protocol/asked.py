@@ -15,8 +15,8 @@ class NamedCell(Wire):
 
 
 class NamedDocument(Wire):
-    """A document to save only if it still has this version; a notebook, only if it has these cells in these
-    versions.
+    """A document that the client saves only if it still has this version. A notebook is saved only if it has
+    exactly these cells in these versions.
     """
 
     uri: str
@@ -43,7 +43,7 @@ class AskedCheckTime(Wire):
 
 
 class AskedTerminal(Wire):
-    """Run `argv` unchanged in a terminal."""
+    """Asks the client to open a terminal that runs `argv` unchanged."""
 
     terminal_id: str
     argv: tuple[str, ...]
@@ -96,14 +96,16 @@ class AskedRename(AskedPosition):
 
 
 class AskedSymbols(Wire):
-    """Symbols of a file or of the workspace: exactly one of the two fields."""
+    """Asks for the symbols of the file `uri`, or for those of the workspace that match `query`. Exactly one
+    of the two is given.
+    """
 
     uri: str | None = None
     query: str | None = None
 
 
 class AskedDiagnostics(Wire):
-    """Diagnostics of a file, of all files if none is given."""
+    """Asks for the diagnostics of the file `uri`, of all files if `uri` is missing."""
 
     uri: str | None = None
 
@@ -120,4 +122,4 @@ ASKED: Mapping[str, tuple[type[Wire], type[Wire]]] = {
     "rename": (AskedRename, RenameEdits),
     "diagnostics": (AskedDiagnostics, DiagnosedFiles),
 }
-"""Parameters and result by `what`."""
+"""The types of the parameters and the result of each request, by the member `what` of its event."""

@@ -22,7 +22,9 @@ class TextDocumentContentResult(Wire):
 
 
 class Memory(Params):
-    """The files with notes for later sessions: of a project, and of the user for all projects. They may not exist."""
+    """Returns the URIs of the two files in which the agent keeps notes for later sessions: one for the
+    project, and one for all projects of the user. The files may not exist.
+    """
 
     method: ClassVar[str] = "agent/memory"
     workspace_folder: str | None = None
@@ -51,8 +53,8 @@ class CommandsResult(Wire):
 
 
 class Complete(Params):
-    """Completions for the text after `@` or `/`, best first. Without a session: for the given folder, else the
-    first.
+    """Returns completions for the text after `@` or `/`, best first. Files are those of the session's folder;
+    without `sessionId`, those of `workspaceFolder` or else of the active file's folder.
     """
 
     method: ClassVar[str] = "agent/complete"
@@ -64,7 +66,7 @@ class Complete(Params):
 
 
 class Completion(Wire):
-    """`part` is added to the input when the completion is chosen."""
+    """One completion. The client adds `part` to the message when the user chooses the completion."""
 
     kind: Literal[
         "file",
@@ -121,7 +123,9 @@ class Diagnostic(Wire):
 
 
 class Diagnostics(Params):
-    """Notification: all current problems of one file. `settled` false: the tools are still working."""
+    """Notification: all current problems of one file. `settled` false: the editor's tools are still checking
+    the file.
+    """
 
     method: ClassVar[str] = "agent/diagnostics"
     uri: str

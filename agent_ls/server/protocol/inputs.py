@@ -30,7 +30,7 @@ class SelectionInput(Wire):
 
 
 class ImageInput(Wire):
-    """`data` is base64."""
+    """An image. `data` is its content in base64."""
 
     type: Literal["image"] = "image"
     media_type: str
@@ -45,14 +45,16 @@ class FolderInput(Wire):
 
 
 class DiagnosticsInput(Wire):
-    """The problems that the client has reported (agent/diagnostics): of one file, else of all."""
+    """The problems that the client has reported (agent/diagnostics) of the file `uri`, or of all files if
+    `uri` is missing.
+    """
 
     type: Literal["diagnostics"] = "diagnostics"
     uri: str | None = None
 
 
 class CommandInput(Wire):
-    """One of agent/commands; `arguments` is the text after its name."""
+    """A slash command that agent/commands has listed; `arguments` is the text after the command's name."""
 
     type: Literal["command"] = "command"
     name: str
@@ -85,14 +87,18 @@ class DiffInput(Wire):
 
 
 class CommitInput(Wire):
-    """A git commit, by anything that names one: its message and diff are read when the message is sent."""
+    """A git commit. Its log message and diff are read when the user's message is sent. `revision` is any name
+    that git resolves, for example a hash, a branch or `HEAD~2`.
+    """
 
     type: Literal["commit"] = "commit"
     revision: str
 
 
 class TerminalTextInput(Wire):
-    """The text of a terminal of the client; without `text`, the output of the background process `name`."""
+    """The text of a terminal that the client displays. Without `text`: the output of the background process
+    `name`.
+    """
 
     type: Literal["terminal"] = "terminal"
     name: str

@@ -25,7 +25,7 @@ class CodeLocation(CodeRange):
 
 
 class CodeLocations(Wire):
-    """Answers `definition` and `references`. `truncated`: there are more."""
+    """The client's answer to `definition` and `references`. `truncated`: there are more locations."""
 
     locations: tuple[CodeLocation, ...] = Field(max_length=MAX_PLACES)
     truncated: bool = False
@@ -41,7 +41,7 @@ class CodeSymbol(CodeLocation):
 
 
 class CodeSymbols(Wire):
-    """Answers `symbols`. `truncated`: there are more."""
+    """The client's answer to `symbols`. `truncated`: there are more symbols."""
 
     symbols: tuple[CodeSymbol, ...] = Field(max_length=MAX_PLACES)
     truncated: bool = False
@@ -52,7 +52,9 @@ class CodeEdit(CodeRange):
 
 
 class DocumentEdits(Wire):
-    """`version` of the text that the edits are for, null if the client does not have the document open."""
+    """Edits of one document. They were computed for its version `version`, null if the client does not have
+    the document open.
+    """
 
     uri: str = Field(min_length=1)
     version: int | None = None
@@ -60,8 +62,8 @@ class DocumentEdits(Wire):
 
 
 class RenameEdits(Wire):
-    """Answers `rename`; the client does not apply the edits. `file_operations` describes files that it would also
-    move.
+    """The client's answer to `rename`: the edits, which the client has not applied. `file_operations`
+    describes files that the rename would also move or create.
     """
 
     documents: tuple[DocumentEdits, ...] = Field(max_length=MAX_DOCUMENTS)
@@ -69,6 +71,6 @@ class RenameEdits(Wire):
 
 
 class DiagnosedFiles(Wire):
-    """Answers `diagnostics`."""
+    """The client's answer to `diagnostics`: the problems of each file."""
 
     files: tuple[Diagnostics, ...] = Field(max_length=MAX_DOCUMENTS)

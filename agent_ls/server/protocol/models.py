@@ -25,7 +25,8 @@ class CredentialResult(Wire):
 class Models(Params):
     """Lists the providers, with or without a key, and the known models of each.
 
-    `look`: also asks servers that need no key (when a picker is opened).
+    `look`: also asks the model servers that need no key for their models. Set it when the user opens a list
+    of models.
     """
 
     method: ClassVar[str] = "agent/models"
@@ -34,7 +35,9 @@ class Models(Params):
 
 
 class ProviderInfo(Wire):
-    """`problem`: why the provider cannot be used now, for the user. `keyVariable` "": it needs no key."""
+    """A provider of models. `problem` tells the user why the provider cannot be used now. `keyVariable` is
+    the environment variable of the API key, "" if the provider needs no key.
+    """
 
     id: str
     name: str
@@ -46,7 +49,7 @@ class ProviderInfo(Wire):
 class ModelInfo(Wire):
     """A model. Prices are US dollars per million tokens. `isDefault`: used if only the provider is chosen.
 
-    `address`: the server without a key that has just listed this model.
+    `address`: the address of the server that has just listed this model, if that server needs no key.
     """
 
     provider: str
@@ -63,7 +66,7 @@ class ModelInfo(Wire):
 
 
 class ModelsResult(Wire):
-    """`defaultProvider`: used if nothing is chosen."""
+    """Providers and models. `defaultProvider` is used for a session without a chosen provider and model."""
 
     default_provider: str
     providers: tuple[ProviderInfo, ...]

@@ -8,7 +8,8 @@ from agent_ls.server.protocol.base import Params, Wire
 
 
 class HunkCell(Wire):
-    """A part of a hunk of a notebook: `range` are lines [start, end) of one cell. A hunk can have several in a cell.
+    """The part of a notebook's hunk that is in one cell: `range` are lines [start, end) of the cell. A hunk
+    can have several parts in one cell.
 
     `cell` is the index of the cell in the current text, from 0. `oldLines` and `newLines` are as in the hunk. `uri` and
     `version` name the cell's document if the open notebook has exactly the cells of the current text.
@@ -23,8 +24,8 @@ class HunkCell(Wire):
 
 
 class HunkInfo(Wire):
-    """A hunk. Ranges are lines [start, end) from 0. `newRange` is in the current text, `oldRange` in the accepted
-    one.
+    """A hunk. Ranges are lines [start, end) from 0. `newRange` is in the current text, `oldRange` in the
+    accepted text.
 
     The `newLines` of a `proposed` hunk would replace the lines in `newRange`. Hunks with the same `link` are decided
     together. `laterTurnIds`: turns that have changed lines which the turn `turnId` had written. `cells`: the same
@@ -56,7 +57,7 @@ class FileHunks(Wire):
 
 
 class Hunks(Params):
-    """Hunks that need a decision: all, or those of one session, file or turn."""
+    """Returns hunks that need a decision: all, or those of one session, file or turn."""
 
     method: ClassVar[str] = "agent/hunks"
     session_id: str | None = None
@@ -69,9 +70,11 @@ class HunksResult(Wire):
 
 
 class Review(Params):
-    """A decision about hunks, selected by exactly one of the four selectors. `confirm`: undo edited hunks as well.
+    """A decision about hunks, selected by exactly one of the four selectors. `confirm`: undo also hunks in
+    which the user has typed.
 
-    `lines` [first, last) of the new lines, and `replacement` for the kept text, need exactly one id in `hunkIds`.
+    `lines` limits the decision to the lines [first, last) of the hunk's new lines. `replacement` is the text
+    to keep instead of the hunk's new lines. Both need exactly one id in `hunkIds`.
     """
 
     method: ClassVar[str] = "agent/review"
@@ -88,7 +91,9 @@ class Review(Params):
 
 
 class ReviewResult(Wire):
-    """`refused`: ids that were left alone, with the reason."""
+    """`changed` are the hunks with a new state. `refused` are the ids of hunks that were not changed, with
+    the reason.
+    """
 
     changed: tuple[HunkInfo, ...]
     refused: tuple[dict[str, str], ...] = ()

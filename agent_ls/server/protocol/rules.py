@@ -8,9 +8,9 @@ from agent_ls.server.protocol.base import Params, Wire
 
 
 class Rules(Params):
-    """The rules in force: those for all projects, those of a workspace folder, and those of a session.
+    """Lists the rules in force: those for all projects, those of a workspace folder, and those of a session.
 
-    Without both parameters: all stored rules.
+    Without both parameters, lists all stored rules.
     """
 
     method: ClassVar[str] = "agent/rules"
@@ -19,7 +19,9 @@ class Rules(Params):
 
 
 class RuleInfo(Wire):
-    """`scope` says where the rule applies, `workspace` in which folder (scope `project`). Times are ISO 8601."""
+    """A rule. `scope` says where the rule applies; for the scope `project`, `workspace` is the folder. `hits`
+    counts the uses. Times are ISO 8601.
+    """
 
     id: str
     label: str
@@ -37,7 +39,7 @@ class RulesResult(Wire):
 class RemoveRule(Params):
     """Deletes a rule: from the session if `sessionId` is given, else from the store.
 
-    `workspaceFolder`: only if it applies to that project.
+    With `workspaceFolder`, deletes the rule only if it applies to that project.
     """
 
     method: ClassVar[str] = "agent/removeRule"
@@ -54,8 +56,8 @@ class RemoveRuleResult(Wire):
 
 
 class Trust(Params):
-    """Returns whether a workspace is trusted, after applying `decision` if given; `forget`: the user will be asked
-    again.
+    """Returns whether a workspace is trusted. Applies `decision` first if it is given; `forget` means that
+    the user will be asked again.
 
     Without `workspaceFolder`: the folder of the client.
     """
@@ -67,7 +69,9 @@ class Trust(Params):
 
 
 class TrustedFolder(Wire):
-    """A folder with a decision. `owner` is the id of the folder's user at that time, `decided` is ISO 8601."""
+    """A folder with a decision. `decided` is the time of the decision (ISO 8601). `owner` is the id of the user
+    who owned the folder at that time.
+    """
 
     path: str
     owner: str

@@ -19,8 +19,9 @@ class McpServers(Params):
 
 
 class McpServerInfo(Wire):
-    """`source` user, client, settings or project; `target` its command or its address. `era` is "" before it has
-    answered. `error` says what is wrong and what to do.
+    """An MCP server. `source` says where the server is configured, `target` is its command or its address.
+    `era` is the generation of its MCP version, "" before the server has answered. `resources` is the number
+    of its resources. `error` says what is wrong and what to do.
     """
 
     name: str
@@ -37,14 +38,14 @@ class McpServerInfo(Wire):
 
 
 class McpServersResult(Wire):
-    """`problems`: a sentence for each entry of a file that cannot be used."""
+    """`problems`: a sentence for each entry of a configuration file that cannot be used."""
 
     servers: tuple[McpServerInfo, ...]
     problems: tuple[str, ...]
 
 
 class McpSwitch(Params):
-    """Switch a server `on` or `off`, for this session and later ones, or start it again."""
+    """Switches a server `on` or `off`, for this session and later ones, or restarts it."""
 
     method: ClassVar[str] = "agent/mcpSwitch"
     session_id: str

@@ -63,8 +63,9 @@ class TakeOver(Params):
 
 
 class NewSession(Params):
-    """`worktree`: the session works in a git worktree of its own, which begins with the uncommitted changes of the
-    folder (`current`) or without them (`head`). Its changes come to the folder as hunks.
+    """Creates a session. `worktree`: the session works in a git worktree of its own, which begins with the
+    uncommitted changes of the folder (`current`) or without them (`head`). The session's changes are brought
+    to the folder as hunks.
     """
 
     method: ClassVar[str] = "agent/newSession"
@@ -84,7 +85,7 @@ class SessionResult(Wire):
 
 
 class Sessions(Params):
-    """Live and stored sessions, newest first. `cursor` is the last answer's `nextCursor`.
+    """Lists live and stored sessions, newest first. `cursor` is the `nextCursor` of the previous answer.
 
     `running`: only those that a process has open, in this editor or another one.
     """
@@ -111,7 +112,9 @@ class BringChanges(Params):
 
 
 class BroughtFile(Wire):
-    """A changed file. `left`: the file of the folder is as it was; `reason` says why."""
+    """A file that the session has changed in its worktree. State `left`: the file in the user's folder was
+    not changed, and `reason` says why.
+    """
 
     uri: str
     state: Literal["brought", "proposed", "left"]
@@ -136,8 +139,8 @@ class Subscribe(Params):
 
 
 class Snapshot(Wire):
-    """The newest items, newest first, as of `lastSeq`. `usage` and `plan` are the data of the last events of these
-    kinds.
+    """The newest items of the conversation as of event `lastSeq`, newest first. `usage` and `plan` are the
+    data of the last events of these kinds.
     """
 
     items: tuple[dict[str, Any], ...]
@@ -172,7 +175,9 @@ class OpenPart(Wire):
 
 
 class SubscribeResult(Wire):
-    """`clientId` names this client for `client_request`. The following deltas continue `openParts`."""
+    """`clientId` is the id of this client in `client_request` events. The deltas that follow continue the
+    texts of `openParts`.
+    """
 
     client_id: str
     session: SessionInfo
@@ -222,7 +227,8 @@ class Fork(Params):
 
 
 class Revert(Params):
-    """Restores a session to its state before the input of a turn, or before another roll back (its `revertId`).
+    """Restores a session to its state before the input of the turn `atTurnId`. If `atTurnId` is the
+    `revertId` of an earlier roll back, restores the state before that roll back.
 
     `files`: preview changes nothing and returns what restore would do; keep leaves the files. `uris`: only these
     files.
@@ -268,7 +274,7 @@ class RevertResult(Wire):
 
 
 class CloseSession(Params):
-    """Ends the session here; it stays stored."""
+    """Ends the session in this process. Its stored data is kept."""
 
     method: ClassVar[str] = "agent/closeSession"
     session_id: str
@@ -276,7 +282,9 @@ class CloseSession(Params):
 
 
 class DeleteSession(Params):
-    """Ends a session and deletes its stored data. `force`: also with hunks that need a decision."""
+    """Ends a session and deletes its stored data. `force`: deletes the session even if some of its hunks need
+    a decision.
+    """
 
     method: ClassVar[str] = "agent/deleteSession"
     session_id: str
@@ -285,7 +293,7 @@ class DeleteSession(Params):
 
 
 class Export(Params):
-    """The whole session as text: readable, as a web page, or its events, one per line."""
+    """Returns the whole session as text: as Markdown, as a web page, or its events as JSON, one per line."""
 
     method: ClassVar[str] = "agent/export"
     session_id: str
@@ -298,7 +306,7 @@ class ExportResult(Wire):
 
 
 class Output(Params):
-    """A section of an output that is too long for its event."""
+    """Returns a section of a tool's output that was too long for its event."""
 
     method: ClassVar[str] = "agent/output"
     session_id: str

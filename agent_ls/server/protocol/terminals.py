@@ -10,7 +10,7 @@ from agent_ls.server.protocol.base import Params, Wire
 
 
 class Terminals(Params):
-    """Commands of a session: those that run, and those of the background that have ended."""
+    """Lists commands of a session: those that run, and background commands that have ended."""
 
     method: ClassVar[str] = "agent/terminals"
     session_id: str
@@ -49,7 +49,9 @@ class TerminalInput(Params):
 
 
 class TerminalResize(Params):
-    """The size of the view of a command's output. Not needed for a terminal of the editor, which knows its size."""
+    """Reports the size of the client's view of a command's output. Not needed for a terminal of the editor,
+    which knows its size.
+    """
 
     method: ClassVar[str] = "agent/terminalResize"
     session_id: str
@@ -60,7 +62,7 @@ class TerminalResize(Params):
 
 
 class TerminalOutput(Params):
-    """Output of a command from an offset on (code points)."""
+    """Returns the output of a command from `offset` on, counted in code points."""
 
     method: ClassVar[str] = "agent/terminalOutput"
     session_id: str

@@ -12,7 +12,7 @@ from agent_ls.server.protocol.sessions import SessionInfo
 
 
 class Draft(Params):
-    """Notification: the unsent message of the user. An empty one deletes the stored draft."""
+    """Notification: the unsent message of the user. An empty message deletes the stored draft."""
 
     method: ClassVar[str] = "agent/draft"
     session_id: str
@@ -31,7 +31,7 @@ class Submit(Params):
 
 
 class SubmitResult(Wire):
-    """Exactly one is set."""
+    """Exactly one id is set: that of the started turn, of the queued message or of the steering message."""
 
     turn_id: str | None = None
     queued_id: str | None = None
@@ -51,7 +51,7 @@ class SteerResult(Wire):
 
 
 class Unsteer(Params):
-    """Withdraws a pending steering message; an error if it was injected already."""
+    """Withdraws a pending steering message. Fails if the model has already got the message."""
 
     method: ClassVar[str] = "agent/unsteer"
     session_id: str
@@ -99,7 +99,9 @@ class MoveQueued(Wire):
 
 
 class Queue(Params):
-    """Changes what waits for the end of the turn: exactly one of the four."""
+    """Changes the queue of messages that wait for the end of the turn. Exactly one of the four changes is
+    given.
+    """
 
     method: ClassVar[str] = "agent/queue"
     session_id: str
@@ -124,7 +126,7 @@ class CompactResult(Wire):
 
 
 class Abort(Params):
-    """Ends the session (CLOSED). agent/subscribe can resume it."""
+    """Ends the session; its state becomes CLOSED. agent/subscribe can open the session again."""
 
     method: ClassVar[str] = "agent/abort"
     session_id: str
@@ -186,7 +188,8 @@ class CommandReplacement(Wire):
 class Approve(Params):
     """Answers an approval. The first answer wins; a later one gets the existing decision.
 
-    `replacement` is only for `allow` of a command, without a rule.
+    `replacement` is a command to run instead. It is valid only with `allow` of a command, and without
+    `ruleId`.
     """
 
     method: ClassVar[str] = "agent/approve"
@@ -203,7 +206,8 @@ class Approve(Params):
 class Answer(Params):
     """Answers a question of the model. The first answer wins; a later one gets the existing answer.
 
-    `answers` are choices or free text; several only if the question allows it. `declined`: no answer.
+    `answers` are choices or free text; several only if the question allows it. `declined`: the user refused
+    to answer.
     """
 
     method: ClassVar[str] = "agent/answer"

@@ -1,1 +1,1 @@
-"""From a message to its handler and back: routing, errors, idempotency, and events sent to clients."""
+"""Dispatch messages to their handlers: routing, access checks, idempotency, and events sent to clients."""

@@ -83,7 +83,7 @@ def _check_hunks(context: Context, params: wire.Review) -> None:
     ids, path = params.hunk_ids, maybe_path(params.uri) if params.uri else None
     found = review.open_hunks(path=path, turn_id=params.turn_id).values()
     chosen = [it for hunks in found for it in hunks if ids is None or it.id in ids]
-    # these sessions may be handed over to another process at this moment
+    # a hunk that is still in this process's ledger may belong to a session that has just been handed over
     foreign = [it.session_id for it in chosen if owners.find_follower(it.session_id)]
     if foreign and len(foreign) == len(chosen):
         raise SessionOwnedError(foreign[0])
@@ -145,7 +145,7 @@ def follow_access(senders: EventSenders) -> Callable[[AccessChange], None]:
 async def _recorded(live: LiveSession, after: int, last: int) -> Sequence[bytes]:
     try:
         return await anyio.to_thread.run_sync(live.events_since, after, last)
-    except OSError as error:  # the client notices the gap in the numbers and requests the missing events
+    except OSError as error:  # the client notices the gap in the sequence numbers and asks for the events
         log.warning("the log of session %s cannot be read: %s", live.id, error)
         return ()
 

@@ -22,8 +22,8 @@ from agent_ls.server.rpc import to_wire
 
 PACE_S = 0.016
 PACE_DELTAS = 16
-"""Most deltas sent per PACE_S seconds. Deltas above a thousand per second are joined, even if the pipe could take
-more.
+"""Maximum number of deltas sent in PACE_S seconds. Deltas above a thousand per second are joined, even if the
+pipe could take more.
 
 The limit saves the editor work: it does work for each event, and users cannot read faster.
 """
@@ -53,14 +53,16 @@ class EventSource(Protocol):
 
     @property
     def last_seq(self) -> int:
-        """Number of the last recorded event."""
+        """Sequence number of the last recorded event."""
         ...
 
     def subscribe(self) -> Subscription: ...
 
 
 Missed: TypeAlias = Callable[[int], Awaitable[Sequence[bytes]]]
-"""Returns the messages to send before a subscription, given the number of the last event sent."""
+"""Returns the messages to send before the events of the next subscription. The argument is the sequence
+number of the last event sent.
+"""
 
 
 @dataclass(slots=True)
@@ -118,7 +120,8 @@ class EventSenders:
         called.
         """
         feed = _Feed(_subscribe_bounded(session), session.last_seq)
-        # in this order, so that the following of another process's log does not stop between the two calls
+        # Subscribe before the old subscription is closed: without a subscriber, the log of another process's
+        # session would no longer be followed.
         self.unsubscribe(session.id)
         self._open[session.id] = feed
         return Sending(
@@ -132,7 +135,8 @@ class EventSenders:
         For example, the event says that the session has another owner.
         """
         if feed := self._open.get(session_id):
-            # if another source follows, the event sent before its events has the same information
+            # Otherwise another source of events follows, and the event that announces it has the same
+            # information.
             if not feed.follow:
                 self._send(message)
 

@@ -1,5 +1,4 @@
-"""Dispatch a message: validate the parameters, call the handler once, encode the result. One table of all
-messages.
+"""Dispatch a message by its method: validate the parameters, call the handler once, encode the result.
 
 A handler takes the context and the typed parameters and returns a typed result. A message with a `clientKey`
 changes state, so its handler runs once per key (idempotency.py).
@@ -50,8 +49,8 @@ def route(
 
 
 class Router:
-    """All messages by method. `standard` are handlers of standard LSP messages: plain parameters in, a plain
-    result out.
+    """Dispatches messages by method. `standard` are handlers of standard LSP messages, which take and return
+    plain JSON values.
     """
 
     def __init__(

@@ -196,7 +196,7 @@ def _item(
         "timestamp": _TEXT,
         "kind": {"const": kind},
     }
-    agent = {} if "agentId" in required else {"agentId": _TEXT}  # required in the start of a subagent
+    agent = {} if "agentId" in required else {"agentId": _TEXT}  # the item of a subagent already requires it
     return an_object({**head, **required}, {**agent, **(optional or {})})
 
 

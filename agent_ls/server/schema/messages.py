@@ -4,8 +4,8 @@ It describes all our messages: requests and notifications of a client, and notif
 result depends on the request, so results are listed with the requests, under `methods`, and for requests of the server
 to a client under `clientRequests`.
 
-A client may omit fields with defaults. The server omits fields without a value (to_wire.encoded); the data of events
-has all fields.
+A client may omit fields with defaults. The server omits fields without a value (to_wire.encode_result); the
+data of events has all fields.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""How bytes reach the server: stdio, TCP, WebSocket, framing and JSON-RPC."""
+"""Connections between client and server: stdio, TCP, WebSocket, framing and JSON-RPC."""

@@ -22,7 +22,9 @@ from agent_ls.server.transport.large_messages import LargeMessage
 
 READ_BYTES = 1 << 16
 WRITE_BYTES = 1 << 16
-"""Bytes per write: the capacity of a Linux pipe, so that `size` decreases while the editor reads."""
+"""Maximum number of bytes per write: the capacity of a Linux pipe, so that the count of unsent bytes
+decreases while the editor reads.
+"""
 
 FULL_BYTES = 64 * 1024 * 1024
 """Limit for unsent data. Above this limit, no more messages are read, because the client sends without

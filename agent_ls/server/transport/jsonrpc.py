@@ -66,7 +66,9 @@ DOCUMENT_TEXTS = NOTEBOOK_TEXTS | {lsp.TEXT_DOCUMENT_DID_OPEN, lsp.TEXT_DOCUMENT
 
 
 class OnUnread(Protocol):
-    """Called with the method and the document of a notification whose text could not be read."""
+    """Callback for a notification whose text could not be read. It gets the method and the URI of the
+    document.
+    """
 
     def __call__(self, method: str, uri: str, *, is_too_large: bool) -> None: ...
 
@@ -145,8 +147,8 @@ class AgentProtocol(LanguageServerProtocol):
             self._on_call(data, is_answered=is_answered)
 
     def on_large_message(self, message: LargeMessage) -> None:
-        """Handle a message whose body was skipped: a request gets an error response. For a document, the user
-        gets a message.
+        """Handle a message whose body was skipped. A request gets an error response. A response makes the
+        request that waits for it fail. If the message has the text of a document, the user gets a warning.
         """
         told = summary(message)
         size = f"{message.size / 1024 / 1024:.0f} MB"

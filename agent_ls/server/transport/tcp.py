@@ -27,7 +27,7 @@ MAX_CONNECTIONS = 16
 TOKEN_BYTES = 32
 
 SETTLE_S = 8.0
-"""A server that gets SIGTERM takes at most six seconds and abandons slower work."""
+"""Time for a server process to end after SIGTERM. It takes at most six seconds and abandons slower work."""
 
 
 class ListenError(Exception):
@@ -129,7 +129,7 @@ async def listen(address: tuple[str, int], token_file: Path) -> int:
             async with process:
                 try:
                     await process.wait()
-                finally:  # this process may also be ending
+                finally:  # also if this process is ending, which cancels the wait
                     with anyio.CancelScope(shield=True):
                         await _end_process(process)
         finally:

@@ -133,7 +133,7 @@ class WebSocket:
     """
 
     def __init__(self, stream: SocketStream, origins: Sequence[str] | None) -> None:
-        """`origins`: those of web pages that may connect; None: the caller checks the request."""
+        """`origins`: the origins of the web pages that may connect; None: the caller checks the request."""
         # None in the list: a client that is not a web page
         allowed = None if origins is None else (None, *map(Origin, origins))
         self._stream = stream
@@ -205,7 +205,7 @@ class WebSocket:
             while data := await self._received():
                 self._protocol.receive_data(data)
                 self._protocol.events_received()
-                await self._flush()  # after the other side's close frame
+                await self._flush()  # sends what the protocol answers to the other side's close frame
         await self._stream.aclose()
 
     async def _fail(self, code: CloseCode, reason: str) -> None:
@@ -305,11 +305,11 @@ async def watch_pulse(socket: WebSocket, pulse: Pulse) -> None:
 
 
 async def _end(process: Process) -> None:
-    """Close the server's stdin so that it settles and ends; kill it after SETTLE_S."""
+    """Close the server's stdin, so that the server ends in an orderly way; kill the server after SETTLE_S."""
     assert process.stdin and process.stdout
     await process.stdin.aclose()
     async with anyio.create_task_group() as tasks:
-        # Read and discard its output, so that a full pipe does not block its end.
+        # Read and discard the server's output, so that a full pipe does not keep the server from ending.
         tasks.start_soon(_discard, process.stdout)
         with anyio.move_on_after(SETTLE_S):
             await process.wait()
