@@ -18,8 +18,8 @@ _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _CLEAR_ALL = 38, 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
 _READ_ANYTHING = 1 << 2
 _KEPT_OF_ROOT = 0b1101_1111
-"""Capabilities that a process of root keeps if the confinement allows writing: chown, override modes, act as
-owner, keep setid bits, setuid and setgid.
+"""Capabilities (bits) that a process of root keeps if the confinement allows writing: change owners, ignore
+permission bits, act as the owner of a file, keep set-id bits, setuid and setgid.
 """
 
 
@@ -63,8 +63,8 @@ def confine(confinement: Confinement, *, terminal: str = "", newest: int = landl
     seccomp.enforce(
         network=confinement.network,
         only_looks=confinement.only_looks,
-        # A kernel without scoped signals can only forbid all signals. Forbid them only for read-only commands,
-        # because builds must signal their own children.
+        # If Landlock of this kernel cannot confine signals, seccomp can only forbid all signals. It does so
+        # only for read-only commands, because builds must signal their own children.
         scopes_signals=version >= landlock.SCOPES or not confinement.only_looks,
     )
 

@@ -43,9 +43,9 @@ class Ruleset:
     """A ruleset that allows reading everything except `hidden`, and writing below `writable`. A context
     manager.
 
-    `own_devices` None allows the usual devices; otherwise only `own_devices` and harmless devices such as
-    /dev/null are allowed. `keeps_sockets_out` forbids TCP, and connections to abstract sockets of other
-    processes.
+    If `own_devices` is None, writing to the usual devices is allowed. Otherwise only `own_devices` and
+    harmless devices such as /dev/null are allowed. `keeps_sockets_out` forbids TCP, and connections to
+    abstract sockets of other processes, as far as the `version` of Landlock can.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ def without(top: str, left_out: Sequence[str]) -> Iterator[str]:
     elif top not in inside:
         try:
             with os.scandir(top) as entries:
-                # Skip symbolic links: the target of a link is covered by the path of the target.
+                # Skip symbolic links: Landlock checks the target of a link, which its own path covers.
                 places = [entry.path for entry in entries if not entry.is_symlink()]
         except OSError:
             return

@@ -90,7 +90,9 @@ group or user of the caller.
 """
 
 _CLONE: Numbers = (56, 220)
-_CLONE3 = 435  # a filter cannot read the flags of clone3 (in memory), so libraries must use clone instead
+# A filter cannot read the flags of clone3, which are in memory. So clone3 fails, and libraries then call
+# clone.
+_CLONE3 = 435
 _NAMESPACES = 0x7E02_0000
 _IOCTL: Numbers = (16, 29)
 _OF_TERMINALS = 0x5400
@@ -115,7 +117,10 @@ def enforce(*, network: bool, only_looks: bool, scopes_signals: bool) -> None:
 
 
 def program(*, network: bool, only_looks: bool, scopes_signals: bool) -> bytes:
-    """Return the filter program. `scopes_signals`: Landlock confines signals, so the filter allows them."""
+    """Return the filter program. `only_looks`: the filter is for a read-only command.
+
+    `scopes_signals`: the filter allows signals, usually because Landlock confines them.
+    """
     assert MACHINE
     return b"".join(_steps(MACHINE.audit, MACHINE.column, network, only_looks, scopes_signals))
 
@@ -222,5 +227,8 @@ def _give(answer: int) -> bytes:
 
 
 def _argument_at(index: int) -> int:
-    """Return the offset of the lower half of an argument, which is first because the machines are little-endian."""
+    """Return the offset of the lower 32 bits of an argument in the data of a system call.
+
+    The lower bits come first, because the supported machines are little-endian.
+    """
     return 16 + 8 * index

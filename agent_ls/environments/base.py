@@ -20,7 +20,7 @@ from agent_ls.confinement.wanted import Confinement
 from agent_ls.memo import Memo
 
 READ_LIMIT_BYTES = 50 * 1024 * 1024
-"""Default limit of one read. Larger files are refused, not truncated."""
+"""Default of `max_bytes` in `read_bytes`. Larger files are refused, not truncated."""
 
 Stream: TypeAlias = Literal["stdout", "stderr"]
 OutputSink: TypeAlias = Callable[[Stream, str], None]
@@ -201,7 +201,8 @@ class TerminalWatcher(Protocol):
 class CommandOptions:
     """Options of a command. `working_dir` "" is the working directory of the environment.
 
-    `env_vars` are added to the inherited variables after these were filtered.
+    `env_vars` are added to the variables that the command inherits. Rules for inherited variables (such as
+    the removal of secrets) do not apply to `env_vars`.
 
     - `attribution`: the call that runs the command; file changes by the command are attributed to it. Only a
       command that belongs to a call is displayed in a terminal. While the command waits there for input, its
@@ -211,8 +212,8 @@ class CommandOptions:
       same words, quoted for a POSIX shell.
     - `inherit` "minimal": the command inherits only the nine variables of `MINIMAL_NAMES` in
       environments/local/environ.py.
-    - `confinement`: limits that the code that starts the command enforces; if that is impossible, the command
-      is not started.
+    - `confinement`: limits that are enforced when the command is started. If this machine cannot enforce
+      them, the command is not started.
     """
 
     timeout_ms: int = 10_000
@@ -294,10 +295,10 @@ class ExecutionEnvironment(Protocol):
 
         The command has no input, or a terminal into which the user can type. At the time limit, and on
         cancellation, everything that the command started is ended with SIGTERM and, after two seconds,
-        SIGKILL. This includes processes that left its process group, but not processes of `start_process`. A
-        non-zero exit code is a result, not an error. Processes that a command leaves running when it ends by
-        itself (`server &`) run until `cleanup`. This method does not wait for them even if they hold the
-        output open; `note` reports them.
+        SIGKILL. This includes processes that left the command's process group, but not processes of
+        `start_process`. A non-zero exit code is a result, not an error. Processes that a command leaves
+        running when it ends by itself (`server &`) run until `cleanup`. This method does not wait for them,
+        even if they have the command's output open; the result's `note` reports those that have it open.
 
         Raises:
             PathNotFoundError, NotAFolderError: the working directory does not exist. ProcessStartError.
@@ -323,7 +324,8 @@ class ExecutionEnvironment(Protocol):
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
         """Return output (stdout and stderr together) from character `offset` on, and the offset to continue from.
 
-        Only the end of a long output is stored. The first line then says how many characters are missing.
+        Only the end of a long output is stored. If characters after `offset` are missing, the returned text
+        begins with a line that says how many.
 
         Raises:
             PathNotFoundError: unknown process id.
@@ -358,7 +360,9 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        """Return matching lines, sorted by file and line. Ignored files, binary files and `.git` are skipped.
+        """Return matching lines, sorted by file and line.
+
+        Files that .gitignore and similar files list, binary files and `.git` are skipped.
 
         A file or folder named by `path` is searched even if it is ignored.
 
@@ -370,7 +374,7 @@ class ExecutionEnvironment(Protocol):
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
         """Return the paths of matching files, newest first.
 
-        Ignored files, `.git` and symbolic links are left out.
+        Files that .gitignore and similar files list, `.git` and symbolic links are left out.
 
         The pattern applies to the whole path below `path`: `*` stays in a folder, `**` crosses folders,
         `{a,b}` and `[a-z]` work as in shells. An absolute pattern must not leave `path`. Resulting paths are

@@ -59,8 +59,8 @@ _GLOB_SPECIAL = re.compile(r"([*?\[\]{},\\])")
 class _Plan:
     """The parts of a commit. The keys are the indexes of the writes in the commit.
 
-    `edits` change open documents. `rest` goes to the inner environment. `closing` are the open documents of
-    files that are deleted or moved.
+    `edits` are the writes that change open documents. `rest` are all other writes, for the inner
+    environment. `closing` are the open documents whose files `rest` deletes or moves.
     """
 
     edits: Mapping[int, FileWrite]
@@ -115,7 +115,7 @@ class EditorEnvironment(FrontingEnvironment):
                 raise CommitError(path, "the same file occurs twice in one set of changes")
         for write in rest.values():
             await self._check_writable(write, is_checked_later=not edits)
-        if edits or closing:  # otherwise `inner` checks the paths before it writes
+        if edits or closing:  # without them, only `inner` writes, and it checks the paths itself
             await anyio.to_thread.run_sync(run_path_check, abandon_on_cancel=True)
         return _Plan(edits, rest, closing)
 
@@ -157,7 +157,8 @@ class EditorEnvironment(FrontingEnvironment):
             raise EditRefusedError(write.path, reason)
         if is_checked_later:
             return
-        # The inner environment checks its files only after the documents were edited, so check this file first.
+        # The inner environment compares its files with `base` only after the documents were edited. So
+        # compare this file now, before the first edit.
         try:
             found: bytes | None = await self.inner.read_bytes(write.path)
         except PathNotFoundError:
@@ -171,8 +172,8 @@ class EditorEnvironment(FrontingEnvironment):
         try:
             for at, write in plan.edits.items():
                 landed[at] = await self._apply_edit(write, attribution)
-            # Only tool calls let the editor delete and move files. An undo (it has no call id) does this on
-            # disk, because the ledger identifies files by path.
+            # A tool call lets the editor delete and move files. An undo, which has no call id, leaves this to
+            # the inner environment, because the ledger identifies files by path.
             for at, document in plan.closing.items() if attribution.call_id else ():
                 states |= await self._carry_out_by_editor(plan, at, document)
             rest = {at: write for at, write in plan.rest.items() if at not in states}
@@ -189,9 +190,10 @@ class EditorEnvironment(FrontingEnvironment):
     async def _carry_out_by_editor(
         self, plan: _Plan, at: int, document: OpenDocument
     ) -> dict[int, FileState]:
-        """Let the editor delete or move this file.
+        """Let the editor delete the file of `document`, as `plan.rest[at]` says, or move it if the plan also
+        creates the same content at another path.
 
-        Return the resulting states, {} if the editor did not do so.
+        Return the resulting states by index of the write; {} if the editor did not change the file.
 
         Raises:
             StaleFileError: the user typed in the document; the file was restored with the typed text.
@@ -215,8 +217,8 @@ class EditorEnvironment(FrontingEnvironment):
         return {at: FileState(path, deletion.base, None), target: FileState(to, None, deletion.base)}
 
     def _move_of(self, plan: _Plan, deletion: FileWrite) -> int | None:
-        """Return the index of the write that moves the deleted file, unchanged, to an unused path; None for
-        none.
+        """Return the index of the write that, together with `deletion`, moves the file without changing its
+        content. Return None if `deletion` is not part of such a move.
         """
         source = self._absolute(deletion.path)
         for at, write in plan.rest.items():
@@ -228,9 +230,9 @@ class EditorEnvironment(FrontingEnvironment):
     async def _bring_back(
         self, states: Sequence[FileState], attribution: Attribution, error: EnvError
     ) -> None:
-        """Undo on disk the deletions and renames that the editor carried out.
+        """Undo on disk the deletions and renames `states`, which the editor carried out.
 
-        Raise CommitError if the undo fails.
+        `error` is the error that stopped the commit. Raise CommitError if the undo fails.
         """
         moved = {state.after: state.path for state in states if state.before is None}
         back = [
@@ -264,7 +266,10 @@ class EditorEnvironment(FrontingEnvironment):
     async def _take_back(
         self, landed: Sequence[AppliedEdit], attribution: Attribution, error: EnvError
     ) -> None:
-        """Undo edits in documents. Raise CommitError if an undo fails."""
+        """Undo the edits `landed`, which the editor has applied. Raise CommitError if an undo fails.
+
+        `error` is the error that stopped the commit.
+        """
         unrestored = []
         for item in reversed(landed):
             back = FileWrite(item.document.path, _encode(item.before), _encode(item.after))
@@ -302,7 +307,10 @@ class EditorEnvironment(FrontingEnvironment):
         }
 
     async def _tell_what_changed(self, before: Mapping[str, str]) -> None:
-        """Ask the editor to reload files that the command, such as a formatter or a checkout, has changed."""
+        """Ask the editor to reload open files that a command, such as a formatter or a checkout, has changed.
+
+        `before` has the digests of the files before the command, by path.
+        """
         after = await self._digests_on_disk()
         changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
         if changed:
@@ -317,7 +325,7 @@ class EditorEnvironment(FrontingEnvironment):
         except PathNotFoundError:
             if self._document(path) is None:
                 raise
-            on_disk = GrepResult(())  # the file exists only in the editor so far
+            on_disk = GrepResult(())  # the file is open in the editor, but was never saved
         unsaved = [
             document
             for document in self._host.open_documents()
@@ -359,7 +367,10 @@ class EditorEnvironment(FrontingEnvironment):
         return findings.result()
 
     async def _is_searched(self, document: OpenDocument, top: str) -> bool:
-        """Return whether a search includes an unsaved document: False if an ignore file matches its path."""
+        """Return whether a search below `top` includes an unsaved document.
+
+        False if an ignore file, such as .gitignore, matches the path of the document.
+        """
         if document.path == top or await self._on_disk(document.path) is None:
             return True
         below = search.shown_path(document.path, top)
@@ -410,8 +421,9 @@ def _text(write: FileWrite, data: bytes | None, document: OpenDocument) -> str:
                 "the file is open in the editor as text, but the new content is not text; read the file again"
             )
             raise EditRefusedError(write.path, reason) from None
-        text = found.text  # decoded by the encoding that the file declares; the editor encodes it again
-    # The change may have been computed from the disk before the document was opened; editors remove the BOM.
+        text = found.text  # decoded with the file's own encoding, which the editor uses when it saves
+    # If the change was computed from the disk before the document was opened, `text` may begin with a byte
+    # order mark. Editors remove it from a document's text.
     return text if document.text.startswith(BOM) else text.removeprefix(BOM)
 
 

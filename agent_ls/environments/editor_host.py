@@ -99,7 +99,7 @@ class EditorHost(Protocol):
 
     @property
     def reloads(self) -> bool:
-        """Whether the editor reloads a document when its file changes on disk, if it has no unsaved changes."""
+        """Whether the editor reloads a document without unsaved changes when its file changes on disk."""
         ...
 
     def open_document(self, path: str) -> OpenDocument | None:
@@ -167,9 +167,9 @@ class EditorHost(Protocol):
         ...
 
     async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
-        """Ask the editor to save documents in which changes were undone; their files still have the changes.
+        """Ask the editor to save the documents at `paths`, in which changes were undone.
 
-        A file that is not open is written with its current text. Returns the files that still differ from
-        their documents: these have other unsaved changes, or could not be saved. Must not raise.
+        Until then, the files on disk still have the changes. Returns the paths of the files that still differ
+        from their documents: the documents have other unsaved changes, or could not be saved. Must not raise.
         """
         ...

@@ -59,7 +59,8 @@ class WriteEffect:
 class CommandEffect:
     """The call runs a shell command in `working_dir` with `env_vars` added.
 
-    `input_of` "": a new command; otherwise the text is typed into the background process with this id.
+    `input_of` is "" for a new command. Otherwise it is the id of a background process, and `command` is the
+    text that is typed into this process.
     `outside_sandbox`: the command runs without the sandbox that other commands have.
     """
 
@@ -150,7 +151,7 @@ class CallEffect:
 
     @property
     def runs(self) -> CommandEffect | None:
-        """The command that the call runs; None if the command is not known."""
+        """The command that the call runs; None if `argv` is empty."""
         return CommandEffect(self.text, self.working_dir, self.env_vars) if self.argv else None
 
     @property

@@ -29,7 +29,7 @@ SHORT_CHARS = 60
 
 
 class EnvError(Exception):
-    """Base class.
+    """Base class of the errors of environments.
 
     `str()` is one sentence that a model or a user can act on. `path` is the file that the error is about, or
     "".
@@ -178,7 +178,7 @@ class PageError(EnvError):
 
 
 class NoAnswerError(EnvError):
-    """The editor cannot answer, did not answer in time, or answered with invalid data."""
+    """The editor cannot answer a language query, did not answer in time, or sent invalid data."""
 
     kind = "no_answer"
 

@@ -100,7 +100,10 @@ LOCAL_FILES = LocalInstructionFiles()
 
 @dataclass(frozen=True, slots=True)
 class InstructionFile:
-    """A file that was found below `base`. `folder` is the folder of the file with links resolved."""
+    """An instruction file that was found below the searched folder `base`.
+
+    `folder` is the folder that contains the file, with links resolved.
+    """
 
     path: str
     base: str
@@ -110,7 +113,11 @@ class InstructionFile:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The instruction files of a project. `levels`: see find_levels. `bases`: the folders that were searched."""
+    """The instruction files of a project.
+
+    `levels` are the folders from the root of the git repository down to the workspace. `bases` are the
+    folders below the levels that were searched.
+    """
 
     levels: tuple[str, ...] = ()
     bases: tuple[str, ...] = ()
@@ -129,7 +136,8 @@ class InstructionText:
 def list_instructions(workspace: str, folders: Sequence[tuple[str, str]]) -> Listing:
     """Return the instruction files of a project. Blocks.
 
-    `folders` are pairs of a folder relative to each level, and a suffix of file names.
+    `folders` are pairs of a relative folder and a suffix of file names. Each relative folder is searched in
+    every folder from the root of the git repository down to `workspace`.
     """
     levels = find_levels(workspace)
     bases: dict[str, None] = {}
@@ -249,7 +257,10 @@ def read_text(path: str, base: str) -> tuple[str, Signature]:
 
 
 def list_other_files(path: str, limit: int, files: InstructionFiles = LOCAL_FILES) -> list[str]:
-    """Return the files next to and below a skill's file, relative to its folder, at most `limit`. Blocks."""
+    """Return at most `limit` other files in the folder of a skill's file `path` and below. Blocks.
+
+    The returned paths are relative to this folder.
+    """
     folder = os.path.dirname(path)
     budget = ReadBudget(folders=200, files=limit + 1)
     names = (os.path.relpath(name, folder) for name in files.walk(folder, "", budget, lambda path: False))

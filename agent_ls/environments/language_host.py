@@ -91,7 +91,7 @@ class CodeProblem:
 
 @dataclass(frozen=True, slots=True)
 class FileProblems:
-    """Diagnostics of a file. `is_settled` False: the tools are still checking the file."""
+    """Diagnostics of a file. `is_settled` False: the language tools are still checking the file."""
 
     path: str
     problems: tuple[CodeProblem, ...]
@@ -137,10 +137,11 @@ class LanguageHost(Protocol):
         ...
 
     async def rename(self, position: SourcePosition, new_name: str) -> Sequence[FileChanges]:
-        """Return the changes for a rename. The editor itself changes nothing.
+        """Return the changes for a rename. The editor only computes the changes and does not apply them.
 
         Raises:
-            StaleFileError: the document has changed while the editor computed the result. Try again.
+            StaleFileError: the document changed while the editor computed the changes. The caller may try
+            again.
         """
         ...
 
@@ -154,9 +155,10 @@ def utf16_units(text: str) -> int:
 
 
 def code_points(content: str, character: int) -> int:
-    """Return the number of code points of a line before `character`.
+    """Return the number of code points of a line before `character`, a position in UTF-16 units.
 
-    A position after the end is the end; one inside a surrogate pair is before the pair.
+    A position after the end counts as the end. A position inside a surrogate pair counts as the position
+    before the pair.
     """
     if content.isascii():
         return min(character, len(content))

@@ -110,7 +110,7 @@ class NotebookEnvironment(FrontingEnvironment):
             raise CommitError(path, str(error).removesuffix("."), tuple(unrestored)) from error
 
     async def _as_shown(self, notebook: OpenNotebook) -> bytes:
-        """Return the content of the file with the cells that the editor has.
+        """Return the content that the notebook's file would have with the cells of the editor.
 
         If the file cannot be parsed as a notebook, return its content on disk.
 
@@ -152,7 +152,7 @@ class NotebookEnvironment(FrontingEnvironment):
 
 
 def _cells_of(write: FileWrite) -> list[EditorCell]:
-    """Return the cells of the content to write.
+    """Return the cells of the notebook in `write.content`.
 
     Raises:
         EditRefusedError: the content is not a notebook.

@@ -43,7 +43,7 @@ class PathCheck:
 
 @contextmanager
 def deferred_path_check(check: Callable[[], object]) -> Iterator[PathCheck]:
-    """Register a check that the first `run_path_check` in this context runs."""
+    """Register a check of paths. The first `run_path_check` in the `with` block runs the check."""
     pending = PathCheck(check)
     token = _path_check.set(pending)
     try:

@@ -1,8 +1,8 @@
 """Pure: build the confinement of a command.
 
-On Linux this is bubblewrap, a program that runs the command, or limits that the process that starts the
-command enforces by Landlock. On macOS it is seatbelt: the program `sandbox-exec` with a profile. This module
-starts nothing and reads no file.
+On Linux, either the program bubblewrap runs the command, or the process that starts the command limits it by
+Landlock. On macOS, the program `sandbox-exec` runs the command with a seatbelt profile. This module starts
+nothing and reads no file.
 """
 
 from __future__ import annotations
@@ -53,13 +53,14 @@ class SandboxLimits:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """The confinement that this machine supports. `shell` runs commands; `program` confines them, "" for
-    Landlock.
+    """The confinement that this machine supports. `shell` is the shell that runs the commands.
 
-    `env` is a program that can restore how signals are handled (coreutils). If `env` is "", a confined
-    command is killed without time to end by itself. `filters` are files with the system calls that bubblewrap
-    refuses: one for a command without network, and one for a read-only command. `is_root`: agent-ls runs as
-    root, so kernel settings in /proc must be protected.
+    - `program`: the program that confines the commands; "" for Landlock, which needs no program.
+    - `env`: the path of `env` (coreutils), which restores the handling of SIGTERM for a command in
+      bubblewrap. If it is "", the command is killed without time to end by itself.
+    - `filters`: files with system call filters for bubblewrap: one for a command without network, and one for
+      a read-only command.
+    - `is_root`: agent-ls runs as root, so kernel settings in /proc must be protected.
     """
 
     kind: Kind
@@ -118,7 +119,7 @@ LOOKING = MappingProxyType(
         "PYTHONDONTWRITEBYTECODE": "1",
         "CARGO_NET_OFFLINE": "true",
         "GOTOOLCHAIN": "local",  # otherwise go.mod makes go download and run another version of itself
-        # a configuration file could make ripgrep list hidden files, which the policy does not expect
+        # the user's configuration file could make ripgrep list hidden files, which the policy does not expect
         "RIPGREP_CONFIG_PATH": "",
         "npm_config_logs_max": "0",
         "npm_config_update_notifier": "false",
@@ -131,10 +132,11 @@ LOOKING = MappingProxyType(
 def wrap_command(
     command: str, options: CommandOptions, sandbox: Sandbox, limits: SandboxLimits, folder: str
 ) -> tuple[str, CommandOptions]:
-    """Return the command and options for running it confined.
+    """Return the command line and the options that run `command` confined.
 
-    If the sandbox is a program that must be started first, the options have no `argv`: the command line is
-    used.
+    For Landlock, the command line stays as it is and the options contain the limits. For other sandboxes, the
+    command line starts the sandbox's program, and the options have no `argv`, so that this command line is
+    run.
     """
     options = replace(options, shown=options.shown or command)
     if limits.only_looks:
@@ -154,10 +156,14 @@ def confinement(limits: SandboxLimits) -> Confinement:
 
 
 def confine_command(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str) -> str:
-    """Return a command line that runs the command confined. It replaces the shell that runs it (exec)."""
+    """Return a shell command line that runs the command confined.
+
+    The sandbox's program replaces the shell that runs this command line (`exec`).
+    """
     refused = sandbox.filters[limits.only_looks]
     opened = f"exec {_FILTER_AT}<{shlex.quote(refused)}; " if _is_filtered(sandbox, limits) else ""
-    # The shell ignores SIGTERM, and bubblewrap inherits this, because it must outlive the processes inside.
+    # The shell ignores SIGTERM, and bubblewrap inherits this. So SIGTERM does not end bubblewrap before the
+    # processes inside have ended.
     ignoring = "trap '' TERM; " if _may_end_by_itself(sandbox, limits) else ""
     return f"{ignoring}{opened}exec {shlex.join(confined_argv(command, sandbox, limits, folder))}"
 
@@ -197,7 +203,7 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
     if not limits.network:
         yield "--unshare-net"
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-    # kernel settings in /proc belong to root, who may write them even without capabilities
+    # kernel settings in /proc belong to root, so a process of root may write them even without capabilities
     if sandbox.is_root:
         for place in _KERNEL_SETTINGS:
             yield from ("--ro-bind-try", place, place)
@@ -230,9 +236,9 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
 
 
 def _may_end_by_itself(sandbox: Sandbox, limits: SandboxLimits) -> bool:
-    """Return whether a command that is stopped gets time to end by itself.
+    """Return whether bubblewrap ignores SIGTERM, so that a stopped command gets time to end by itself.
 
-    A read-only command does not, because it has nothing to finish, and then starts faster.
+    A read-only command gets no time, because it has nothing to finish. So it starts faster, without `env`.
     """
     return sandbox.kind == "bubblewrap" and bool(sandbox.env) and not limits.only_looks
 

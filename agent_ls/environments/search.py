@@ -27,7 +27,7 @@ MAX_LINE_CHARS = 2_000  # one long line of minified code could fill a model's co
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")  # later ones take precedence, as in ripgrep
 NEVER_LISTED = ".git"
 SEARCH_LIMIT_BYTES = READ_LIMIT_BYTES
-"""Larger files are not searched, because a tool could not read them afterwards."""
+"""Files larger than this are not searched, because `read_bytes` refuses them too."""
 
 _NEXT_EXCLUDED = re.compile(r"\s+(?=!)")
 _RIPGREP_ONLY = re.compile(r"\[:\^?[a-z]+:\]|\\[pP](?:\{[^}]*\}|\w)")
@@ -38,7 +38,10 @@ _WILDCARD = re.compile(r"[*?\[{\\]")
 
 
 def check_pattern_text(pattern: str) -> None:
-    """Check that a pattern can be an argument of a program. Raises InvalidPatternError."""
+    """Check that a pattern can be an argument of a program: valid UTF-8 without NUL.
+
+    Raises InvalidPatternError.
+    """
     try:
         is_passable = b"\0" not in pattern.encode()
     except UnicodeEncodeError:
@@ -61,7 +64,7 @@ def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
     flags |= re.IGNORECASE if options.case_insensitive else 0
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # in Python, [[a]] has another meaning
+            warnings.simplefilter("ignore", FutureWarning)  # Python warns about [[a]], which is valid here
             return re.compile(source, flags)
     except (re.error, OverflowError, RecursionError) as error:
         raise InvalidPatternError(pattern, str(error)) from error
@@ -84,9 +87,9 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
 def _translate(pattern: str) -> str:
     """Translate a glob to a regular expression that does not backtrack between wildcards.
 
-    If another wildcard follows, a wildcard and the text after it are in an atomic group (`(?>…)`), which
-    matches only at the first possible position. The result is the same, but with backtracking `*a*a*a*a*b`
-    would take years on some names.
+    If another wildcard follows, a wildcard and the text after it are put into an atomic group (`(?>…)`),
+    which matches only at the first possible position. The glob matches the same names as without the groups.
+    But without them, backtracking for `*a*a*a*a*b` would take years on some names.
     """
     out: list[str] = []
     braces = 0
@@ -131,9 +134,9 @@ def _translate(pattern: str) -> str:
 
 
 def _is_followed(pattern: str, start: int, *, folders: bool) -> bool:
-    """Return whether another wildcard follows before the next brace or comma.
+    """Return whether another wildcard follows at or after `start`, before the next brace or comma.
 
-    The wildcard is `**/` if `folders` is true, otherwise `*` in the same component.
+    The wildcard is `**/` if `folders` is true, otherwise `*` in the same path component.
     """
     i = start
     while i < len(pattern) and pattern[i] not in "{},":
@@ -163,9 +166,10 @@ def _character_class(body: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GlobPlan:
-    """A glob in two parts: its literal start as a folder, and the rest, which is matched below the folder.
+    """A glob in two parts: the absolute folder of its literal start, and the rest, matched below the folder.
 
-    `name` is the last component of the glob, for file names; "" if it cannot be separated from the folders.
+    `name` is the last component of the glob, which matches file names; "" if the glob cannot be split at the
+    last slash, for example because a brace contains the slash.
     """
 
     folder: str
@@ -203,7 +207,7 @@ def plan_glob(pattern: str, path: str) -> GlobPlan:
 def file_filter(options: GrepOptions) -> Callable[[str, str], bool]:
     """Return a predicate that says whether a search reads a file.
 
-    Its arguments are two spellings of the path: relative to the working directory, and to the searched
+    The predicate gets the file's path twice: relative to the working directory, and relative to the searched
     folder.
     """
     first, second = path_filter(options.glob_filter), path_filter(options.names)
@@ -211,10 +215,11 @@ def file_filter(options: GrepOptions) -> Callable[[str, str], bool]:
 
 
 def path_filter(glob_filter: str) -> Callable[[str, str], bool]:
-    """Return a predicate for two spellings of one path: true if one of them passes `glob_filter`.
+    """Return a predicate that gets two spellings of a file's path and says whether it passes `glob_filter`.
 
-    A glob without a slash applies to the file name, a glob with a slash to the whole path. A leading `!`
-    excludes files; such a glob may follow another glob (`*.js !*.min.js`). Raises InvalidPatternError.
+    A glob without a slash applies to the file name. A glob with a slash applies to the whole path, in either
+    spelling. A glob with a leading `!` excludes files, and may follow another glob (`*.js !*.min.js`). Raises
+    InvalidPatternError.
     """
     tests = [_one_filter(glob) for glob in _NEXT_EXCLUDED.split(glob_filter) if glob]
     return lambda one, other: all(passes(one, other) for passes in tests)
@@ -264,7 +269,8 @@ def walk(tree: Tree, top: str, root: str) -> Iterator[str]:
     """Yield files below the folder `top` that are not ignored, in path order.
 
     If `top` is below `root`, the ignore files of `root` and of the folders in between apply too. As in
-    ripgrep, `top` itself is never ignored: rules of folders above that match `top` are left out.
+    ripgrep, `top` itself is never ignored: if the ignore file of a folder above matches `top`, it is not
+    applied.
     """
     outer = [_rules(tree, folder, tree.entries(folder)) for folder in folders_between(root, top)]
     known = [r for r in outer if r and not r.verdict(top, True)]
@@ -298,7 +304,7 @@ def _rules(tree: Tree, folder: str, entries: Iterable[tuple[str, bool]]) -> _Rul
 
 
 def _spec(lines: list[str]) -> pathspec.GitIgnoreSpec:
-    import pathspec  # not needed where ripgrep is installed
+    import pathspec  # imported here, because it is not needed if ripgrep is installed
 
     return pathspec.GitIgnoreSpec.from_lines(lines)
 
@@ -317,11 +323,11 @@ def _is_rule(line: str) -> bool:
 def hidden_entries(
     texts: Mapping[str, Sequence[str]], top: str, entries: Iterable[tuple[str, bool]]
 ) -> set[str]:
-    """Return the ignored entries of the folder `top`, and entries in ignored folders, as relative names.
+    """Return those of `entries` that are ignored or in an ignored folder.
 
-    `entries` are relative names, True for folders; a folder precedes its contents. `texts` has the
-    texts of the ignore files of each folder, in the order of IGNORE_FILES: for `top`, the folders above
-    (`folders_between`), and the folders below.
+    `entries` are paths relative to the folder `top`, each with True for a folder. A folder precedes its
+    contents. `texts` has, by folder, the texts of its ignore files in the order of IGNORE_FILES: for `top`,
+    the folders above (`folders_between`), and the folders below.
     """
     made = {folder: _Rules(folder, _spec(lines)) for folder, lines in _rule_lines(texts)}
     rules = [r for base, r in made.items() if is_below(base, top) or not r.verdict(top, True)]
@@ -438,14 +444,17 @@ def grep_text(shown: str, data: bytes, regex: re.Pattern[str], options: GrepOpti
 
 
 def _within_lines(lines: Sequence[str], regex: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Yield the index of each matching line, and the position of the match in it."""
+    """Yield the index of each matching line, and the position of the first match in the line."""
     for number, line in enumerate(lines):
         if match := regex.search(line):
             yield number, match.start()
 
 
 def _across_lines(lines: Sequence[str], regex: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Yield each line of the matches, which may span lines, in the same form as `_within_lines`."""
+    """Yield the index of each line that a match covers, and the position in the line where the match begins.
+
+    A match may span lines. In its second and later lines, the position is 0.
+    """
     begins = [0, *accumulate(len(line) + 1 for line in lines)]
     last = -1
     for match in regex.finditer("\n".join(lines)):

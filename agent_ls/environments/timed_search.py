@@ -32,16 +32,16 @@ async def run_timed(
     *arguments: *Ts,
     limit_s: float = SEARCH_LIMIT_S,
 ) -> T:
-    """Run the search `function` for `pattern`: in a thread, or in a process with a time limit.
+    """Call the search `function` with `arguments`: in a thread, or in a worker process with a time limit.
 
-    The process is used if the pattern may backtrack. `function` and `arguments` must be picklable.
+    The worker process is used if `pattern` may backtrack. `function` and `arguments` must be picklable.
 
     Raises:
         InvalidPatternError: the search took too long.
     """
     if options.literal or not _BACKTRACKS.search(pattern):
         return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
-    from anyio import to_process  # rarely needed
+    from anyio import to_process  # imported here, because it is rarely needed
 
     try:
         with anyio.fail_after(limit_s):

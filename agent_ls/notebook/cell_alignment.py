@@ -25,7 +25,10 @@ def editor_cells(notebook: Notebook) -> list[EditorCell]:
 
 
 def comparison_key(cells: Sequence[EditorCell]) -> str:
-    """Return a key of the cells. Equal cells have the same key, regardless of JSON formatting and line endings."""
+    """Return a key of the cells. It is equal for cells with equal kinds and sources.
+
+    JSON formatting, line endings, outputs and metadata do not count.
+    """
     return json.dumps([(cell.kind, cell.source.replace("\r\n", "\n")) for cell in cells])
 
 
@@ -39,7 +42,7 @@ def align_cells(old: Sequence[EditorCell], new: Sequence[EditorCell]) -> list[Ta
     by_id = {cell.id: at for at, cell in enumerate(old) if cell.id and at not in taken}
     wanted: list[TargetCell] = []
     for cell, at in zip(new, origins, strict=True):
-        # A cell that was moved is found by its id.
+        # `_match_in_order` does not find a cell that was moved, so search for its id.
         origin = at if at is not None else by_id.pop(cell.id, None)
         wanted.append(TargetCell(cell.kind, cell.source, origin, cell.id if origin is None else ""))
     return wanted

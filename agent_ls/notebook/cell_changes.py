@@ -20,7 +20,10 @@ class CellTextChange:
 
 @dataclass(frozen=True, slots=True)
 class CellReplacement:
-    """A replacement of `delete` cells from index `start` on by `cells`. `start` is an index before any change."""
+    """A replacement of `delete` cells from index `start` on by `cells`.
+
+    `start` is an index in the notebook as it was before all changes.
+    """
 
     start: int
     delete: int

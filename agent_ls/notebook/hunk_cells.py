@@ -20,9 +20,8 @@ MAX_LINES = 2_000
 class CellHunk:
     """A part of a hunk: a range of lines of one cell. `cell` is the index of the cell in the notebook, from 0.
 
-    Lines [start, end) of the cell's source are `lines`; `other_lines` are the corresponding lines of the other
-    text. A cell that only the other text has becomes an empty range at the start of the next cell, or at the end of the
-    last cell.
+    Lines [start, end) of the cell's source are `lines`. `other_lines` are the lines without the hunk. If the
+    hunk removes a cell, the range is empty and at the start of the next cell, or at the end of the last cell.
     """
 
     cell: int
@@ -35,8 +34,9 @@ class CellHunk:
 class HunkMapper:
     """Maps hunks of one notebook. `other_text` is the file without any of its hunks, None for a new file.
 
-    `other_text` is used for a hunk without which the file is not valid JSON, because a later hunk depends on it, for
-    example on the comma after an added cell.
+    A hunk is mapped by comparing the file with and without the hunk. If the file without the hunk is not
+    valid JSON, for example because a later hunk needs a comma of this hunk, the file is compared with
+    `other_text`.
     """
 
     def __init__(self, notebook: Notebook, other_text: str | None) -> None:
@@ -63,14 +63,17 @@ class HunkMapper:
         return compare_cells((), self._cells)
 
     def _cells_at(self, start: int, end: int) -> set[int]:
-        """Return the cells that have a part of lines [start, end) of the file."""
+        """Return the indexes of the cells that have a part in lines [start, end) of the file."""
         first, last = (sum(map(len, self._lines[:line])) for line in (start, end))
         places = (cell.place for cell in self._notebook.cells)
         return {at for at, place in enumerate(places) if place.start < last and first < place.end}
 
 
 def compare_cells(other: Sequence[EditorCell], current: Sequence[EditorCell]) -> tuple[CellHunk, ...]:
-    """Return the ranges of lines that differ, sorted by cell and line. Removed cells are before the lines of a cell."""
+    """Return the ranges of lines in which the `current` cells differ from `other`, sorted by cell and line.
+
+    A cell that only `other` has becomes an empty range before the lines of the next cell.
+    """
     origins = [cell.origin for cell in align_cells(other, current)]
     removed = _removed_lines(other, origins)
     found: list[CellHunk] = []
@@ -95,7 +98,10 @@ def _maybe_cells(text: str) -> list[EditorCell] | None:
 def _removed_lines(
     other: Sequence[EditorCell], origins: Sequence[int | None]
 ) -> Mapping[int, tuple[str, ...]]:
-    """Return the lines of removed cells, by the index of the current cell that follows them."""
+    """Return the lines of removed cells, by the index of the current cell that follows them.
+
+    `origins` has, for each current cell, the index of its cell in `other`, None for a new cell.
+    """
     places = {origin: at for at, origin in enumerate(origins) if origin is not None}
     found: dict[int, tuple[str, ...]] = {}
     follows = 0

@@ -159,9 +159,9 @@ def _source_text(notebook: Notebook, style: _Style, value: Value, source: str) -
 
 
 def _change_kind(notebook: Notebook, style: _Style, cell: Cell, wanted: TargetCell) -> str:
-    """Return the text of the cell with another kind. Members that the new kind does not allow are removed.
+    """Return the JSON text of `cell` with the kind and source of `wanted`.
 
-    All other members keep their JSON spelling.
+    Members that the new kind does not allow are removed. All other members keep their JSON spelling.
     """
     text, is_code = notebook.text, wanted.kind == "code"
     spelled: dict[str, str] = {}

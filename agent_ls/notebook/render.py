@@ -21,7 +21,7 @@ def render_notebook(notebook: Notebook, name: str) -> str:
 
 
 def render_sources(notebook: Notebook) -> str:
-    """Return the numbered sources of all cells. This is the part of a notebook that people compare."""
+    """Return the numbered sources of all cells without outputs, for a readable diff of two versions."""
     cells = (
         f"=== cell {number} ({cell.kind})\n{cell.source}" for number, cell in enumerate(notebook.cells, 1)
     )
@@ -55,7 +55,10 @@ def _render_output(output: Mapping[str, Any]) -> str:
 
 
 def _render_bundle(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the data of an output: text as text, and for all other data the type and size."""
+    """Yield the text of the text/plain data of an output, and media type and size of all its other data.
+
+    Without text/plain, Markdown and LaTeX are also yielded as text.
+    """
     plain = data.get("text/plain")
     if plain is not None:
         yield _truncate(_to_text(plain))

@@ -15,7 +15,7 @@ from agent_ls.patch.strict_placement import PlacedChunk
 from agent_ls.patch.typography import keep_spelling
 from agent_ls.patch.v4a_parser import PatchLine
 
-LOOSE_LEVEL = 3  # from this level on, leading blanks may differ
+LOOSE_LEVEL = 3  # from this match level on, patch and file may have different leading blanks
 TYPOGRAPHY_LEVEL = 4
 
 
@@ -66,7 +66,7 @@ def sort_line_edits(edits: Sequence[ChunkEdit]) -> list[ChunkEdit]:
 
 
 def _walk(placed_chunk: PlacedChunk, file: FileLines) -> tuple[list[tuple[str, str]], list[_OpenEdit]]:
-    """Return pairs (patch line, file line) of the context lines, and the edits between the context lines."""
+    """Return the context lines as pairs (patch line, file line), and the edits between the context lines."""
     context: list[tuple[str, str]] = []
     found: list[_OpenEdit] = []
     current: _OpenEdit | None = None

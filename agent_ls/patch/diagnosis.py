@@ -15,7 +15,8 @@ from agent_ls.patch.line_search import FileLines, find_all
 from agent_ls.patch.typography import COMPARED_AS, is_blank, right_trimmed, strip_blanks
 
 CLOSEST_MIN_RATIO = 0.6
-# above this size lines are compared instead of characters, because the matcher is quadratic
+# Texts above this size are compared by line instead of by character, because the comparison takes quadratic
+# time.
 COMPARED_MAX_CHARS = 2000
 # A word that occurs on more lines than this is ignored: it does not identify a position, and comparing all of its
 # lines is slow.
@@ -33,7 +34,8 @@ _VISIBLE = str.maketrans({" ": "·", "\t": "→", "\r": "␍", "\u00a0": "⍽"})
 class Wording:
     """Words for the messages. `theirs` is the name of the text that the model sent, for example "patch".
 
-    `settle` is the advice how to make an ambiguous match unique. `settle_mark` precedes the line to add.
+    `settle` is the advice how to make an ambiguous match unique. `settle_mark` precedes each line that the
+    message proposes for this.
     """
 
     theirs: str = "patch"
@@ -54,7 +56,7 @@ class Diagnosis:
         return self._describe_applied(new) or self._describe_closest(old)
 
     def ambiguous(self, starts: Sequence[int]) -> str:
-        """Describe all matches: the line number of each, and a line above it that no other match has."""
+        """Describe all matches: the line number of each, and a line above it that is unique in the file."""
         listed = starts[:LISTED_PLACES]
         more = f" and {len(starts) - len(listed)} more" if len(starts) > len(listed) else ""
         numbers = ", ".join(str(at + 1) for at in listed)
@@ -127,7 +129,10 @@ class Diagnosis:
 
 
 def similarity(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return the similarity of the joined lines, from 0 to 1."""
+    """Return the similarity of the joined lines, from 0 to 1.
+
+    For short texts, the result is 0 if it is certainly below CLOSEST_MIN_RATIO.
+    """
     joined = "\n".join(one), "\n".join(other)
     if max(map(len, joined)) <= COMPARED_MAX_CHARS:
         matcher: SequenceMatcher[str] = SequenceMatcher(None, *joined, autojunk=False)
@@ -164,7 +169,10 @@ def has_substance(lines: Sequence[str]) -> bool:
 
 
 def is_present_at(file: FileLines, at: int, added: Sequence[str]) -> bool:
-    """Return whether the added lines are already directly before or after the insertion point."""
+    """Return whether the added lines are already in the file, directly before or after line index `at`.
+
+    Blanks at the ends of lines do not count. False for lines without words.
+    """
     wanted = [strip_blanks(line) for line in added]
     if not has_substance(added) or all(map(is_blank, added)):
         return False

@@ -1,7 +1,6 @@
 """Errors that refuse a patch or an edit, with messages that tell a model what to send instead.
 
-PatchError
-    carries every problem found, not only the first, and says that nothing was written.
+A PatchError contains every problem found, not only the first, and says that nothing was written.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class PatchProblem:
 
 
 class PatchError(Exception):
-    """A patch or an edit that was refused as a whole. The properties return the values of the first problem."""
+    """A patch or an edit was refused as a whole. The properties return the values of the first problem."""
 
     def __init__(self, problems: Sequence[PatchProblem]) -> None:
         self.problems = tuple(problems)
@@ -114,7 +113,7 @@ def _message(problems: tuple[PatchProblem, ...]) -> str:
 
 
 def _truncate(lines: list[str], most: int) -> list[str]:
-    """Keep the head (the message) and the tail (the advice) of `lines`."""
+    """Keep at most `most` lines: the head (the message) and the tail (the advice)."""
     if len(lines) <= most:
         return lines
     tail = most // 2

@@ -69,7 +69,7 @@ class PlannedFile:
 class Repair:
     """A recovery rule (R1 to R14, see v4a_apply) that was used, and the position in the patch.
 
-    `section`, `chunk` and `line` count from 1.
+    `section`, `chunk` and `line` count from 1; 0 if the rule concerns no single one.
     """
 
     rule: str
@@ -100,7 +100,10 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class ReportLine:
-    """One line of the success text: a section of the patch with its path as the patch spells it."""
+    """One line of the success text: a section of the patch with its path as the patch spells it.
+
+    `mark` is A for an added file, M for a changed or moved file, D for a deleted file.
+    """
 
     mark: Literal["A", "M", "D"]
     path: str

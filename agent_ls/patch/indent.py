@@ -21,12 +21,16 @@ def leading_blanks(line: str) -> str:
 
 
 def indent_pairs(pairs: Sequence[tuple[str, str]]) -> tuple[Blanks, ...]:
-    """Return the leading blanks of each pair (written line, file line) that is not blank."""
+    """Return the leading blanks of each pair (line of the patch, line of the file), without blank lines."""
     return tuple(Blanks(leading_blanks(p), leading_blanks(f)) for p, f in pairs if not is_blank(p))
 
 
 def shift_indentation(added: Sequence[str], seen: Sequence[Blanks], *, from_context: bool) -> list[str]:
-    """Return the added lines with the file's indentation. Lines that no rule covers stay as they are."""
+    """Return the added lines with the file's indentation. Lines that no rule covers stay as they are.
+
+    `seen` are the leading blanks of matched lines. `from_context`: these are context lines, not removed
+    lines.
+    """
     keep = (
         _needs_no_shift(seen)
         or (from_context and not _context_suffices(added, seen))
@@ -38,8 +42,9 @@ def shift_indentation(added: Sequence[str], seen: Sequence[Blanks], *, from_cont
 
 
 def try_shift_indentation(added: Sequence[str], seen: Sequence[Blanks]) -> list[str] | None:
-    """Return the added lines with the file's indentation, or None if a line is covered by no rule (used by
-    edit_file).
+    """Return the added lines with the file's indentation, or None if no rule covers one of the lines.
+
+    `seen` are the leading blanks of matched lines. Used by edit_file.
     """
     if _needs_no_shift(seen):
         return list(added)
@@ -56,7 +61,11 @@ def is_contradictory(seen: Sequence[Blanks]) -> bool:
 
 
 def _needs_no_shift(seen: Sequence[Blanks]) -> bool:
-    """Return whether all lines have the file's blanks, or one space more or less because of the sign column."""
+    """Return whether the patch and the file have the same leading blanks.
+
+    The file may have one space more in some lines, because models mistake it for the sign column of the
+    patch.
+    """
     return all(b.in_file == b.written for b in seen) or all(
         b.in_file in (b.written, b.written + " ") for b in seen
     )
@@ -85,7 +94,7 @@ def _seen_blanks(blanks: str, seen: Sequence[Blanks]) -> str | None:
 
 
 def _convert_tabs(blanks: str, seen: Sequence[Blanks]) -> str | None:
-    """Convert spaces to tabs or tabs to spaces, at one fixed ratio."""
+    """Convert spaces to tabs or tabs to spaces, at the one ratio that all lines in `seen` have, else None."""
     indented = [b for b in seen if b.written or b.in_file]
     for written, in_file in ((" ", "\t"), ("\t", " ")):
         if not all(_has_only(b.written, written) and _has_only(b.in_file, in_file) for b in indented):

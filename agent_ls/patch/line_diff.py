@@ -12,9 +12,11 @@ from typing import NamedTuple
 from agent_ls.patch.hunks import LineHunk
 from agent_ls.text import line_ending, preferred_ending
 
-# SequenceMatcher takes seconds for a longer gap between equal lines, so a longer gap counts as replaced.
+# A longer gap between equal lines counts as replaced as a whole, because SequenceMatcher would take seconds
+# for it.
 GAP_MAX_LINES = 500
-# The limit for the sum of all gaps. Without it, a reformatted file of 100,000 lines would take ten seconds.
+# The limit for the sum of all gaps that are compared by SequenceMatcher. Without this limit, a reformatted
+# file of 100,000 lines would take ten seconds.
 DIFFLIB_MAX_LINES = 10_000
 _SLICE_LINES = 1024
 
@@ -118,8 +120,9 @@ def append_lines(result: list[str], lines: Sequence[str], ending: str) -> None:
 def explicit_endings(old_lines: Sequence[str], hunks: Sequence[LineHunk]) -> tuple[LineHunk, ...]:
     """Return the hunks in the form for a diff.
 
-    If text is added after a last base line without a line ending, that line gets one. The last hunk then also replaces
-    this line, so that the diff lists the line as changed, as other diff programs do.
+    If lines are added after a last base line without a line ending, this base line gets a line ending. The
+    returned last hunk then also replaces this base line, so that the diff lists it as changed, as other diff
+    programs do.
     """
     if not hunks or not old_lines or line_ending(old_lines[-1]):
         return tuple(hunks)
@@ -187,9 +190,9 @@ def _unique_anchors(old: Sequence[str], new: Sequence[str], window: _Window) -> 
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest part of `pairs` (sorted by first member) that is also sorted by second member."""
-    tails: list[int] = []  # the smallest last value of a sequence of each length
-    ends: list[int] = []  # the index of the pair with that last value
+    """Return the longest subsequence of `pairs` (sorted by first member) whose second members increase."""
+    tails: list[int] = []  # by length - 1: the smallest last value of an increasing sequence of this length
+    ends: list[int] = []  # by length - 1: the index in `pairs` of the pair with this last value
     previous: list[int] = []
     for at, (_, value) in enumerate(pairs):
         length = bisect_left(tails, value)

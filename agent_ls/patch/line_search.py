@@ -107,10 +107,10 @@ class FileLines:
     def _leading(
         self, texts: Sequence[str], wanted: Sequence[str], level: int, start: int
     ) -> tuple[int, Iterator[int]]:
-        """Return the index of the pattern line to search for, and the file positions of that line.
+        """Return the index of the pattern line to search for first, and its positions in the file.
 
-        This is the rarest line of the pattern, or the longest line as long as there is no index. So a blank first
-        line does not slow down the search.
+        With an index, this is the line of the pattern that is rarest in the file; without an index, the
+        longest line. So a blank first line of the pattern does not slow down the search.
         """
         if self._searches[level] <= SEARCHES_WITHOUT_INDEX:
             offset = max(range(len(wanted)), key=lambda at: len(wanted[at]))
@@ -172,7 +172,10 @@ def find_all(
     start: int = 0,
     allowed: Callable[[int], bool] = lambda at: True,
 ) -> tuple[int, list[int]]:
-    """Return the first level with allowed matches, and those matches; (0, []) if there are none."""
+    """Return the first of `levels` with allowed matches, and these matches; (0, []) if there are none.
+
+    Matches begin at line `start` or later. `allowed` returns whether a match at a line is allowed.
+    """
     for level in levels:
         found = list(
             islice((at for at in lines.occurrences(pattern, level, start) if allowed(at)), COUNT_MAX)

@@ -48,7 +48,10 @@ class Substitution:
 
 
 class SearchableText:
-    """A file's text with lazily computed lines. The exact strategy, which usually succeeds, needs no lines."""
+    """A file's text. Its lines are computed at the first use.
+
+    The exact strategy, which usually succeeds, needs no lines.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -102,8 +105,8 @@ def _match_exactly(haystack: SearchableText, old: str, new: str) -> list[Substit
     spans = []
     text = haystack.text
     for start in _occurrences(text, old):
-        # Never split a CRLF: "\nfoo" also matches inside "\r\nfoo", and then the match has to include the
-        # "\r".
+        # Never split a CRLF: `old` = "\nfoo" is also found inside "\r\nfoo". Then the match has to include
+        # the "\r".
         begin = start - 1 if text[start - 1 : start + 1] == "\r\n" else start
         placed = new if "\r" in new else haystack.in_its_endings(new, begin)
         spans.append(Substitution(begin, start + len(old), placed))
@@ -135,8 +138,10 @@ def _occurrences(text: str, wanted: str) -> Iterator[int]:
 Pair: TypeAlias = tuple[str, str]
 """A line of old_string, and the line of the file that it matched."""
 Adapt: TypeAlias = Callable[[Sequence[Pair], Sequence[str], Sequence[Pair]], list[str] | None]
-"""A function that adapts added lines to the file. Its arguments are the pairs that are removed at one position, the
-lines that replace these pairs, and all pairs. It returns the adapted lines, or None if it cannot adapt them.
+"""A function that adapts lines of new_string to the spelling of the file.
+
+Its arguments are the removed lines at one position (as pairs), the lines that replace them, and the pairs of
+all matched lines. It returns the adapted lines, or None if it cannot adapt them.
 """
 
 

@@ -59,17 +59,17 @@ class MergedText:
 
 @dataclass(frozen=True, slots=True)
 class Conflicted:
-    """Some changes did not fit, so nothing was merged."""
+    """The result of a merge that failed: the changes that cannot be applied. Nothing was merged."""
 
     conflicts: tuple[Conflict, ...]
 
     def describe(self) -> str:
-        """Return one line for each conflict, with line numbers of current."""
+        """Return one line of text for each conflict, with line numbers of the current text."""
         return "\n".join(f"lines {c.start + 1}-{max(c.end, c.start + 1)}: {c.reason}" for c in self.conflicts)
 
 
 def rebase(base: Sequence[str], proposed: Sequence[str], current: Sequence[str]) -> MergedText | Conflicted:
-    """Apply the changes from base to proposed to current."""
+    """Apply to `current` the changes that lead from `base` to `proposed`."""
     rebased = rebase_hunks(base, line_hunks(base, proposed), current)
     conflicts = tuple(item for item in rebased if isinstance(item, Conflict))
     if conflicts:
@@ -106,9 +106,9 @@ class _Moved:
         self._texts: FileLines | None = None
 
     def image(self, line: int) -> int | None:
-        """Return the line of current that corresponds to a base line; None if current does not have that line.
+        """Return the index in current of a base line; None if current does not have that line any more.
 
-        The borders before the first line and after the last line always exist.
+        Line -1, before the first line, and the line after the last one always have an index.
         """
         if line < 0:
             return -1
@@ -147,9 +147,9 @@ class _Moved:
         return self._search(hunk) or self.conflict(hunk, "the lines of this change were edited")
 
     def _search(self, hunk: LineHunk) -> PlacedHunk | None:
-        """Search current for the removed lines and their nearest surviving neighbours.
+        """Search current for the removed lines, preceded and followed by their nearest surviving neighbours.
 
-        Return None unless they occur exactly once.
+        Return None unless this sequence of lines occurs exactly once.
         """
         left, right = self._nearest_neighbours(hunk)
         head = [] if left is None else [self._base[left[0]]]

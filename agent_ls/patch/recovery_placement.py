@@ -42,7 +42,10 @@ _REASONS = {
 
 
 class _AmbiguousError(Exception):
-    """Several positions fit. `note` names the chunk that is ambiguous, "" for the current one."""
+    """Several positions (line indexes `found`) fit a chunk.
+
+    `note` is "" if this is the chunk to be placed, else a sentence that says which chunk is ambiguous.
+    """
 
     def __init__(self, found: Sequence[int], note: str = "") -> None:
         super().__init__()
@@ -52,7 +55,7 @@ class _AmbiguousError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _After:
-    """The line after the last anchor, and the recovery rules that were needed to find that anchor."""
+    """The line at which the search goes on, and the recovery rules that were needed to find the anchors."""
 
     line: int
     rules: tuple[str, ...] = ()
@@ -70,7 +73,11 @@ class ChunkRecovery:
         self._in_order = True
 
     def place(self, chunk: Chunk, number: int) -> PlacedChunk | PatchProblem:
-        """Return the only possible position of this chunk, or the problem. A refused chunk changes no state."""
+        """Return the only possible position of this chunk, or the problem why it is refused.
+
+        `number` is the number of the chunk in its section, from 1. A refused chunk does not influence later
+        chunks.
+        """
         try:
             placed_chunk = self._find(chunk)
         except _AmbiguousError as error:
@@ -118,7 +125,7 @@ class ChunkRecovery:
         return self._place_after_anchors(chunk, lines, self._cursor, self._file_end)
 
     def _match_on_anchor(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
-        """R11: the anchor line is the chunk's own first line."""
+        """Place the chunk by rule R11, or return None: the anchor repeats the first line of the chunk."""
         after = self._after_anchors(chunk.anchors, self._cursor) if chunk.anchors else None
         if after is None:
             return None
@@ -128,7 +135,10 @@ class ChunkRecovery:
         return self._with_rules(placed_chunk, *after.rules, "R11")
 
     def _match_overlapping(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
-        """R12: the chunk may overlap the context of earlier chunks, but not their changed lines."""
+        """Place the chunk by rule R12, or return None.
+
+        The chunk may overlap the context lines of earlier chunks, but not their changed lines.
+        """
         start = max((placed_chunk.changed_range()[1] for placed_chunk in self._placed), default=0)
         if start >= self._cursor:
             return None
@@ -139,16 +149,21 @@ class ChunkRecovery:
         return self._with_rules(placed_chunk, "R12") if placed_chunk else None
 
     def _without_anchor(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
-        """R10: if only one position fits, ignore an anchor that does not exist in the file."""
+        """Place the chunk by rule R10, or return None.
+
+        If an anchor of the chunk does not exist in the file, search without the anchors. Only one position
+        may fit.
+        """
         if not chunk.anchors or self._after_anchors(chunk.anchors, self._cursor):
             return None
         placed_chunk = self._find_only_match(lines, STRICT_LEVELS, self._cursor, self._is_free_at(lines))
         return self._with_rules(placed_chunk, "R10") if placed_chunk else None
 
     def _match_anywhere(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
-        """R13: search the whole file for a position that overlaps no other chunk.
+        """Place the chunk by rule R13, or return None. The whole file is searched, also before earlier chunks.
 
-        If there is none, search for a position that overlaps no changed lines of other chunks.
+        First search for a position that overlaps no other chunk. If there is none, search for a position that
+        overlaps no changed lines of other chunks.
         """
         placed_chunk = self._find_only_match(
             lines, STRICT_LEVELS, 0, self._is_clear_at(lines)
@@ -156,15 +171,19 @@ class ChunkRecovery:
         return self._out_of_order(placed_chunk, "R13")
 
     def _match_loosely(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
-        """R14: match with blanks and compatible characters ignored."""
+        """Place the chunk by rule R14, or return None.
+
+        Differences in blanks and similar characters are ignored.
+        """
         return self._out_of_order(
             self._find_only_match(lines, RECOVERY_LEVELS, 0, self._is_free_at(lines)), "R14"
         )
 
     def _out_of_order(self, placed_chunk: PlacedChunk | None, rule: str) -> PlacedChunk | None:
-        """Refuse a position before an earlier chunk if several positions matched that earlier chunk.
+        """Return `placed_chunk` with the recovery rule `rule` recorded.
 
-        In this case the earlier chunk is probably at a wrong position.
+        Raise _AmbiguousError if the position is before an earlier chunk that matched at several positions. In
+        this case the earlier chunk is probably at a wrong position.
         """
         if placed_chunk is None:
             return None
@@ -177,7 +196,11 @@ class ChunkRecovery:
         return self._with_rules(placed_chunk, rule)
 
     def _find_stacked(self, chunk: Chunk) -> PlacedChunk | None:
-        """R3: all stacked anchors must match. They are searched from the cursor, then once from the top."""
+        """Place a chunk with several stacked `@@` lines by rule R3, or return None.
+
+        Each anchor is searched after the previous one, from the end of the previous chunk on. If the chunk
+        does not match there, the search begins once more at the top of the file.
+        """
         for start, rules in ((self._cursor, ()), (0, ("R3",))):
             after = self._after_anchors(chunk.anchors, start)
             placed_chunk = self._place_after_stacked(chunk, after) if after else None
@@ -206,7 +229,10 @@ class ChunkRecovery:
     def _place_after_anchors(
         self, chunk: Chunk, lines: tuple[PatchLine, ...], start: int, before: int
     ) -> PlacedChunk | None:
-        """Return the only position after the anchors (if any) that begins before line `before`."""
+        """Return the only position of `lines` after the chunk's anchors and before line `before`, or None.
+
+        The search for the anchors begins at line `start`.
+        """
         after = self._after_anchors(chunk.anchors, start)
         if after is None:
             return None
@@ -228,7 +254,11 @@ class ChunkRecovery:
         return after
 
     def _anchor(self, anchor: str, start: int) -> _After | None:
-        """Return the line that equals the anchor; else the only line that begins with it; else a match by R14."""
+        """Return the line that matches the anchor, searched from line `start` on; None if there is none.
+
+        This is the first line that equals the anchor; else the only line that begins with the anchor (rule
+        R10); else the only line that matches by rule R14.
+        """
         found = find_first(self._file, [anchor], start)
         if found:
             return _After(found.start)
@@ -325,7 +355,10 @@ class ChunkRecovery:
 
 
 def _drop_blank_context(lines: tuple[PatchLine, ...]) -> Iterator[tuple[PatchLine, ...]]:
-    """Yield the lines, then versions without blank context lines: first at the end, then at the start (R7)."""
+    """Yield the lines, then shorter versions, each with one blank context line less (rule R7).
+
+    First the blank context lines at the end are left out one by one, then those at the start.
+    """
     yield lines
     while lines and _is_blank_context(lines[-1]):
         lines = lines[:-1]

@@ -65,8 +65,8 @@ def replace(
     """Make one edit of a file. `data` is None if the file does not exist; an empty `old` then creates the file.
 
     Raises:
-        PatchError: NO_CHANGE, FILE_MISSING, FILE_EXISTS, NOT_TEXT, OMISSION, AMBIGUOUS, CONTEXT_NOT_FOUND,
-            PARSE (lone surrogates).
+        PatchError: NO_CHANGE, FILE_MISSING, FILE_EXISTS, NOT_TEXT, ENCODING, OMISSION, AMBIGUOUS,
+            CONTEXT_NOT_FOUND, PARSE (lone surrogates).
     """
     content, count, strategy = _apply(data, StringEdit(old, new, "all" if replace_all else occurrence))
     if content == data:

@@ -55,7 +55,10 @@ def new_texts(lines: Sequence[PatchLine]) -> list[str]:
 
 
 def equal_positions(file: FileLines, placed_chunk: PlacedChunk, most: int = COUNT_MAX) -> list[int]:
-    """Return the positions that match the chunk at its level, from its position on; empty if there is only one."""
+    """Return the positions that match the chunk at the same match level, from its own position on.
+
+    Return at most `most` positions; [] if the chunk's own position is the only one.
+    """
     if placed_chunk.candidates < 2:
         return []
     return list(
@@ -97,7 +100,10 @@ def place_insertion(file: FileLines, chunk: Chunk, after_anchor: int) -> PlacedC
 def find_chunk_lines(
     file: FileLines, lines: tuple[PatchLine, ...], start: int, *, at_end: bool = False
 ) -> PlacedChunk | None:
-    """Return the first match from `start` on. If there is none, try once without an empty last old line."""
+    """Return the first match of the chunk's old lines (context and removed) from line `start` on.
+
+    If there is none, try once without an empty last old line. `at_end` accepts only the end of the file.
+    """
     for tried in (lines, _without_empty_end(lines)):
         if tried is None:
             return None
@@ -111,8 +117,9 @@ def find_chunk_lines(
 def _without_empty_end(lines: tuple[PatchLine, ...]) -> tuple[PatchLine, ...] | None:
     """Return the lines without an empty last old line and without an empty last new line.
 
-    Return None if the last old line is not empty. A context line is an old and a new line: if only one of the two is
-    dropped, the line becomes a removed or an added line.
+    Old lines are context and removed lines; new lines are context and added lines. If a context line is
+    dropped only as an old line, it becomes an added line; if only as a new line, a removed line. Return None
+    if the last old line is not empty.
     """
     last_old = max((at for at, line in enumerate(lines) if line.sign != "+"), default=-1)
     last_new = max((at for at, line in enumerate(lines) if line.sign != "-"), default=-1)

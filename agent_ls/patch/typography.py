@@ -66,7 +66,8 @@ def _composed_plain(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", to_ascii_punctuation(text))
 
 
-# used by edit_file only: ignores typography and Unicode composition, but not leading blanks
+# A match level that only edit_file uses: it ignores typography, Unicode composition and trailing blanks, but
+# not leading blanks.
 COMPOSED_LEVEL = 7
 COMPARED_AS: MappingProxyType[int, Callable[[str], str]] = MappingProxyType(
     {

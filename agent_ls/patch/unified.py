@@ -106,7 +106,10 @@ def file_diff(
 
 
 def is_text(content: Content) -> bool:
-    """Return False if the content is neither text nor valid UTF-8. Its lines cannot be displayed or edited."""
+    """Return whether the lines of the content can be displayed and edited: it is text or valid UTF-8.
+
+    True for None, a file that does not exist.
+    """
     return not isinstance(content, bytes) or not looks_binary(content) or _is_utf_8(content)
 
 
@@ -118,13 +121,13 @@ def _is_utf_8(content: bytes) -> bool:
 def _lines_to_display(
     before: Content, after: Content, hunks: Sequence[LineHunk] | None
 ) -> tuple[Sequence[str], Sequence[LineHunk], bool]:
-    """Return the old lines to display, their hunks, and whether they differ from the lines of the file."""
+    """Return the old lines to display, the hunks, and whether these lines differ from those of the file."""
     sides = (_decode_side(before), _decode_side(after))
     texts = [_escape_surrogates(side.text) for side in sides]
     changes_bom = before is not None and after is not None and sides[0].bom != sides[1].bom
     if changes_bom:
         texts = [BOM + text if side.bom else text for text, side in zip(texts, sides, strict=True)]
-    # A lone CR ends no line in this format, so such files are split at LF only.
+    # In a unified diff, a lone CR does not end a line. So files with a lone CR are split at LF only.
     if any("\r" in text and _LONE_CR.search(text) for text in texts):
         old_lines, new_lines = map(_split_at_lf, texts)
         return old_lines, line_hunks(old_lines, new_lines), True
@@ -172,7 +175,10 @@ def _display_hunk(
     growth: Sequence[int],
     context_lines: int,
 ) -> str:
-    """Render one group. `growth[i]` is the number of lines that the hunks before hunk i add."""
+    """Render one group of hunks, given as indexes in `hunks`, as one hunk of a diff.
+
+    `growth[i]` is the number of lines by which the hunks before hunk i make the file longer.
+    """
     first, last = hunks[group[0]], hunks[group[-1]]
     start = max(first.base_start - context_lines, 0)
     lines = old_lines[start : last.base_end + context_lines]

@@ -115,7 +115,11 @@ def _join_problems(first: Sequence[PatchProblem], then: Sequence[PatchProblem]) 
 
 
 class _Planner:
-    """One attempt to apply the whole patch, on its own overlay."""
+    """One attempt to apply the whole patch, to copies of the files in memory (overlay.py).
+
+    `recovers`: chunks may be placed by recovery rules. `refuses`: loose matches at several positions are
+    refused.
+    """
 
     def __init__(
         self,
@@ -139,7 +143,11 @@ class _Planner:
         self.problems: list[PatchProblem] = []
 
     def run(self) -> bool:
-        """Return True if every section can be applied. The strict attempt stops at the first that cannot."""
+        """Apply all sections to the overlay. Return True if every section can be applied.
+
+        The strict attempt stops at the first section that cannot be applied; the attempt with recovery rules
+        goes on.
+        """
         for number, section in enumerate(self._sections, 1):
             try:
                 self._execute(section, number)

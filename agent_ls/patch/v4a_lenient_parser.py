@@ -129,7 +129,7 @@ class _Reader:
         return [self._close_section(at, section) for at, section in enumerate(self._sections, 1)]
 
     def _take(self, at: int) -> int:
-        """Use the line at `at`, and return how many lines were used."""
+        """Parse the line at index `at`, and return how many lines were parsed (1 or 2)."""
         line = self._lines[at]
         section = self._sections[-1] if self._sections and self._inside else None
         in_update = section is not None and section.kind == "update file"
@@ -156,7 +156,8 @@ class _Reader:
                 self._report_repair("R1", "treated several patches as one patch", at)
             self._check_spelling(marker, at)
         elif marker and marker.value:
-            # This line is not prose: the patch continues after a premature end line.
+            # The line is a marker with a path, not text after the patch. So the patch continues after a
+            # premature end line.
             raise PatchError.of(
                 "PARSE", bad_header(self._lines[at], self._number(at)).message, line=self._number(at)
             )
@@ -190,7 +191,8 @@ class _Reader:
         elif is_blank(line):
             section.added.append("")
             self._report_repair("R6", "accepted blank lines without '+' in an added file", at)
-            # `_without_loose_tail` drops these lines again at the end of the file.
+            # If such blank lines are the last lines of the added file, `_without_loose_tail` removes them
+            # again.
         else:
             raise bad_header(strip_blanks(line), self._number(at))
 
@@ -295,7 +297,10 @@ class _Reader:
         return UpdateFile(section.path, section.number, section.move_to, tuple(c.to_chunk() for c in chunks))
 
     def _drop_empty_chunks(self, section: _OpenSection, number: int) -> list[_OpenChunk]:
-        """R7: drop chunks of only blank context. Their anchors apply to the chunk that follows."""
+        """Return the chunks without those that have only blank context lines (rule R7).
+
+        The anchors of a chunk that is left out apply to the next chunk.
+        """
         kept: list[_OpenChunk] = []
         anchors: list[str] = []
         for chunk in section.chunks:
@@ -320,7 +325,7 @@ class _Reader:
         return at - self._first + 1
 
     def _report_repair(self, rule: str, note: str, at: int) -> None:
-        """Record the use of a rule. Each rule is recorded once in a section, at the first line that needed it."""
+        """Record the use of a rule. Each note is recorded once in a section, at the first line that needs it."""
         section = len(self._sections)
         if not any(r.note == note and r.section == section for r in self.repairs):
             self.repairs.append(Repair(rule, note, section, line=max(self._number(at), 0)))
@@ -348,10 +353,10 @@ def _is(marker: _Marker | None, word: str) -> bool:
 
 
 def _indented_end(lines: list[str]) -> int:
-    """Return the index of an indented line that is certainly the end line; -1 if there is none.
+    """Return the index of the last end line, which may be indented; -1 if there is none or more text follows.
 
     The reference program accepts an indented end line as the last line of a patch. Elsewhere in an update, an
-    indented line is context.
+    indented end line is a context line.
     """
     ends = [at for at, line in enumerate(lines) if _is(_loose_marker(line), "end patch")]
     if not ends or not all(_WRAPPING.fullmatch(line) for line in lines[ends[-1] + 1 :]):
@@ -360,7 +365,7 @@ def _indented_end(lines: list[str]) -> int:
 
 
 def _without_loose_tail(section: _OpenSection, lines: list[str], first: int) -> list[str]:
-    """Return the added lines without the blank ones at the end that had no '+'."""
+    """Return the lines of an added file, without blank lines at the end that have no '+' in the patch."""
     added = list(section.added)
     start = section.number + first
     while added and not lines[start + len(added) - 1].startswith("+"):

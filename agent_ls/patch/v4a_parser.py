@@ -29,7 +29,10 @@ _SIGNS: dict[str, Sign] = {" ": " ", "-": "-", "+": "+"}
 
 @dataclass(frozen=True, slots=True)
 class PatchLine:
-    """A line of a chunk. `without_ending`: the line is an added line, the last of the file, without a newline."""
+    """A line of a chunk. `number` is its line number in the patch.
+
+    `without_ending`: the line is added as the last line of the file, without a line ending.
+    """
 
     sign: Sign
     text: str
@@ -65,8 +68,9 @@ class DeleteFile:
 
 @dataclass(frozen=True, slots=True)
 class UpdateFile:
-    """An update of one file. `move_to` "": the file is not moved. Without chunks the file is only renamed,
-    which the strict parser refuses.
+    """An update of one file. `move_to` is its new path, "" if the file is not moved.
+
+    An update without chunks only renames the file. The strict parser refuses such an update.
     """
 
     path: str
@@ -80,7 +84,10 @@ Section: TypeAlias = AddFile | DeleteFile | UpdateFile
 
 @dataclass(frozen=True, slots=True)
 class ParsedPatch:
-    """The parsed sections, and the problems. If there are problems, the sections must not be used."""
+    """A parsed patch: its sections, and the problems. If there are problems, the sections must not be used.
+
+    `repairs` are the recovery rules that the lenient parser used.
+    """
 
     sections: tuple[Section, ...] = ()
     problems: tuple[PatchProblem, ...] = ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 GREETING = b"agent-ls-far 1 "
 """Prefix of each line that the far end prints while it starts.
 
-Lines without the prefix come from the login: the message of the day, output of a profile.
+Lines without the prefix are output of the login: the message of the day, output of a shell profile.
 """
 
 ONE_LINE = "import sys;f=sys.stdin.buffer;exec(f.read(int(f.readline())))"

@@ -25,7 +25,8 @@ _OWN = (
 _LIBRARIES = ("anyio", "idna", "pathspec", "sniffio", "typing_extensions")
 """Pure Python libraries.
 
-A library that is not installed here is left out: the other libraries do not need it.
+A library that is not installed on this machine is left out of the zip, because the other libraries then do
+not need it.
 """
 
 _DATE = (2020, 1, 1, 0, 0, 0)  # a fixed date, so that the same content gives the same digest

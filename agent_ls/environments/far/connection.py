@@ -59,7 +59,10 @@ class FarCall:
 
 
 class FarConnection:
-    """A connection to one far end. `lost` is the error after the connection has ended unexpectedly."""
+    """A connection to one far end, the agent-ls process on the other machine.
+
+    `loss` is the error after the connection has ended unexpectedly, else None.
+    """
 
     def __init__(self, place: Place, argv: Sequence[str], environ: Mapping[str, str]) -> None:
         self.place = place
@@ -92,10 +95,10 @@ class FarConnection:
     # --- start and end
 
     def start(self, wait_seconds: float = START_SECONDS) -> None:
-        """Start the program and wait for the far end. Blocks.
+        """Start the client program and wait until the far end is ready. Blocks.
 
         Raises:
-            EnvironmentLostError: the place cannot be used. The client program has been ended.
+            EnvironmentLostError: the connection cannot be made. The client program has been ended.
         """
         try:
             self._process = subprocess.Popen(
@@ -317,7 +320,12 @@ class FarConnection:
         on_output: Callable[[str, str], object] | None = None,
         check: Check | None = None,
     ) -> FarCall:
-        """Send a call. Its `future` fails with EnvError, EnvironmentLostError or RemoteCancelledError."""
+        """Send a call of `method` to the far end.
+
+        The `future` of the result fails with EnvError, EnvironmentLostError or RemoteCancelledError.
+        `environment` is the number of an environment at the far end, 0 if the method needs none. `check` is
+        run for each file that the far end opened for writing.
+        """
         packed, body = pack(arguments)
         with self._lock:
             self._number += 1
@@ -342,7 +350,9 @@ class FarConnection:
 
 
 def value_of(raw: tuple[Any, bytes], expected: Any) -> tuple[Any, Opened]:
-    """Return the value of a call and the files that were opened for it.
+    """Return the value of a call, and data about the files that the far end opened for the call.
+
+    `raw` is the result of `await_call`. `expected` is the type of the value.
 
     Raises:
         EnvError: the other machine sent a value of another type.
@@ -375,9 +385,10 @@ async def await_call(call: FarCall) -> tuple[Any, bytes]:
 def _in_any_thread(
     wake: Callable[[Future[tuple[Any, bytes]]], None], done: anyio.Event, loop_thread: int
 ) -> Callable[[Future[tuple[Any, bytes]]], None]:
-    """Return a callback for a future. It sets `done`, and may be called in any thread.
+    """Return a callback for a future that sets `done`, whichever thread calls the callback.
 
-    A future that is already finished calls the callback at once, in the thread of the event loop.
+    The thread of the event loop calls the callback if the future is already finished. The callback then sets
+    `done` directly. In any other thread, the callback calls `wake`.
     """
 
     def call(future: Future[tuple[Any, bytes]]) -> None:
@@ -401,7 +412,10 @@ def on_loop(sink: OutputSink) -> Callable[[str, str], object]:
 
 
 class _Noise:
-    """Collects output that the program prints before the far end is ready."""
+    """Collects output that the client program prints before the far end is ready.
+
+    `is_given_up`: the far end was not ready in time, so the client program was killed.
+    """
 
     def __init__(self) -> None:
         self._data = b""

@@ -61,17 +61,17 @@ CHECK_SECONDS = 60.0
 IGNORE_BYTES = 256 * 1024
 MAX_NAMES = 5_000
 SSH_VARIABLES = ("SSH_CLIENT", "SSH2_CLIENT")
-"""Variables that are removed: if one of them is set, Bash reads ~/.bashrc for each command.
+"""Variables that commands do not get, because Bash reads ~/.bashrc for each command if one of them is set.
 
-The shell that started this process has read ~/.bashrc already.
+This is not needed, because the shell that started this process has read ~/.bashrc already.
 """
 _SKIPPED = "\n[some output is not displayed: the connection is slow]\n"
 
 
 def main(source: BinaryIO, descriptor: int, temporary: str) -> None:
-    """Serve until the input ends, then exit the process: a thread may still be reading the input.
+    """Serve the near end until the input ends. Then exit at once, because a thread may still wait for input.
 
-    `temporary` is a folder to remove at the end, "" for none.
+    `source` is the input, `descriptor` the output. `temporary` is a folder to remove at the end, "" for none.
     """
     for name in SSH_VARIABLES:
         os.environ.pop(name, None)
@@ -150,14 +150,15 @@ class _End:
     async def watch(self) -> None:
         """End this process when the near end has sent nothing for SILENCE_SECONDS.
 
-        The machine of the near end may be gone without a message.
+        The connection may break without an end of the input, for example when the other machine loses power.
         """
         while anyio.current_time() - self._heard < SILENCE_SECONDS:  # noqa: ASYNC110  # silence sets no event
             await anyio.sleep(SILENCE_SECONDS / 4)
         self.ended.set()
 
     async def cleanup(self) -> None:
-        with self._lock:  # a commit must not wait for an answer that will never arrive
+        # The near end will answer no more checks, so wake the commits that wait for an answer.
+        with self._lock:
             checks, self._checks = self._checks, {}
         for answered, _ in checks.values():
             answered.set()
@@ -386,7 +387,8 @@ async def _programs(end: _End, wanted: Sequence[str]) -> Sequence[str]:
 async def _sweep(end: _End, folders: Sequence[str], pid: int) -> None:
     from agent_ls.environments.local.commit import sweep
 
-    # The process has been ended already. Its pid exists until its parent has collected the exit status.
+    # Process `pid` has been ended already, so `is_put_out` is safe. `sweep` alone would see the pid as alive
+    # until the parent has collected the exit status.
     await anyio.to_thread.run_sync(partial(sweep, folders, pid, is_put_out=True))
 
 

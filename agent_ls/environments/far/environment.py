@@ -45,7 +45,7 @@ from agent_ls.environments.opened import current_check
 
 
 class FarEnvironment:
-    """A folder at a far place. The connection is made at the first use.
+    """A folder on another machine or in a container. The connection is made at the first use.
 
     - `config`: returns the options; called when the environment is created at the far end, and again after a
       lost connection.
@@ -158,7 +158,8 @@ class FarEnvironment:
             await self._sweep(connection, changed, lost.pid)
             settled = await settle(changed, self._content)
             if settled.is_untouched or settled.is_partly_done:
-                self._check_right()  # another process may have taken the session since
+                # another process may have taken over the session while the connection was lost
+                self._check_right()
                 with suppress(StaleFileError):  # the lost far end may have written a file just now
                     await self._commit_on(connection, number, settled.not_begun, attribution)
                 settled = await settle(changed, self._content)
@@ -170,7 +171,7 @@ class FarEnvironment:
         raise lost_commit(error, settled, None)
 
     async def _sweep(self, connection: FarConnection, writes: Sequence[FileWrite], pid: int) -> None:
-        """Remove temporary files that a killed far end left next to these files."""
+        """Remove temporary files that the far end with this process id left next to the files of `writes`."""
         root = self.working_directory()
         folders = sorted({posixpath.dirname(_absolute(root, write.path)) for write in writes})
         await await_call(connection.call("sweep", folders, pid))
@@ -277,7 +278,10 @@ class FarEnvironment:
             return connection, self._opened.number
 
     async def _look(self, method: str, expected: Any, *arguments: Any) -> Any:
-        """Send a call that changes nothing; send it once more if the connection was lost. Return its result."""
+        """Send a call that changes nothing, and return its result.
+
+        If the connection was lost, send the call once more over a new connection.
+        """
         return await self._call_twice(partial(self._ask, method, expected, *arguments))
 
     async def _call_twice(self, ask: Callable[[], Awaitable[Any]]) -> Any:
@@ -321,8 +325,9 @@ class FarEnvironment:
             raise EnvironmentLostError(f"{self.host.place.machine} stopped this call.") from error
 
     async def _read(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
-        """Send a call that reads a file, and check which file the far end opened before the content is
-        returned.
+        """Send a call that reads a file or folder, and return its result.
+
+        First run the current check (opened.py) on each file that the far end opened.
         """
         return await self._call_twice(partial(self._read_once, method, expected, path, *arguments))
 
@@ -343,10 +348,10 @@ class FarEnvironment:
 
 
 def _prepare_options(options: CommandOptions) -> CommandOptions:
-    """Return the options to send.
+    """Return the options to send to the far end.
 
     Raises:
-        ProcessStartError: the command needs confinement, which this machine cannot enforce at the place.
+        ProcessStartError: the command needs confinement, which cannot be enforced on another machine.
     """
     if options.confinement:
         raise ProcessStartError("This machine cannot confine commands that run on another machine.")

@@ -55,7 +55,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An environment at the far end, as the far end reports it after it was created."""
+    """Data about an environment at the far end, reported by the far end after the environment was created."""
 
     number: int
     root: str

@@ -78,7 +78,7 @@ def read_messages(file: BinaryIO) -> Iterator[FarMessage]:
             raise FarFrameError("a frame that is too long")
         piece = _read_exactly(file, length)
         if len(piece) < length:
-            return  # cut off: the message was never complete
+            return  # the input ended within a message
         sizes[number] = sizes.get(number, 0) + length
         if sizes[number] > MESSAGE_LIMIT_BYTES:
             raise FarFrameError("a message that is too long")
@@ -89,7 +89,7 @@ def read_messages(file: BinaryIO) -> Iterator[FarMessage]:
 
 
 def _read_exactly(file: BinaryIO, size: int) -> bytes:
-    """Read exactly `size` bytes; b"" if the input ends before."""
+    """Read exactly `size` bytes. Return b"" if the input ends before."""
     chunks = []
     while size > 0 and (chunk := file.read(size)):
         chunks.append(chunk)

@@ -1,4 +1,7 @@
-"""A place and its connection. The connection is made at the first use, and again after it was lost."""
+"""The connection to one place: another machine or a container.
+
+The connection is made at the first use, and again after it was lost.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,10 @@ CALL_SECONDS = 60.0
 
 
 class FarHost:
-    """One connection for all environments of a place in this process.
+    """The connection to another machine or a container. All environments of this process share it.
 
-    `environ` returns the variables of the client program. They must not contain keys, because the program may
-    pass them on.
+    `environ` returns the environment variables of the client program, such as `ssh`. They must not contain
+    keys, because the client program may pass them on.
     """
 
     def __init__(self, place: Place, environ: Callable[[], Mapping[str, str]]) -> None:
@@ -46,14 +49,15 @@ class FarHost:
         """Return the connection; make a new one if necessary. Blocks.
 
         Raises:
-            EnvironmentLostError: the place cannot be used.
+            EnvironmentLostError: the connection cannot be made.
         """
         with self._lock:
             if found := self.find_connection():
                 return found
             made = FarConnection(self.place, launch_argv(self.place), child_environ(self._environ()))
             made.start()
-            # End the previous far end if it still runs, and processes that dead far ends left running.
+            # End the far end of the previous connection if it still runs, and processes that ended far ends
+            # left running.
             with suppress(EnvError, TimeoutError):
                 value_of(made.call("end_previous", self._previous).future.result(CALL_SECONDS), None)
             self._previous = made.name
@@ -68,7 +72,7 @@ class FarHost:
         return await anyio.to_thread.run_sync(self.connect, abandon_on_cancel=True)
 
     def look(self, paths: Sequence[str]) -> Mapping[str, Facts]:
-        """Return the data about files at the far end. Blocks; call in a thread.
+        """Return the data about files at the far end, by path. Blocks; call in a thread.
 
         Raises:
             EnvironmentLostError.
@@ -87,7 +91,10 @@ class FarHost:
         return frozenset(self._ask("linked", Sequence[tuple[int, int]], list(places)))
 
     def instructions(self, workspace: str, folders: Sequence[tuple[str, str]]) -> Listing:
-        """Return the instruction files of a project at the far end. Blocks; call in a thread."""
+        """Return the instruction files of a project at the far end. Blocks; call in a thread.
+
+        The arguments are those of `list_instructions`.
+        """
         found: Listing = self._ask("instructions", Listing, workspace, list(map(list, folders)))
         return found
 
@@ -103,7 +110,7 @@ class FarHost:
         return list(self._ask("instruction_texts", Sequence[InstructionText], list(map(list, files))))
 
     def names(self, folder: str) -> Sequence[str]:
-        """Return the sorted names in a folder at the far end; none if the folder cannot be read. Blocks."""
+        """Return the sorted names in a folder at the far end; [] if the folder cannot be read. Blocks."""
         return list(self._ask("names", Sequence[str], folder))
 
     def programs(self, wanted: Collection[str]) -> frozenset[str]:
@@ -111,8 +118,10 @@ class FarHost:
         return frozenset(self._ask("programs", Sequence[str], sorted(wanted)))
 
     def _ask(self, method: str, expected: Any, *arguments: Any) -> Any:
-        """Send a query that changes nothing; after a lost connection repeat it once over a new one.
-        Blocks."""
+        """Send a query that changes nothing, and return its result. Blocks.
+
+        If the connection was lost, repeat the query once over a new connection.
+        """
         try:
             return self._answer(method, expected, *arguments)
         except EnvironmentLostError:

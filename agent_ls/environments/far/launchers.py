@@ -1,8 +1,8 @@
 """The command lines that start the far end. Pure.
 
-Each command line uses the program that the user uses for that kind of place. So the user's configuration
-applies: ssh_config, SSH agents, jump hosts, contexts of docker and kubectl. No program gets a terminal,
-because a terminal would change bytes.
+Each command line runs the usual client program: `ssh`, `docker`, `kubectl` and similar. So the user's
+configuration applies: ssh_config, SSH agents, jump hosts, contexts of docker and kubectl. The client program
+gets no terminal, because a terminal would change bytes of the messages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SSH_OPTIONS = (
 
 
 def launch_argv(place: Place) -> Sequence[str]:
-    """Return the program with its arguments that starts Python at the place."""
+    """Return the command line that starts Python on the machine or in the container that `place` names."""
     python = (place.python, "-I", "-c", ONE_LINE)
     match place.kind:
         case "ssh":
@@ -57,13 +57,17 @@ def _run_options(place: Place) -> Sequence[str]:
     if not place.user and place.kind == "docker" and hasattr(os, "getuid"):
         # the container's user is this user, so that new files do not belong to root
         owner = ("--user", f"{os.getuid()}:{os.getgid()}")
-    # Podman's --init needs a program that is seldom installed. The far end reaps orphans without it.
+    # `podman --init` needs a program that is seldom installed. Without --init, the far end reaps orphans
+    # itself.
     init = () if place.kind == "podman" else ("--init",)
     return ("--rm", "--interactive", *init, *network, *owner, *mounts)
 
 
 def _pod(target: str) -> tuple[str, str, str]:
-    """Split POD, NAMESPACE/POD or NAMESPACE/POD/CONTAINER."""
+    """Split POD, NAMESPACE/POD or NAMESPACE/POD/CONTAINER.
+
+    Return namespace, pod and container; "" for a missing part.
+    """
     parts = target.split("/")
     if len(parts) == 1:
         return "", parts[0], ""

@@ -1,8 +1,8 @@
 """Find and end processes that a killed far end left running. Runs at the far end.
 
 Every command gets an environment variable that identifies its far end: pid namespace, pid, start time. A
-later far end of the same user uses the variable to find commands whose far end no longer exists. The search
-is limited to its own pid namespace, because the same pid is another process in another namespace.
+later far end of the same user uses the variable to find commands whose far end no longer exists. The later
+far end only searches its own pid namespace, because the same pid is another process in another namespace.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from agent_ls.environments.local.trees import process_tree
 
 VARIABLE = "AGENT_LS_FAR_END"
 PREVIOUS_SECONDS = 30.0
-"""Time that an earlier agent-ls process on this machine has to end its commands before it is killed."""
+"""Time that an earlier far end has to end its commands before the far end itself is killed."""
 GRACE_SECONDS = 2.0
 _MAX_FILES = 10_000
 
 
 def own_name() -> str:
-    """Return the name of this process: `NAMESPACE:PID:STARTED`."""
+    """Return the name of this far end: `NAMESPACE:PID:STARTED`. STARTED is in clock ticks since boot."""
     return f"{_namespace()}:{os.getpid()}:{_read_start_time(os.getpid())}"
 
 
@@ -56,7 +56,10 @@ async def _end_far_end(pid: int, started: str) -> None:
 
 
 def _orphaned_marks() -> set[str]:
-    """Return the marks (LocalEnvironment.mark) of commands whose far end is dead."""
+    """Return the marks of commands whose far end no longer runs.
+
+    A mark (LocalEnvironment.mark) is an id in the environment variables of all commands of one environment.
+    """
     found = set()
     for row in process_tree.process_table():
         far, marks = _variables_of(row.pid)
@@ -71,7 +74,10 @@ def _orphaned_marks() -> set[str]:
 
 
 def _variables_of(pid: int) -> tuple[str, str]:
-    """Return the far end's name and the marks in the variables of a process of this user."""
+    """Return the far end's name and the marks in the environment variables of a process; "" if unknown.
+
+    `/proc` permits this only for processes of the same user.
+    """
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             variables = dict(

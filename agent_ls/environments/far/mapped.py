@@ -46,7 +46,7 @@ class PathMap:
         return _map_path(path, [(far, near) for near, far in self.pairs])
 
     def canonical(self, path: str) -> str:
-        """Return the local path of a file. `path` is the local path, or the path at the place."""
+        """Return the local path of a file. `path` is the local path, or the path on the other machine."""
         is_near = any(_is_below(path, near) for near, _ in self.pairs)
         return path if is_near else self.to_near(path)
 
@@ -146,8 +146,10 @@ class MappedEnvironment(ForwardingEnvironment):
 
     @contextmanager
     def _acting(self, *asked: str) -> Iterator[None]:
-        """In the `with` block, convert paths of the place to paths of this machine, in errors and in checks of
-        opened files. `asked` are the local paths that the operation uses.
+        """Run an operation of the inner environment, whose errors and checks of opened files use paths of the
+        other machine. Convert these paths to paths of this machine.
+
+        `asked` are the local paths that the operation uses.
         """
         check = current_check()
         try:
@@ -172,8 +174,10 @@ def _renamed(error: EnvError, names: dict[str, str]) -> EnvError:
 
 
 class CanonicalPaths(MappedEnvironment):
-    """Wrapper around an editor's environment that accepts paths of the place and converts them to the
-    editor's paths."""
+    """Wrapper around an editor's environment that also accepts paths of the other machine.
+
+    It converts them to the editor's paths.
+    """
 
     def _renamed(self, path: str) -> str:
         return self._names.canonical(path)

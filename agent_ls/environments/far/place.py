@@ -56,7 +56,7 @@ class Place:
         return f"{self.kind}:{self.target or self.image}"
 
     def key(self, path: str) -> str:
-        """Return the name under which trust, rules and sessions of a folder at this place are stored."""
+        """Return the name under which trust, rules and sessions of the folder `path` at this place are stored."""
         if self.kind == "command":
             return f"command:{path}:{shlex.join(self.command)}"
         return f"{self.machine}:{path}"
@@ -68,7 +68,7 @@ def is_place_name(text: str) -> bool:
 
 
 def path_of(workspace: str) -> str:
-    """Return the path of a workspace on its own machine."""
+    """Return the path of a workspace on its own machine. `workspace` is a local path or a place's name."""
     return parse_place(workspace).path if is_place_name(workspace) else workspace
 
 

@@ -1,4 +1,4 @@
-"""Find out which files a commit has written when its connection was lost."""
+"""Find out which files a commit wrote before the connection to the other machine was lost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SettledFiles:
 async def settle(
     writes: Sequence[FileWrite], content: Callable[[str], Awaitable[bytes | None]]
 ) -> SettledFiles:
-    """Compare the content of each file with its write. `content` reads a file; None for a missing file.
+    """Compare the content of each file with its write. `content` reads a file; it returns None if missing.
 
     Raises:
         EnvironmentLostError: the connection was lost again.
@@ -59,7 +59,11 @@ async def settle(
 def lost_commit(
     first: EnvironmentLostError, settled: SettledFiles, again: EnvironmentLostError | None
 ) -> EnvironmentLostError:
-    """Return the error that lists the known state of each file."""
+    """Return the error that lists the known state of each file.
+
+    `first` is the loss of the connection during the commit; `again` the loss during the check afterwards, or
+    None.
+    """
     known = (
         ("Written: {}.", settled.done),
         ("Not written: {}.", settled.not_begun),

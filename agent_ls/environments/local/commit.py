@@ -60,8 +60,9 @@ _ONE_AT_A_TIME = threading.Lock()
 class _Target:
     """A write and the file that it changes.
 
-    `real` is `path` with symbolic links resolved, except for the last component of a deletion. `facts` None:
-    the file does not exist. `mode` None: the system's default for a new file.
+    `path` is absolute. `real` is `path` with symbolic links resolved; the last component of a deletion is not
+    resolved. `facts` is None if the file does not exist. `mode` are the permission bits that the file gets;
+    None means the system's default for a new file.
     """
 
     write: FileWrite
@@ -103,7 +104,7 @@ def _digest(content: bytes | None) -> bytes:
 
 
 def is_written_in_place(path: str) -> bool:
-    """Return whether the file is overwritten in place, not replaced by a rename. Does not raise."""
+    """Return whether a commit overwrites the file in place, instead of a rename. Never raises."""
     try:
         real = os.path.realpath(path)
         return _is_in_place(real, os.stat(real))
@@ -120,7 +121,7 @@ def _is_in_place(real: str, facts: os.stat_result) -> bool:
 
 
 def anybody() -> None:
-    """Do nothing, which allows writing: the default for `check_right`."""
+    """Do nothing: the default for `check_right`, which allows every process to write."""
 
 
 def commit(
@@ -131,7 +132,7 @@ def commit(
 ) -> list[FileState]:
     """Implement ExecutionEnvironment.commit; `resolve` makes a path absolute.
 
-    `check_right` raises an error if writing is no longer allowed. The error is passed on.
+    `check_right` raises an error if this process may no longer write. The commit then stops with this error.
     """
     run_path_check()
     with _ONE_AT_A_TIME:
@@ -144,11 +145,11 @@ def commit(
 
 
 def sweep(folders: Collection[str], pid: int, *, is_put_out: bool = False) -> None:
-    """Remove temporary files that a process killed during a commit left in these folders. Does not raise.
+    """Remove temporary files that process `pid`, killed during a commit, left in these folders. Never raises.
 
-    `is_put_out`: the process may be alive, but has lost its right to write. All its temporary files are
-    removed, including those of other sessions in the same process. Their commits then fail. This is
-    acceptable because the process was suspended.
+    Nothing is removed while the process is alive, unless `is_put_out` says that it has lost its right to
+    write. Then all its temporary files are removed, including those of other sessions in the same process.
+    Their commits then fail. This is acceptable because the process was suspended.
     """
     if is_alive(pid) and not is_put_out:
         return
@@ -185,7 +186,7 @@ def _look(
 
 
 def _real(path: str, write: FileWrite) -> str:
-    if write.content is None:  # deleting a symbolic link keeps its target
+    if write.content is None:  # delete a symbolic link itself, not its target
         return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     return os.path.realpath(path)
 
@@ -263,16 +264,16 @@ class _Transaction:
             sync_folder(folder)
 
     def _at(self, target: _Target) -> str:
-        """Return a path that leads to the same file even if a parent folder is replaced."""
+        """Return a path of the target that leads to the same folder even if a parent folder is replaced."""
         folder, name = os.path.split(target.real)
         if folder not in self._held:
             self._held[folder] = self._hold(folder, target.write.path)
         return os.path.join(self._held[folder], name)
 
     def _hold(self, folder: str, asked: str) -> str:
-        """Open the folder and return a path that uses its descriptor.
+        """Open the folder and return a path that uses its descriptor (`/proc/self/fd/N`).
 
-        Return `folder` if the system has no such paths.
+        Return `folder` if the system has no such paths. `asked` is the file's path for error messages.
         """
         if not hasattr(os, "O_DIRECTORY"):
             return folder
@@ -289,7 +290,8 @@ class _Transaction:
         try:
             step(target)
         except (OSError, ValueError, EnvError) as error:
-            # the step may have failed because another process took the right to write and restored files
+            # The step may have failed because another process has taken over the right to write and removed
+            # temporary files. Then no undo actions follow.
             self._check_right_or_clean_up()
             unrestored = self._roll_back()
             if unrestored:
@@ -359,7 +361,7 @@ class _Transaction:
         at = self._at(target)
         undo = (target.path, partial(unlink_own, at, _content(target)))
         try:
-            os.link(temporary, at, follow_symlinks=False)  # a rename would overwrite
+            os.link(temporary, at, follow_symlinks=False)  # a rename would overwrite an existing file
         except FileExistsError as error:
             raise StaleFileError(target.write.path, "it exists already") from error
         except OSError:  # a file system without hard links
@@ -382,8 +384,8 @@ class _Transaction:
         try:
             self._check_right()
         except BaseException:
-            # Restore the file. This fails if another process has called `sweep`, which removes the renamed file:
-            # the file is then deleted for both processes.
+            # Restore the file. If another process has called `sweep`, the renamed file was removed and cannot
+            # be restored. The deletion then remains.
             with suppress(OSError):
                 os.link(aside, at, follow_symlinks=False)
                 os.unlink(aside)

@@ -11,9 +11,10 @@ _QUOTED = re.compile(r"[\"'`\u2018]([^\"'`\u2018\u2019]+)[\"'\u2019]")
 
 
 def is_denied_anyway(output: str, folder: str) -> bool:
-    """Return whether each error line about a denial names a path that this user can never read.
+    """Return whether each "permission denied" line in `output` names a path that this user can never read.
 
-    For example, `find /` prints many such lines. `folder` is the working directory of the command. Blocks.
+    For example, `find /` prints many such lines. False if `output` has no line about a denial. `folder` is
+    the working directory of the command. Blocks.
     """
     lines = [line for line in output.splitlines() if _DENIED.search(line)]
     return bool(lines) and all(any(map(_is_closed, _places(line, folder))) for line in lines)

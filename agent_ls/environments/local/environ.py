@@ -54,9 +54,10 @@ MIN_SECRET_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class EnvRules:
-    """Rules that select variables. `denied` are more name patterns like DENIED_PATTERNS.
+    """Rules that select the environment variables of a command.
 
-    Names that match `kept` are always passed on. Case is ignored in both.
+    Variables whose names match a pattern of `denied` are not passed on, in addition to DENIED_PATTERNS.
+    Variables whose names match `kept` are always passed on. Both ignore case.
     """
 
     policy: EnvPolicy = "filtered"

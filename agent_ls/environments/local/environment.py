@@ -103,9 +103,9 @@ class LocalEnvironment:
 
     @property
     def mark(self) -> str:
-        """Value in the environment of all commands.
+        """An id that is contained in an environment variable of all commands of this environment.
 
-        `end_marked` uses it to find them after this process was killed.
+        After this process was killed, `end_marked` finds the remaining processes of these commands by the id.
         """
         return self._processes.mark
 
@@ -188,5 +188,8 @@ class LocalEnvironment:
         return await self._search.glob(pattern, self._resolve(path), path)
 
     def _resolve(self, path: str) -> str:
-        """Return the absolute path. `..` is resolved before symbolic links, as in the check of the policy."""
+        """Return the absolute path.
+
+        As in the check of the policy, `a/..` is removed from the path even if `a` is a symbolic link.
+        """
         return os.path.normpath(os.path.join(self._root, path))

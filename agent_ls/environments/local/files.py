@@ -19,7 +19,7 @@ from agent_ls.environments.errors import (
 from agent_ls.environments.opened import check_opened, real_path, run_path_check
 
 CHUNK_BYTES = 1 << 20
-# O_NONBLOCK: if the path becomes a pipe after the check, opening it must not wait for a writer.
+# O_NONBLOCK: if a named pipe replaces the file after the check, opening the pipe must not wait for a writer.
 _OPEN_FLAGS = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 )
@@ -39,7 +39,7 @@ def read_file(path: str, asked: str, max_bytes: int) -> bytes:
     try:
         check_regular_file(
             os.stat(path), asked
-        )  # before opening: opening a device can already have an effect
+        )  # check before opening, because opening a device can already have an effect
         descriptor = os.open(path, _OPEN_FLAGS)
         try:
             facts = os.fstat(descriptor)
@@ -122,7 +122,7 @@ def _size(entry: os.DirEntry[str]) -> int:
     try:
         return entry.stat(follow_symlinks=False).st_size
     except OSError:
-        return 0  # removed since it was listed
+        return 0  # the file was removed after it was listed
 
 
 def env_error(asked: str, error: OSError | ValueError) -> EnvError:

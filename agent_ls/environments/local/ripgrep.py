@@ -21,7 +21,8 @@ from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.text import decode
 
-# Hidden files are searched, because some are CI configuration; .git is not. Ignore files apply outside git too.
+# Hidden files are searched, because some of them configure CI. `.git` is not searched. Ignore files apply
+# even outside of a git repository.
 WALK_OPTIONS = (
     "--no-config",
     "--hidden",
@@ -30,8 +31,8 @@ WALK_OPTIONS = (
     "--no-messages",
     "--path-separator=/",
 )
-# Matches a line end in a pattern over several lines, to be replaced because files may have either kind of
-# line end. Group 1 matches text that is not a line end.
+# Finds `\n` in a pattern that matches over several lines. It is replaced by `\r?\n`, because files may have
+# either kind of line end. Group 1 matches text in which `\n` is not replaced.
 _LINE_END = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\[^n])|\\n|\n")
 _VERSION = re.compile(r"ripgrep (\d+)\.(\d+)\.(\d+)")
 _VERSION_S = 10
@@ -53,10 +54,11 @@ def candidates() -> list[str]:
 
 
 def _installed_elsewhere(name: str) -> list[str]:
-    """Return the locations that the metadata of the `ripgrep` wheel lists (for `pip install --user` and
-    similar).
+    """Return the paths of program `name` in the metadata of the installed `ripgrep` wheel.
+
+    These paths include other folders than the usual ones, for example after `pip install --user`.
     """
-    import importlib.metadata  # slow: it imports the email package
+    import importlib.metadata  # imported here, because it is slow: it imports the email package
 
     try:
         files = importlib.metadata.files("ripgrep") or []
@@ -68,7 +70,8 @@ def _installed_elsewhere(name: str) -> list[str]:
 def find_newest(programs: Sequence[str]) -> str:
     """Return the first program with the highest version; "" if none runs. Blocks.
 
-    The candidates are run only once in each process; later calls return the same result.
+    The programs are run to learn their versions. After a program was found, later calls with the same
+    `programs` return the same result and run nothing.
     """
     wanted = tuple(programs)
     with _asking:
@@ -77,7 +80,7 @@ def find_newest(programs: Sequence[str]) -> str:
             working = [(version, program) for version, program in versions if version]
             best = max(working, key=lambda pair: pair[0])[1] if working else ""
             if not best:
-                return ""  # it may be installed later
+                return ""  # not memoised, because ripgrep may be installed later
             _newest[wanted] = best
         return _newest[wanted]
 
@@ -128,7 +131,10 @@ def list_arguments(folder: str, name_glob: str) -> Iterator[str]:
 
 
 def _name_options(*name_globs: str) -> Iterator[str]:
-    """Return options that make ripgrep skip files which do not match the first plain glob of `name_globs`."""
+    """Return options that make ripgrep skip files which do not match the first plain glob of `name_globs`.
+
+    A glob is plain if ripgrep and `search.compile_glob` match it in the same way. Without one, no options.
+    """
     if glob := next(filter(_PLAIN_NAME_GLOB.fullmatch, name_globs), ""):
         # Skip files that would be filtered out later. --glob is not used, because it includes ignored files.
         yield from (f"--type-add=wanted:{glob}", "--type=wanted")

@@ -1,4 +1,4 @@
-"""Find the sandbox that works on this machine by a trial command.
+"""Find a sandbox that works on this machine: run a trial command in each kind of sandbox.
 
 A sandbox that fails a part of the trial is not used.
 """
@@ -25,7 +25,10 @@ from agent_ls.environments.sandbox import Kind, Sandbox, SandboxLimits, wrap_com
 
 TRIAL_S = 10.0
 TOO_SLOW = "its trial took too long"
-"""Part of the reason if the trial exceeded TRIAL_S, for example on a busy machine. A later trial may succeed."""
+"""Part of the reason why a sandbox is not used, if its trial took longer than TRIAL_S seconds.
+
+This happens on a busy machine, for example. A later trial may succeed.
+"""
 INSTALL = "install bubblewrap (for example: apt install bubblewrap)"
 
 _TRIAL = """

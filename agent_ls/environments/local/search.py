@@ -48,8 +48,9 @@ class LocalSearch:
         arguments = [program, *ripgrep.grep_arguments(pattern, path, options)]
         findings = await self._grep(arguments, pattern, path, options, passes)
         if findings.is_full:
-            # The order of matches is random unless ripgrep sorts, but sorting makes it single-threaded. So sort only
-            # if there are too many matches: ripgrep is then stopped early.
+            # There are too many matches, and which of them come first is random. So search again with
+            # sorting. Sorting makes ripgrep single-threaded, but the search ends as soon as it has found
+            # enough matches.
             arguments.insert(1, "--sort=path")
             return (await self._grep(arguments, pattern, path, options, passes)).result()
         findings.lines.sort(key=lambda line: (search.path_order(line.path), line.line))
@@ -148,7 +149,7 @@ def _grep_without(regex: re.Pattern[str], root: str, path: str, options: GrepOpt
     passes = search.file_filter(options)
     disk = _DiskTree()
     for file in _files_below(path, root):
-        with suppress(RuntimeError):  # when run in a separate process
+        with suppress(RuntimeError):  # raised in a separate process, which cancellation ends anyway
             from_thread.check_cancelled()
         shown = search.shown_path(file, root)
         if not passes(shown, search.shown_path(file, path)):
@@ -159,7 +160,7 @@ def _grep_without(regex: re.Pattern[str], root: str, path: str, options: GrepOpt
 
 
 def slashed(path: str) -> str:
-    """Return the path with slashes, as `environments.search` needs it. Windows accepts slashes too."""
+    """Return the path with `/` instead of the `\\` of Windows, as `environments.search` needs it."""
     return path.replace("\\", "/") if os.name == "nt" else path
 
 
@@ -207,14 +208,14 @@ def _mtime_ns(path: str) -> int:
     try:
         return os.stat(path, follow_symlinks=False).st_mtime_ns
     except OSError:
-        return 0  # removed since it was listed
+        return 0  # the file was removed after it was listed
 
 
 def _check_path(path: str, asked: str) -> None:
     if not os.path.exists(path):
         raise PathNotFoundError(asked)
     if not os.path.isdir(path):
-        check_regular_file(os.stat(path), asked)  # ripgrep would wait forever for a writer of a pipe
+        check_regular_file(os.stat(path), asked)  # in a pipe, ripgrep would wait forever for a writer
 
 
 def _check_folder(path: str, asked: str) -> None:

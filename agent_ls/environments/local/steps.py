@@ -89,9 +89,10 @@ def unlink_own(path: str, content: bytes) -> None:
 
 
 def bring_back(path: str, aside: str, content: bytes, mode: int | None, link: str) -> None:
-    """Restore a deleted file: rename `aside` back if it still exists, otherwise write the content again.
+    """Restore a deleted file: rename `aside` back to `path` if it still exists, else create the file again.
 
-    If the deleted file was a symbolic link, `link` is its target.
+    If the deleted file was a symbolic link, `link` is its target, else "". Raises OSError if another file has
+    this path now.
     """
     if os.path.lexists(path):
         raise OSError(errno.EEXIST, "another file now has this name", path)
@@ -118,7 +119,8 @@ def restore(path: str, content: bytes, facts: os.stat_result, put: bytes) -> Non
 def restore_in_place(path: str, content: bytes, facts: os.stat_result) -> None:
     with open(os.open(path, os.O_WRONLY | _NO_FOLLOW | _BINARY), "wb") as file:
         overwrite(file, content)
-    # only the owner may change permission bits, and a user who can write may not be the owner
+    # Only the owner of the file may change its permission bits. This user can write the file, but need not be
+    # its owner.
     with suppress(OSError):
         os.chmod(path, stat.S_IMODE(facts.st_mode))
         os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))

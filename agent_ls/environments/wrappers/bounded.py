@@ -5,7 +5,7 @@ since then. So paths are resolved and checked again directly before the inner en
 environment opens a file or folder on disk, the opened file is checked as well (environments/opened.py), which
 closes the race. A search may run in a separate program, so its results are checked afterwards.
 
-For a command only the working folder is checked: the policy checks its text, and a sandbox limits its
+For a command only the working folder is checked: the policy has checked the command, and a sandbox limits its
 actions. `file_exists` and the results of `glob` are not checked, because they are names and not contents.
 """
 
@@ -118,11 +118,12 @@ class DiskRead:
 
 
 class BoundedEnvironment(ForwardingEnvironment):
-    """Environment wrapper that enforces `bounds`.
+    """Environment wrapper that enforces the path policy `bounds`.
 
-    `opens_here`: a LocalEnvironment opens the files that `inner` does not have in memory, and checks the paths
-    in the same thread, before it reads or writes. Otherwise the path is checked before the call of `inner`.
-    `on_read` is called for each read of a file that an environment opened on disk. It must not raise or block.
+    `opens_here`: a LocalEnvironment below `inner` opens the files. It runs the check of the paths itself, in
+    the thread that reads or writes. If `opens_here` is False, the paths are checked before `inner` is called.
+    `on_read` is called for each read of a file that an environment opened on disk. It must not raise or
+    block.
     """
 
     def __init__(
@@ -163,7 +164,7 @@ class BoundedEnvironment(ForwardingEnvironment):
             if not self._opens_here:
                 await run_sync(check, abandon_on_cancel=True)
                 return await self.inner.commit(writes, attribution)
-            # Each environment that changes something runs the check before its first change.
+            # Each inner environment that changes files runs the check before its first change.
             with deferred_path_check(check):
                 return await self.inner.commit(writes, attribution)
 
@@ -189,7 +190,7 @@ class BoundedEnvironment(ForwardingEnvironment):
         return await self.inner.glob(pattern, path)
 
     async def _with_path_checked(self, path: str, act: Callable[[], Awaitable[T]]) -> T:
-        """Run a read-only operation on `path`. The path is checked before the result is returned."""
+        """Run the read-only operation `act` on `path`. The path is checked before the result is returned."""
         if not self._opens_here:
             await self._check_readable(path)
             return await act()
@@ -221,7 +222,8 @@ class BoundedEnvironment(ForwardingEnvironment):
     def _not_meant(self, judged: str, paths: Collection[str]) -> set[str]:
         """Return those of the found `paths` that the result of a search must not contain.
 
-        These are files outside of `judged` (the real path that was searched), and files that may not be read.
+        These are files outside of `judged` (the real path that was searched), files with secrets, and files
+        that the policy never allows to read.
         """
         hidden = set()
         with self._bounds.at_once([self._absolute(path) for path in paths]):
@@ -236,7 +238,7 @@ class BoundedEnvironment(ForwardingEnvironment):
             if not _is_below(real, judged):
                 return True
             self._bounds.check_readable(self._absolute(path))
-            with suppress(FileNotFoundError):  # an editor's new file is not on disk yet
+            with suppress(FileNotFoundError):  # a new file in the editor that was never saved
                 self._bounds.check_opened(self._absolute(path), real, self._bounds.stat(real))
         except SecretFileError:
             return True

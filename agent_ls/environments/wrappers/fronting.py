@@ -16,11 +16,17 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 class FrontingEnvironment(ForwardingEnvironment):
     @abstractmethod
     def is_in_front(self, path: str) -> bool:
-        """Return whether the other program has the file open; the file then counts as existing."""
+        """Return whether the other program, for example the editor, has the file open.
+
+        An open file counts as existing even if it is not on disk.
+        """
 
     @abstractmethod
     async def in_front(self, path: str) -> bytes | None:
-        """Return the content that the other program has of an open file; None if it does not have the file open."""
+        """Return the content of a file that is open in the other program, for example the editor.
+
+        Return None if the other program does not have the file open.
+        """
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
         data = await self.in_front(path)

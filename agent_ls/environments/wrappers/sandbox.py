@@ -30,8 +30,8 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 class Inside:
     """A command in the form that runs in the sandbox. `only_looks`: it has the limits of a read-only command.
 
-    `absent` are paths that the command must not create. `placeholders` are files that were created at some of
-    these paths while the command runs.
+    `absent` are paths that the command must not create. `placeholders` are empty folders that agent-ls has
+    created at some of these paths until the command ends.
     """
 
     command: str
@@ -67,7 +67,7 @@ AGAIN = (
 class CommandSandbox(Protocol):
     """Interface to the sandbox.
 
-    If a configured sandbox is not available, the policy asks about each command.
+    If a configured sandbox is not available, the policy asks the user about each command.
     """
 
     async def start_sandbox(self) -> object:
@@ -95,9 +95,9 @@ class CommandSandbox(Protocol):
         ...
 
     def settle(self, inside: Inside) -> str:
-        """Rename files that the command has created at `inside.absent`.
+        """Rename files that the command has created at the forbidden paths `inside.absent`.
 
-        Return a sentence about them, or "". Call after the command has ended. Blocks.
+        Return a sentence about the renamed files, "" for none. Call after the command has ended. Blocks.
         """
         ...
 

@@ -31,7 +31,7 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 
 class ScopedEnvironment(ForwardingEnvironment):
-    """Limits an environment to `folder`, which is absolute and inside the inner working directory."""
+    """Limits changes to files in `folder`, which is absolute and inside the inner working directory."""
 
     def __init__(self, inner: ExecutionEnvironment, folder: str) -> None:
         super().__init__(inner)
@@ -83,7 +83,7 @@ class ScopedEnvironment(ForwardingEnvironment):
         return str(rules.normpath(rules.join(self._folder, path)))
 
     def _display_path(self, path: str) -> str:
-        """Convert a path of the inner environment: relative to this folder if it is inside, else absolute."""
+        """Convert a path of the inner environment: relative to `folder` if it is inside, else absolute."""
         rules = self._rules()
         whole = str(rules.normpath(rules.join(self.inner.working_directory(), path)))
         return (

@@ -20,7 +20,10 @@ from agent_ls.environments.local.terminals.shown import InteractiveInput
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child
 
 MAX_RUNNING = 20
-"""Default maximum of processes that run at once. It stops a model that starts processes without end."""
+"""Default maximum of background processes that run at once.
+
+The limit stops a model that starts processes without end.
+"""
 
 WHOLE_ENDED = 20
 """The full output of the last 20 ended processes is stored; of older ended processes, only ENDED_KEPT_CHARS."""
@@ -31,7 +34,10 @@ LAST_WORDS_SECONDS = 0.3
 """Time to wait for the rest of the output of an ended process if another process still holds it open."""
 
 INPUT_SECONDS = 10
-"""Time limit for writing input to a background process. A pipe holds 64 KiB that the process has not read."""
+"""Time limit for writing input to a background process.
+
+Writing waits when the process has not read the last 64 KiB, the capacity of the pipe.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,10 @@ class _Background:
 
 
 class BackgroundProcesses:
-    """The background processes of one environment. `ids_before` is the number of ids that are in use already."""
+    """The background processes of one environment, with the ids p1, p2, ….
+
+    The first `ids_before` ids are in use already.
+    """
 
     def __init__(self, children: Children, max_running: Callable[[], int], ids_before: int = 0) -> None:
         self._children = children
@@ -72,10 +81,10 @@ class BackgroundProcesses:
             await _wait_until_settled(background)
 
     async def start(self, command: str, folder: str, options: CommandOptions) -> ProcessInfo:
-        """Start a process.
+        """Start a background process in `folder`.
 
         Raises:
-            ProcessLimitError, and the errors of Children.prepare_launch, by_pipes and in_terminal.
+            PathNotFoundError, NotAFolderError, ProcessLimitError, ProcessStartError.
         """
         self._check_capacity()
         self._starting += 1
@@ -110,7 +119,7 @@ class BackgroundProcesses:
             raise ProcessLimitError(most, running)
 
     def _shorten_old_outputs(self) -> None:
-        """Shorten the outputs of older ended processes."""
+        """Shorten the stored outputs of ended processes, except of the newest WHOLE_ENDED ones."""
         ended = [it for it in self._backgrounds.values() if it.has_ended]
         for background in ended[:-WHOLE_ENDED]:
             background.output.shrink(ENDED_KEPT_CHARS)

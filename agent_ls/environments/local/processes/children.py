@@ -60,7 +60,7 @@ class Children:
 
     @property
     def mark(self) -> str:
-        """Value in the environment of all processes that this object starts."""
+        """An id that is contained in an environment variable of all processes that this object starts."""
         return self._id
 
     @property
@@ -73,7 +73,7 @@ class Children:
         return self._started > 0
 
     async def end_all(self) -> None:
-        """End all processes that were started and still run, including processes that commands left running."""
+        """End all processes of this environment, including processes that ended commands left running."""
         await self._trees.end_all(self._running)
         self._running.clear()
 
@@ -84,12 +84,21 @@ class Children:
     # --- starting
 
     async def terminal(self, options: CommandOptions) -> RelayLink | None:
-        """Return a terminal for the command of a call; None if the command must run with pipes."""
+        """Return a terminal for the command of a tool call; None if the command must run with pipes.
+
+        None is returned if the command belongs to no call, or no terminal can be opened.
+        """
         call_id = options.attribution.call_id
         return await self._relays.take(call_id) if self._relays and call_id else None
 
     async def prepare_launch(self, command: str, folder: str, options: CommandOptions) -> CommandLaunch:
-        """Return the program and the environment variables to start, for pipes as well as for a terminal."""
+        """Check folder and program, and return the program with its environment variables, ready to start.
+
+        The result can be started with pipes or in a terminal.
+
+        Raises:
+            PathNotFoundError, NotAFolderError: `folder` is not a folder. ProcessStartError.
+        """
         await to_thread.run_sync(_check_folder, folder, options.working_dir, abandon_on_cancel=True)
         self._started += 1
         mark = f"{self._id}.{self._started};"
@@ -105,7 +114,7 @@ class Children:
     async def by_pipes(
         self, launch: CommandLaunch, stdout: Pipe, stderr: Pipe, stdin: Pipe | None = None
     ) -> Child:
-        """Start a process with these pipes. Afterwards, close this process's copies of the ends that the child uses."""
+        """Start a child process with these pipes. Close this process's copies of the child's pipe ends."""
         try:
             with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody ends
                 process = await self._trees.start(
@@ -160,7 +169,7 @@ class Children:
         return await self._trees.find_left_processes(child)
 
     async def end_tree(self, child: Child) -> None:
-        """End the child and its descendants without waiting for its exit code."""
+        """End the child and its descendants. Does not wait until the exit code of the child is known."""
         await self._trees.end(child)
 
     def forget(self, child: Child) -> None:
@@ -192,7 +201,8 @@ def _check_folder(folder: str, asked: str) -> None:
 
 
 def _check_program(name: str, folder: str, path: str | None) -> None:
-    # Check for the program here: otherwise the launcher would report the error as if the program had run.
+    # Check now that the program exists. Otherwise the launcher (`setpriv`) would start, print an error and
+    # end with an exit code, as if the program itself had failed.
     place = os.path.join(folder, name) if os.path.dirname(name) else name
     if shutil.which(place, path=path) is None:
         raise ProcessStartError(f"The program {name} was not found. Is it installed?")

@@ -28,7 +28,7 @@ from agent_ls.environments.local.trees.base import Child
 TERMINATE_GRACE_MS = 2_000  # between SIGTERM and SIGKILL
 
 NEVER_TOLD = -9
-"""Exit code for a process that could not be ended: the code of a process killed by SIGKILL."""
+"""Reported exit code of a process that could not be ended. It is the code of a process killed by SIGKILL."""
 
 DRAIN_SECONDS = 0.3
 """Time to wait for output after a command's end if another process still holds the output open."""
@@ -37,7 +37,7 @@ _STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
 
 
 class LocalProcesses:
-    """Runs the commands of one environment, and waits for them or leaves them in the background."""
+    """Runs the commands of one environment: `run` waits for a command, `background` starts processes."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class LocalProcesses:
         await self._children.initialize()
 
     async def cleanup(self) -> None:
-        """End all processes that were started and still run, including processes that commands left running."""
+        """End all processes of this environment, including processes that ended commands left running."""
         if not self._children.have_been:
             return
         with anyio.CancelScope(shield=True):
@@ -83,7 +83,7 @@ class LocalProcesses:
                 timed_out, notes = await self._wait_for_end(
                     child, readers, (stdout, stderr), options.timeout_ms
                 )
-            except BaseException:  # usually cancelled
+            except BaseException:  # usually a cancellation
                 with anyio.CancelScope(shield=True):
                     await self._children.end(child)
                 raise
@@ -105,7 +105,7 @@ class LocalProcesses:
         child, process = await self._children.in_terminal(link, launch, options, take)
         try:
             timed_out, notes = await self._wait_in_terminal(child, process, options.timeout_ms)
-        except BaseException:  # usually cancelled
+        except BaseException:  # usually a cancellation
             with anyio.CancelScope(shield=True):
                 await self._children.end(child)
             raise

@@ -30,13 +30,13 @@ class _Tail:
         self._chars = 0
 
     def add(self, stream: Stream, text: str) -> list[tuple[Stream, int]]:
-        """Add text. Return the dropped characters: pairs of a stream and a number."""
+        """Add text. Return pairs of a stream and the number of its characters that were dropped."""
         _append(self.pieces, stream, text)
         self._chars += len(text)
         return self._cut()
 
     def shrink(self, limit: int) -> list[tuple[Stream, int]]:
-        """Lower the limit. Return the dropped characters: pairs of a stream and a number."""
+        """Lower the limit. Return pairs of a stream and the number of its characters that were dropped."""
         self._limit = min(self._limit, limit)
         return self._cut()
 
@@ -112,7 +112,7 @@ class BackgroundOutput:
     def read(self, offset: int) -> tuple[str, int]:
         """Return the text from `offset` on, and the offset of its end.
 
-        If text after `offset` was dropped, the first line says how much.
+        If text after `offset` was dropped, the result begins with a line that says how many characters.
         """
         with self._lock:
             kept, start = "".join(text for _, text in self._tail.pieces), self._start

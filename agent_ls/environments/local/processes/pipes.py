@@ -22,7 +22,10 @@ FINISH_CHUNKS = 16
 
 @dataclass(eq=False, slots=True)
 class Pipe:
-    """The two descriptors of a pipe. -1: the descriptor was closed, or its owner is now other code."""
+    """The two descriptors of a pipe.
+
+    A descriptor is -1 after it was closed here, or given to other code that closes it.
+    """
 
     reading: int
     writing: int
@@ -51,7 +54,7 @@ class Pipe:
 
 @contextmanager
 def new_pipe() -> Iterator[Pipe]:
-    """Create a pipe. The end of the `with` block closes its descriptors, except those that were given away.
+    """Create a pipe. The end of the `with` block closes those of its descriptors that are not -1.
 
     Raises:
         ProcessStartError: too many files are open.
@@ -107,7 +110,10 @@ class Readers:
             self.is_done[stream].set()
 
     def discard_output(self, pipe: Pipe) -> None:
-        """Read and discard further output in a thread, because a full pipe would block the writing process."""
+        """Read and discard further output in a thread.
+
+        If nobody read the pipe, it would become full and block the process that writes to it.
+        """
         drain(pipe.give_reading(), _discard)
 
     def take(self, stream: Stream, text: str) -> None:
@@ -192,4 +198,4 @@ def _drain(descriptor: int, sink: Callable[[str], None], ended: Callable[[], Non
 
 
 def _discard(text: str) -> None:
-    """Discard output that nobody reads any more."""
+    """Do nothing with the output, because the result of the command has already been returned."""

@@ -49,7 +49,7 @@ class StartedProcess:
 class Start:
     """A process to start in a new session. The caller closes the descriptors.
 
-    `mark` is the mark of the command, from which the name of its control group is built; "" for no group.
+    `mark` identifies the command, and is a part of the name of its control group; "" for no control group.
     """
 
     argv: Sequence[str]

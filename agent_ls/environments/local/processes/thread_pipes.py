@@ -49,7 +49,7 @@ class ThreadReaders(Readers):
         await self.is_done[stream].wait()
 
     def finish(self, pipe: Pipe, stream: Stream) -> None:
-        """Do nothing: only the thread reads the pipe."""
+        """Do nothing: the thread that `read` has started also reads the rest of the output."""
 
     def discard_output(self, pipe: Pipe) -> None:
         self._is_let_go = True
@@ -57,7 +57,7 @@ class ThreadReaders(Readers):
 
 @dataclass(eq=False, slots=True)
 class _Written:
-    """Data of one write. `is_whole`: all of the data was written."""
+    """Data of one write, for the writing thread. `ended` is set afterwards; `is_whole`: all was written."""
 
     data: bytes
     close: bool

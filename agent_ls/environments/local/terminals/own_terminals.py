@@ -62,7 +62,7 @@ def _wait(relay: subprocess.Popen[bytes]) -> None:
 
 
 class ChosenTerminals:
-    """Opens terminals where a setting says: in the editor, in this process, or nowhere. `shown` returns the setting.
+    """Opens terminals in the editor, in this process, or nowhere. `shown` returns the setting that says so.
 
     Terminals that are open when the setting changes stay in use.
     """

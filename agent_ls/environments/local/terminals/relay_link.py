@@ -48,11 +48,11 @@ CHUNK_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CommandLaunch:
-    """A command to start. `mark` identifies its descendants: it is a variable in their environment.
+    """A command to start. `mark` is a part of an environment variable, by which its descendants are found.
 
-    `confinement` is enforced before the command starts; if that fails, the command is not started. `group` is
-    a file: the new process writes "0" to it to join the control group of the command. "" if there is no
-    group.
+    `confinement` is enforced before the command starts. If that fails, the command is not started. `group` is
+    the path of a file, "" if there is no control group. The new process writes "0" to this file to join the
+    control group of the command.
     """
 
     command: str
@@ -81,8 +81,9 @@ class TerminalDecoder:
 class RelayedProcess:
     """A command in a terminal. `returncode` None: the command runs, or its exit code is unknown (`is_lost`).
 
-    `is_held`: when the command ended, another process had the terminal open. When one of these fields or
-    `is_waiting` changes, the event `changed` is set and replaced by a new event.
+    `is_held`: when the command ended, another process still had the terminal open. `is_waiting`: the command
+    waits for input. `is_closed`: the user closed the terminal. When one of these fields changes, the event
+    `changed` is set and replaced by a new event.
     """
 
     link: RelayLink
@@ -103,7 +104,10 @@ class RelayedProcess:
         return self.returncode is not None or self.is_lost
 
     async def wait(self) -> int:
-        """Wait for the end; return the exit code, or the code for SIGKILL if the exit code is unknown."""
+        """Wait until the command has ended, and return its exit code.
+
+        If the exit code is unknown, return the code of a process that was killed by SIGKILL.
+        """
         while not self.is_over:
             await self.changed.wait()
         return -signal.SIGKILL if self.returncode is None else self.returncode
@@ -303,21 +307,22 @@ def _run_frame(launch: CommandLaunch) -> bytes:
 def _bytes(typed: str) -> bytes:
     try:
         return typed.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half a surrogate pair, sent by an editor
+    except UnicodeEncodeError:  # the editor has sent half a surrogate pair
         return typed.encode("utf-8", "replace")
 
 
 def is_of_our_user(connection: socket.socket, pid: int) -> bool:
-    """Return whether the peer is process `pid` of this user, in the same pid namespace.
+    """Return whether the peer of the connection is process `pid` of this user, in the same pid namespace.
 
-    A terminal in another container has its own pids, so its processes could not be ended by this process.
+    A terminal in another container has its own pids, so its processes could not be ended by this process. The
+    result is True if the system does not report the peer.
     """
-    # On other systems, only this user can access the folder of the socket.
+    # If the peer is unknown, trust it: only this user can access the folder of the socket.
     return (peer := _peer(connection)) is None or peer == (pid, os.getuid())
 
 
 def _peer(connection: socket.socket) -> tuple[int, int] | None:
-    """Return process id and user id of the peer (Linux)."""
+    """Return process id and user id of the peer; None on systems other than Linux."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return None

@@ -26,9 +26,9 @@ from agent_ls.relay.frames import HELLO, FrameDecoder, decode_words
 
 CONNECT_SECONDS = 3.0
 RETRY_SECONDS = 60.0
-"""After a terminal did not open, no other is opened for this time.
+"""After a terminal did not open, no other terminal is opened for this time. Commands then run with pipes.
 
-Otherwise each command would wait for an editor that opens no terminals.
+Otherwise each command would first wait CONNECT_SECONDS for an editor that opens no terminals.
 """
 
 _START = Path(__file__).resolve().parents[3] / "relay" / "start.py"
@@ -83,8 +83,8 @@ class Relays:
     async def _open_terminal(self, meeting: _Meeting) -> RelayLink | None:
         """Open a terminal and wait for its relay to connect.
 
-        The link is reserved and stored as soon as the relay has connected, because the caller may be
-        cancelled.
+        As soon as the relay has connected, its link is stored and reserved. So the link is not lost, and no
+        other command takes it, even if the caller is cancelled at this moment.
         """
         terminal = NewTerminal(
             f"t-{uuid.uuid4().hex[:12]}",

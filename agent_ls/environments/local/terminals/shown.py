@@ -1,6 +1,4 @@
-"""Variables, time limit and input of a command that runs in a terminal, and reports that the command waits for
-input.
-"""
+"""Environment variables, time limit and input of commands that run in a terminal."""
 
 from __future__ import annotations
 
@@ -37,10 +35,11 @@ UNANSWERED_NOTE = (
     "command in a way that needs no input."
 )
 EDITOR_ENDS_SECONDS = 1.0
-"""Delay after a terminal was closed, to find out whether the editor itself is ending.
+"""Delay after a terminal was closed, before the command's result with CLOSED_NOTE is returned to the model.
 
-An editor that is killed closes its terminals first. Then the user did not decide to close the terminal, and
-the model must not continue with CLOSED_NOTE.
+An editor that is killed closes its terminals first. Then the user did not decide to close the terminal.
+Within the delay, the end of the editor also ends this process, so that the model does not continue with
+CLOSED_NOTE.
 """
 
 CLOSED_NOTE = "The user closed the terminal of the command, which ended the command."
@@ -93,9 +92,10 @@ async def wait_for_command(process: RelayedProcess, timeout_ms: int, patience_ms
 
 
 def in_terminal_environ(environ: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a command in a terminal.
+    """Return the environment variables of a command in a terminal.
 
-    `added` are variables of this command; they take precedence.
+    They are `environ` without PIPES_VARIABLES, then TERMINAL_VARIABLES, then `added`. Later ones take
+    precedence.
     """
     kept = {name: value for name, value in environ.items() if PIPES_VARIABLES.get(name) != value}
     return {**kept, **TERMINAL_VARIABLES, **added}

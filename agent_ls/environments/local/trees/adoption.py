@@ -36,7 +36,7 @@ _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _lock = threading.Lock()
 _commands: dict[str, _Command] = {}  # commands by mark
 _claims: dict[Row, str] = {}
-_children: set[int] = set()  # own children in a new session, which carry no mark
+_children: set[int] = set()  # pids of relays that this process has started; they belong to no command
 
 
 def now_ticks() -> int:
@@ -45,7 +45,11 @@ def now_ticks() -> int:
 
 
 def begin(mark: str, adopter: int, since: int, is_running: Callable[[], bool]) -> None:
-    """Register a command that was started at `since`. `adopter` is the process that adopts its orphans."""
+    """Register a command whose orphans are attributed to it.
+
+    `since` is the time of its start in ticks (`now_ticks`). `adopter` is the pid of the process that adopts
+    its orphans.
+    """
     with _lock:
         _commands[mark] = _Command(adopter, since, is_running)
 
@@ -69,8 +73,8 @@ def not_our_child(pid: int) -> None:
 def find_claimed(rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool]) -> set[Row]:
     """Return the adopted processes among `rows` that belong to commands whose mark contains `mark`.
 
-    `is_marked` returns whether a process has the mark of any command, or is in the control group of any
-    command.
+    First attribute new adopted processes. `is_marked` returns whether a pid has the mark of any command, or
+    is in the control group of any command; such a process is not attributed here.
     """
     with STARTING, _lock:
         living = set(rows)
@@ -81,7 +85,9 @@ def find_claimed(rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool
             for row in living - _claims.keys():
                 if row.parent == command.adopter and _is_stray(row, command.since) and not is_marked(row.pid):
                     _claims[row] = name
-            if had_ended:  # all processes that the command left behind have been attributed by now
+            # The command ended before this check, so the check has attributed all processes that it left
+            # behind.
+            if had_ended:
                 del _commands[name]
         return {row for row, name in _claims.items() if mark in name}
 
@@ -90,7 +96,7 @@ def _is_stray(row: Row, since: int) -> bool:
     if row.pid in _children or int(row.started or 0) < since:
         return False
     try:
-        # helpers of the adopter itself run in the adopter's session
+        # A process in the adopter's own session is a helper of the adopter, not an adopted process.
         return row.session != os.getsid(row.parent)
     except OSError:
         return False

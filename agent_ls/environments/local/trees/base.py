@@ -31,9 +31,9 @@ class Child:
 
 
 class Trees(Protocol):
-    """Starts and ends the commands of one environment.
+    """Starts and ends the commands of one environment, each with all its descendants.
 
-    The mark of a command begins with the environment's mark.
+    The mark (id) of a command begins with the mark of the environment.
     """
 
     adopts_orphans: bool
@@ -42,10 +42,10 @@ class Trees(Protocol):
     async def initialize(self) -> None: ...
 
     def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
-        """Return the arguments that start `command`, or `argv` if it is given.
+        """Return the program and its arguments that run `command` in a shell, or `argv` if it is not empty.
 
         Raises:
-            ProcessStartError: the system's shell cannot run the text.
+            ProcessStartError: the system's shell cannot run the text of `command`.
         """
         ...
 
@@ -71,9 +71,9 @@ class Trees(Protocol):
         ...
 
     async def find_left_processes(self, child: Child) -> list[int]:
-        """Return the processes that an ended command left running."""
+        """Return the pids of processes that an ended command left running."""
         ...
 
     def forget(self, child: Child) -> None:
-        """Release the data of a command that has ended, when no code waits for the command any more."""
+        """Release the data of an ended command. Call when no code waits for the command any more."""
         ...

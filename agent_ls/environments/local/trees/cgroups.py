@@ -22,7 +22,8 @@ def own_group() -> str:
     """Return the folder of this process's control group; "" if no groups can be created in this folder."""
     try:
         mounts = _lines("/proc/self/mountinfo")
-        # After the separator `-` comes the type; before it, the root and the folder of the mount.
+        # In a line of mountinfo, fields 3 and 4 are the root and the folder of the mount; ` - ` precedes its
+        # type.
         root, folder = next(line.split()[3:5] for line in mounts if " - cgroup2 " in line)
         path = next(line[3:] for line in _lines("/proc/self/cgroup") if line.startswith("0::/"))
     except (OSError, StopIteration, ValueError):
@@ -34,9 +35,10 @@ def own_group() -> str:
 
 
 def create(mark: str) -> str:
-    """Create the control group of a command. Return a file, "" if the group cannot be created.
+    """Create the control group of a command.
 
-    A process writes "0" to the file to join the group.
+    Return the path of a file, "" if the group cannot be created. A process writes "0" to the file to join the
+    group.
     """
     if base := own_group():
         group = os.path.join(base, _PREFIX + mark)
@@ -49,7 +51,7 @@ def create(mark: str) -> str:
 
 
 def open_created(mark: str) -> int | None:
-    """Create the control group of a command. Return a descriptor for joining(), None if this is impossible.
+    """Create the control group of a command. Return a descriptor to pass to `joining`, None if impossible.
 
     The caller closes the descriptor.
     """
@@ -60,7 +62,10 @@ def open_created(mark: str) -> int | None:
 
 
 def joining(descriptor: int, argv: Sequence[str]) -> Sequence[str]:
-    """Return the arguments that start `argv` in a group. The process joins the group before it runs `argv`."""
+    """Return arguments for a process that joins a control group and then runs `argv`.
+
+    `descriptor` is the result of `open_created`.
+    """
     script = f'{{ echo 0 >&{descriptor}; }} 2>/dev/null; exec {descriptor}>&-; exec "$@"'
     return (_BASH, "-p", "-c", script, "bash", *argv)
 
@@ -91,7 +96,7 @@ def kill(mark: str) -> None:
 
 
 def remove(mark: str) -> None:
-    """Remove the groups without processes among those of commands whose mark contains `mark`."""
+    """Remove the empty groups of commands whose mark contains `mark`. Groups with processes remain."""
     for group in _groups(mark):
         for folder in reversed(_with_nested(group)):
             with suppress(OSError):

@@ -31,7 +31,7 @@ console of the command.
 
 
 class _Line(tuple[str, ...]):
-    """The arguments for a cmd.exe command. The last one is a command line and must not be quoted."""
+    """The arguments of cmd.exe. The last argument is a whole command line and must not be quoted."""
 
 
 class JobTrees:
@@ -96,7 +96,7 @@ class JobTrees:
         return job.pids() if job else []
 
     def forget(self, child: Child) -> None:
-        """Close the job if it has no processes.
+        """Close the job of the command if no process is left in it.
 
         Processes that the command left running are ended in `end_all`.
         """

@@ -24,7 +24,10 @@ from agent_ls.environments.local.trees import adoption, cgroups
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS
 
 MARK_VARIABLE = "AGENT_LS_COMMAND_ID"
-"""Environment variable of all descendants of a command. The marks of nested agents are concatenated."""
+"""Environment variable of all descendants of a command. Its value contains the command's mark.
+
+If an agent runs in a command of another agent, the value has the marks of both commands, outer mark first.
+"""
 
 _MARK = re.compile(
     r"[0-9a-f]{32}"
@@ -38,10 +41,10 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Says which processes belong to a command: those in `sessions`, those with a mark that contains `mark`, and
-    their descendants.
+    """Identifies the processes of a command or of all commands of an environment.
 
-    A process that started before `since` (ticks, as in adoption.now_ticks) cannot have the mark, so its
+    They are the processes in `sessions`, those with a mark that contains `mark`, and their descendants. A
+    process that started before `since` (in ticks, see adoption.now_ticks) cannot have the mark, so its
     environment is not read. On a machine with many programs, this saves most of the time.
     """
 
@@ -100,8 +103,8 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
             for row in found:
                 await _wait_for_end(row)
     stayed = await _look(root)
-    # Other code collects the exit status of session leaders. When a session leader ends, its zombie children
-    # become children of this process.
+    # Reap the ended processes, except session leaders, whose exit status other code collects. When a session
+    # leader ends, its zombie children become children of this process.
     adopted = {row for row in asked.difference(stayed) if row.pid not in root.sessions}
     await to_thread.run_sync(reap_orphans, adopted, root, limiter=anyio.CapacityLimiter(1))
     await to_thread.run_sync(cgroups.remove, root.mark, limiter=anyio.CapacityLimiter(1))
@@ -115,7 +118,7 @@ async def end_marked(mark: str, grace_seconds: float) -> None:
 
 
 def parents_first(rows: Iterable[Row], root: Root) -> list[Row]:
-    """Sort parents before children.
+    """Sort processes so that parents are ended before their children.
 
     If the child of a shell ended first, the shell would run its next command.
     """
@@ -123,8 +126,8 @@ def parents_first(rows: Iterable[Row], root: Root) -> list[Row]:
 
 
 async def _look(root: Root) -> set[Row]:
-    # A limiter of its own: threads that hang in an unreachable network folder must not keep processes from
-    # being ended.
+    # This call has its own limiter. Otherwise threads that hang in an unreachable network folder could use up
+    # the shared limiter, and processes could not be ended.
     return await to_thread.run_sync(members, root, limiter=anyio.CapacityLimiter(1))
 
 
@@ -196,9 +199,10 @@ def _row_of_proc(pid: int) -> Row | None:
 
 
 def rows_of_ps() -> Iterator[Row]:
-    """Yield rows read from `ps`, which does not print the session.
+    """Yield rows read from `ps`, for systems without /proc.
 
-    So a process that called setsid, and whose parent has ended, cannot be found.
+    `ps` does not print the session. So a process that called setsid, and whose parent has ended, cannot be
+    attributed to its command.
     """
     listing = subprocess.run(
         ["ps", "-A", "-o", "pid=,ppid=,pgid=,state="], capture_output=True, check=False, text=True

@@ -79,9 +79,10 @@ class SessionTrees:
         return sorted(row.pid for row in left)
 
     def _root(self, child: Child) -> Root:
-        """Return what identifies the child's processes: its session and its mark.
+        """Return the Root that identifies the processes of the child: its session and its mark.
 
-        After the child has ended, only the mark is used, because another process may get its pid.
+        After the child has ended, only the mark is used, because another process may get the pid of the
+        session.
         """
         sessions = frozenset({child.process.pid}) if child.is_running else frozenset[int]()
         return Root(sessions, child.mark, self._since)
@@ -97,7 +98,7 @@ def default_shell() -> str:
 
 
 _working_launchers: set[tuple[str, ...]] = set()
-"""Launchers that this process has run once with success."""
+"""Command prefixes (see `_death_signal_launcher`) that this process has tried once with success."""
 
 
 async def _death_signal_launcher() -> tuple[str, ...]:
