@@ -10,7 +10,7 @@ from agent_ls.llm.schema_check import find_schema_error
 
 
 def without_absent(value: Any, schema: Any) -> Any:
-    """Return the value without null properties, if the schema makes them optional and does not accept null."""
+    """Return `value` without each null property that `schema` makes optional and whose own schema forbids null."""
     if not isinstance(schema, Mapping):
         return value
     if isinstance(value, list):
@@ -29,5 +29,7 @@ def without_absent(value: Any, schema: Any) -> Any:
 def _accepts_null(schema: Any) -> bool:
     try:
         return not find_schema_error(None, schema)
-    except ConfigurationError:  # the schema has a reference into the whole schema, which is unknown here
+    except ConfigurationError:
+        # The property's schema refers to another part of the tool's schema. Only the property's schema is known
+        # here.
         return True

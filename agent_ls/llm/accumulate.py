@@ -69,12 +69,14 @@ class Accumulator:
                 self._end(index, part)
             case StreamFinish():
                 self._finish = event
-            case _:  # The end event of a tool call repeats its deltas, and provider events are not content.
+            case _:
+                # Deltas of tool calls are ignored, because the end event of a call repeats them. Provider events
+                # have no content of the answer.
                 pass
 
     @property
     def is_finished(self) -> bool:
-        """Whether StreamFinish was fed."""
+        """Whether `feed` has received StreamFinish, the last event of a stream."""
         return self._finish is not None
 
     @property
@@ -91,7 +93,7 @@ class Accumulator:
         """Return the complete answer.
 
         Raises:
-            StreamError: StreamFinish was not fed.
+            StreamError: `feed` has not received StreamFinish, the last event of a stream.
         """
         if self._finish is None:
             raise StreamError("the stream has not finished", provider=self._provider, model=self._model)

@@ -20,7 +20,7 @@ from agent_ls.llm.requests import Usage
 _MILLION = 1_000_000
 
 MAX_NAMES = 256
-"""Names of models whose rows are cached. Settings may contain any name, so the number is limited."""
+"""The maximum number of cached model names. A limit is needed, because settings may contain any name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +127,11 @@ def resolve_alias(provider: str, model: str) -> str:
 
 
 def cost_usd(provider: str, model: str, usage: Usage, today: str = "") -> float | None:
-    """Return the cost of one call in US dollars: the provider's own value, or the value by the published rates.
+    """Return the cost of one call in US dollars: as the provider reported it, or else by the published prices.
 
     Return None if neither is known. Pass the usage of one call, not a sum, because some models charge more for a
-    long input. `today` (`YYYY-MM-DD`, "" is the current date) selects the rate if a price change is announced. The
-    real cost may differ if a proxy serves the provider's models.
+    long input. If a price change is announced, `today` (`YYYY-MM-DD`, "" is the current date) selects the old or the
+    new price. The real cost may differ if a proxy serves the provider's models.
     """
     if usage.reported_cost_usd is not None:
         return usage.reported_cost_usd
@@ -162,7 +162,7 @@ def capabilities_lookup(provider: str) -> CapabilitiesLookup:
 
 @lru_cache(MAX_NAMES)
 def _row(provider: str, model: str) -> dict[str, Any] | None:
-    """Return the row of a known model, by its name, an alias or a dated name."""
+    """Return the catalogue's row for `model`, which may be an alias or a dated name; None for an unknown model."""
     rows = (row for row in _catalog().models if row["provider"] == provider)
     return next((row for row in rows if _matches_name(model, row)), None)
 

@@ -68,7 +68,7 @@ class Client:
         """Return the complete answer.
 
         Raises:
-            LlmError: see ProviderAdapter; ConfigurationError if the provider does not exist.
+            LlmError: the call failed. ConfigurationError: the provider of the request does not exist.
         """
         adapter, request = self._route(request)
         proceed = adapter.complete
@@ -81,7 +81,8 @@ class Client:
         Otherwise the connection stays open.
 
         Raises:
-            LlmError: as complete(). The call raises ConfigurationError; the iteration raises all other errors.
+            LlmError: the same errors as complete(). The call raises ConfigurationError; the iteration raises the
+                other errors.
         """
         adapter, request = self._route(request)
         proceed = adapter.stream
@@ -138,7 +139,7 @@ def build_client(
     `extra` are additional adapters by provider name, for example the walkthrough. An extra adapter becomes the default
     only if `default` names it. `default` "" selects the first provider with a key.
     """
-    told = {} if settings is None else settings  # no copy, so that later changes of the settings take effect
+    told = {} if settings is None else settings  # not copied, so that later changes of `settings` take effect
 
     def adapter(name: str) -> ProviderAdapter:
         return _http_adapter(name, credentials, told.get(name, ConnectionSettings()))

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ProviderVariables:
-    """The environment variables of one provider. The first of `keys` that is set is used; `headers` maps each
-    header to its variable.
+    """The environment variables of one provider. The first of `keys` that is set has the API key.
 
-    `needs_key` False: the server usually accepts any key, for example a server on this machine.
+    `headers` maps the name of an HTTP header to the variable with its value. `needs_key` False: requests usually
+    succeed without a key, for example to a server on this machine.
     """
 
     keys: tuple[str, ...]
@@ -54,13 +54,13 @@ KEYLESS: tuple[str, ...] = tuple(name for name, row in VARIABLES.items() if not 
 
 
 def key_variable(provider: str) -> str:
-    """Return the key variable of `provider`, "" if it has none."""
+    """Return the name of the environment variable for the API key of `provider`, "" for an unknown provider."""
     variables = VARIABLES.get(provider)
     return variables.keys[0] if variables else ""
 
 
 def find_misnamed_keys(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield variables that look like misspelt key variables, each with the correct name."""
+    """Yield each of `names` that looks like a misspelt variable for an API key, with the correct name."""
     aliases = {**{name: name for name in VARIABLES}, "claude": "anthropic", "google": "gemini"}
     known = {key for row in VARIABLES.values() for key in row.keys}
     for name in names:
@@ -84,7 +84,10 @@ def take_keys_from_environment() -> tuple[str, ...]:
 
 
 class Credentials:
-    """Secrets by provider, in memory only: never logged, sent back or stored. `repr` shows provider names only."""
+    """Secrets by provider, in memory only: never logged, stored or sent to a client.
+
+    `repr` shows provider names only.
+    """
 
     def __init__(
         self,
@@ -138,11 +141,11 @@ class Credentials:
         return self._base_urls.get(provider, "")
 
     def headers(self, provider: str) -> Mapping[str, str]:
-        """Return headers from the environment (organisation, project)."""
+        """Return the HTTP headers that environment variables set, for example the user's organisation and project."""
         return self._headers.get(provider, {})
 
     def set(self, provider: str, secret: str | None) -> None:
-        """Store `secret` for `provider` until the process ends; None or blank removes it."""
+        """Store `secret` for `provider` until the process ends; None or a blank string removes the stored secret."""
         stripped = (secret or "").strip()
         if not stripped:
             self._secrets.pop(provider, None)
@@ -158,7 +161,7 @@ class Credentials:
         return frozenset(self._seen)
 
     def hide(self, secrets: Iterable[str]) -> None:
-        """Treat these values as secrets from now on: secrets that are no provider keys, for example of MCP servers."""
+        """Add secrets other than provider keys to `known_secrets`, for example those of MCP servers. "" is ignored."""
         self._seen.update(secret for secret in secrets if secret)
 
     def __repr__(self) -> str:

@@ -44,12 +44,12 @@ from agent_ls.llm.schema_check import check_schema, find_schema_error
 from agent_ls.llm.stream import StreamEvent, TextDelta
 from agent_ls.llm.tools import CallableTool, RepairArguments, run_tool
 
-MAX_PAUSES = 10  # the maximum number of responses in which a provider may send one answer
+MAX_PAUSES = 10  # how often one answer may pause (finish reason `pause`) and continue in a new response
 
 T = TypeVar("T")
 
 OnRetry: TypeAlias = Callable[[LlmError, int, float], object]
-"""Gets the error, the number of the failed attempt (from 1), and the seconds until the next attempt."""
+"""Called before a retry with the error, the failed attempt's number (from 1), and the delay in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +385,8 @@ class _Loop:
     def _runs(self, response: Response) -> bool:
         """Return whether to run the tool calls of this response.
 
-        Calls of a truncated answer and calls of tools without a handler are returned to the caller instead.
+        Otherwise the calls are returned to the caller: if the answer was truncated, if a called tool has no handler,
+        or if the tools have run `max_tool_rounds` times.
         """
         calls = response.tool_calls
         is_passive = any((tool := self._tools.get(call.name)) and tool.execute is None for call in calls)
@@ -447,7 +448,7 @@ def _limit_time(limit_s: float | None, what: str) -> Iterator[None]:
         yield
     if scope.cancelled_caught:
         error = RequestTimeoutError(f"{what} took longer than the limit allows", hint="Set a longer limit.")
-        error.retryable = False  # the caller has set this limit, and a retry would exceed it
+        error.retryable = False  # a retry would exceed the caller's time limit again
         raise error
 
 

@@ -90,7 +90,7 @@ class HttpAdapter:
 
     async def prepare(self) -> None:
         """Load the HTTP library and certificates, so that the first call need not wait for them. Sends nothing."""
-        with suppress(LlmError):  # the first call reports the error
+        with suppress(LlmError):  # the first model call fails in the same way and reports the error
             await self._connect()
 
     async def close(self) -> None:
@@ -169,7 +169,8 @@ class HttpAdapter:
         frames = SseDecoder()
         decoder = self._codec.stream_decoder(request, reply.head)
         while True:
-            # The time limit never includes a yield, because the reader may be cancelled in another scope.
+            # The cancel scope of the time limit must not enclose a `yield`, because the consumer of this generator
+            # may run in other cancel scopes.
             with self._limit_time(deadline):
                 chunk = await anext(reply.chunks, None)
             if chunk is None:

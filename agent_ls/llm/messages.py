@@ -140,7 +140,10 @@ class ToolResultPart:
 
 @dataclass(frozen=True, slots=True)
 class OpaquePart:
-    """An item that only its provider understands, such as a tool run by the server. It is sent back, never run."""
+    """An item that only its provider understands, such as a call of a tool that the provider itself runs.
+
+    Later requests send the item back. agent-ls never runs it.
+    """
 
     origin: Origin
 

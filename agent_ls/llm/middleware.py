@@ -13,7 +13,7 @@ Stream: TypeAlias = Callable[[Request], AsyncGenerator[StreamEvent]]
 
 
 class Middleware:
-    """Base class of middleware. Its methods change nothing; override one or both.
+    """Base class of middleware. Its methods only call `proceed`; override one or both.
 
     The middleware that was registered first gets the request first and the answer last. Exceptions of a middleware
     reach the caller of the client, so raise LlmError.

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def find_schema_error(value: Any, schema: Any) -> str:
-    """Return the first problem of `value`, "" if it matches. Problems of an object precede those of its members.
+    """Return the first problem of `value`, "" if `value` matches `schema`.
+
+    Problems of an object come before problems of its members.
 
     References are resolved only inside the schema. Nothing is fetched.
 

@@ -14,7 +14,7 @@ from agent_ls.llm.errors import StreamError
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
-MAX_LINE_BYTES = 64 * 1024 * 1024  # an image in one event is far smaller; a longer line means a broken server
+MAX_LINE_BYTES = 64 * 1024 * 1024  # far larger than an image in one event; only a broken server sends more
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +104,15 @@ class SseDecoder:
             self._data.append(value)
         elif name == "event":
             self._event = value
-        elif name == "error":  # not in the standard: servers based on llama.cpp report errors this way
+        elif name == "error":  # not in the SSE standard: llama.cpp reports errors with this field
             self._event = "error"
             self._data.append(value)
         return None  # comments (an empty name), `id`, `retry` and unknown fields are ignored
 
     def _bare_line(self, line: str) -> Frame | None:
-        """Collect the lines of an error object until its last bracket.
+        """Collect the lines of a JSON error object. Return its frame when the last line has arrived.
 
-        Gemini sends such an object in several lines that are not fields of an event.
+        Gemini sends an error as a JSON object in several lines, which are not fields of an event.
         """
         self._bare.append(line)
         if not line.endswith("}") or (line.startswith(" ") and len(self._bare) > 1):

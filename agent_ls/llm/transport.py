@@ -22,7 +22,7 @@ from agent_ls.llm.http.exchange import Connections, Exchange
 from agent_ls.llm.http.failures import CHECK_PROVIDER
 from agent_ls.llm.providers.base import ReplyHead
 
-MAX_LIST_BYTES = 16 * 1024 * 1024  # OpenRouter's list of models has about one MB
+MAX_LIST_BYTES = 16 * 1024 * 1024  # limit for a response to GET; OpenRouter's list of models has about one MB
 
 _DRAIN_S = 0.1  # short, because a correct server sends the last chunk together with its terminal event
 
@@ -40,7 +40,7 @@ class StreamedReply:
         return b"".join([chunk async for chunk in self.chunks])
 
     async def drain(self) -> None:
-        """Read the last bytes of a body for at most a short time, so that the connection can be reused."""
+        """Read the rest of the body, so that the connection can be reused. Give up after _DRAIN_S seconds."""
         with anyio.move_on_after(_DRAIN_S):
             try:
                 async for _ in self.chunks:
@@ -119,7 +119,7 @@ def _make_connections(endpoint: Endpoint) -> Connections:
 
 
 def _without_repetition(base_url: str, path: str) -> str:
-    """Return what to append to the base URL: `.../v1` and `/v1/messages` become `.../v1/messages`."""
+    """Return the path to append to the base URL, without `/v1` if the base URL ends with `/v1` already."""
     step = "/" + path.split("/")[1]
     return path.removeprefix(step) if base_url.endswith(step) else path
 
@@ -149,7 +149,7 @@ def _default_context() -> ssl.SSLContext:
         return ssl.create_default_context(cafile=file)
     if folder := os.environ.get("SSL_CERT_DIR"):
         return ssl.create_default_context(capath=folder)
-    import certifi  # reads resources of packages, which no connection without TLS needs
+    import certifi  # a slow import, which no connection without TLS needs
 
     return ssl.create_default_context(cafile=certifi.where())
 
@@ -157,6 +157,6 @@ def _default_context() -> ssl.SSLContext:
 def _is_plain(base_url: str) -> bool:
     """Return whether connections to this URL never use TLS, for example to a model on this machine.
 
-    Certificates need not be read then.
+    If so, certificates need not be read.
     """
     return not any(url.lower().startswith("https:") for url in (base_url, *find_proxies()))

@@ -11,7 +11,7 @@ from agent_ls.llm.stream import ReasoningDelta, StreamEvent, TextDelta
 
 
 class WalkthroughAdapter:
-    """The adapter of the walkthrough. It awaits `pause` between pieces of text, so that the user can read them."""
+    """The adapter of the walkthrough. It awaits `pause()` before each piece of text, for a readable speed."""
 
     def __init__(self, pause: Callable[[], Awaitable[None]]) -> None:
         self._pause = pause

@@ -18,8 +18,9 @@ TimedEvent: TypeAlias = tuple[int, Mapping[str, Any]]
 
 @dataclass(slots=True)
 class RecordedInput:
-    """A message that started a turn. `before` has the steering messages sent before it while no turn was
-    running. `begins_at` is the number of model calls before the message.
+    """A user message that started a turn. `begins_at` is the number of model calls before the message.
+
+    `before` has the steering messages that the user sent before it while no turn was running.
     """
 
     text: str
@@ -29,8 +30,11 @@ class RecordedInput:
 
 @dataclass(slots=True)
 class RecordedUserActions:
-    """The user's actions in a recording. `during` has the actions by the number of the model call (from 1)
-    during which the user took them. `interrupted` has the numbers of the calls that the user interrupted.
+    """The user's actions in a recording. `inputs` are the messages that started turns.
+
+    `during` has the other messages by the number of the model call (from 1) during which the user sent them.
+    `interrupted` has the numbers of the model calls that the user interrupted. `approvals` and `questions`
+    have the user's answers as event data, in the order of the answers.
     """
 
     inputs: list[RecordedInput] = field(default_factory=list)
@@ -75,8 +79,10 @@ def extract_user_actions(events: Sequence[TimedEvent]) -> RecordedUserActions:
 
 
 class UserActionPlayer:
-    """Repeats the recorded actions in a live session. The replayed model reports when a call begins, and when
-    the recorded answer of a call is incomplete.
+    """Repeats the recorded actions in a live session.
+
+    The replayed model calls `call_begins` when a model call begins, and `was_cut` when the recorded answer is
+    incomplete.
     """
 
     def __init__(self, course: RecordedUserActions) -> None:
@@ -101,14 +107,15 @@ class UserActionPlayer:
                         self._answer(live, event)
 
     def call_begins(self, number: int) -> None:
-        """Perform the actions recorded during call `number` (from 1); 0 means before the first call."""
+        """Perform the actions recorded during model call `number` (from 1), or before the first if it is 0."""
         for act, text in self._course.during.pop(number, ()):
             if self._live:
                 getattr(self._live.session, act)(text)
 
     def was_cut(self, number: int) -> bool:
-        """Interrupt the turn if the user interrupted it at this call in the recording. Returns whether that
-        was the case.
+        """Interrupt the turn if the user interrupted model call `number` (from 1) in the recording.
+
+        Return whether the turn was interrupted.
         """
         if number not in self._course.interrupted or not self._live:
             return False
@@ -131,8 +138,8 @@ class UserActionPlayer:
 
 
 def _recorded_answer(recorded: Mapping[str, Any]) -> ApprovalAnswer:
-    # Rule ids belong to the recorded session. Later requests that such a rule allowed get the recorded
-    # answer.
+    # A rule of the recorded session does not exist in the replay. If it allowed later requests without the
+    # user, these requests get their recorded answers too.
     return ApprovalAnswer(
         "allow" if recorded["decision"] == "allow" else "deny",
         reason=str(recorded.get("reason", "")),

@@ -1,7 +1,7 @@
 """Replay a recording: run the session in a scratch store, with the recorded answers of model and environment.
 
-No network is used and no project file is changed. Differences are reported by step; a commit that differs
-from the recorded one is refused.
+No network is used and no project file is changed. Each difference from the recording is reported. A file
+change that differs from the recorded change is refused.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from agent_ls.tools.web_fetch import WebPage
 T = TypeVar("T")
 
 _OUR_ID = re.compile(r"\b[a-z]{1,4}-[0-9a-f]{16}\b")
-# Fields that may differ in a correct replay: ids, times, and sizes of texts in which a path was replaced.
+# Fields that may differ in a correct replay: ids, times, and sizes of texts, which may contain other paths.
 _VOLATILE = frozenset(
     (
         "id", "durationMs", "firstOutputMs", "timestamp", "clientKey", "digest", "link", "sessionId", "outputRef",
@@ -68,15 +68,17 @@ _VOLATILE = frozenset(
 )  # fmt: skip
 _TRUSTING: Mapping[object, Trusting] = {"unknown": "asked", "restricted": "restricted"}
 _SKIPPED = frozenset(
-    # Messages are compared when the model gets them, not when they are sent. Whether a command waited for
-    # input depends on timing.
+    # Kinds of events that are not compared. Queued messages are compared when the model gets them. The other
+    # events can differ in a correct replay, for example because of timing.
     "title session_end state retry hunk_state queue steering_queued steering_removed terminal_waiting".split()
 )
 
 
 INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "GEMINI.md", "instructions.md", "memory.md"})
-"""Names of files that a session reads without a request of the model. If the recording, for example by an
-earlier version, has no answer for a file, the file counts as missing.
+"""Names of files that a session reads without a request of the model.
+
+A file without a recorded answer counts as missing, because the version that made the recording may not have
+read it.
 """
 
 
@@ -87,9 +89,11 @@ class BadRecordingError(AppError):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The content of a recording file. `events` are JSON. `asked` (requests) and `said` (answers) have one
-    entry for each model call. `calls_before` has for each event the number of model calls that had begun
-    before it.
+    """The content of a recording file. `events` are the session's events as JSON.
+
+    `calls_before` has for each event the number of model calls that had begun before it. `asked` (requests)
+    and `said` (answers) have one entry for each model call. `place` has the calls to the environment with
+    their answers.
     """
 
     header: Mapping[str, Any]
@@ -103,7 +107,7 @@ class Recording:
 @dataclass
 class ReplayResult:
     """The result of a replay. `differences` is empty if the replay matched the recording. `files` has the
-    content of the written files by path.
+    new content of each written file by path, None for a deleted file.
     """
 
     events: int = 0
@@ -210,7 +214,7 @@ def _string_list(value: object) -> Sequence[str]:
 
 
 class _Model:
-    """A ProviderAdapter that returns the recorded answers, call by call."""
+    """A ProviderAdapter that returns the recorded answers in order, and reports requests that differ."""
 
     def __init__(self, name: str, recording: Recording, told: ReplayResult, player: UserActionPlayer) -> None:
         self._name = name
@@ -264,7 +268,8 @@ class _Model:
 
 class _Place:
     """An ExecutionEnvironment, WebFetcher, EditorStatus and LanguageHost that returns the recorded answers.
-    Repeated calls with the same arguments get the answers in the recorded order.
+
+    Repeated calls with the same arguments get the answers in the recorded order, then the last answer again.
     """
 
     def __init__(self, recording: Recording, told: ReplayResult) -> None:
@@ -298,8 +303,8 @@ class _Place:
         return self._answer(bytes, "read_bytes", path, max_bytes)
 
     async def file_exists(self, path: str) -> bool:
-        # Paths without a recorded answer count as missing, because the replayed folder may be at another
-        # depth than the recorded one.
+        # Paths without a recorded answer count as missing. Such paths are asked for if the replayed folder
+        # has more parent folders than the recorded folder.
         answers = self._answers.get(_key("file_exists", [path]))
         return bool(answers and (answers.popleft() if len(answers) > 1 else answers[0]))
 
@@ -385,8 +390,9 @@ class _Place:
         return self._answer(tuple, "problems", path)
 
     def _is_known(self, what: str, *given: Any) -> bool:
-        """Return whether the recording has an answer to this call. Some calls need an editor, so not every
-        recording has answers to them.
+        """Return whether the recording has an answer to the call of method `what` with the arguments `given`.
+
+        A recording without an editor has no answers to calls that need an editor.
         """
         return _key(what, to_json_value(list(given))) in self._answers
 
@@ -413,8 +419,10 @@ def _key(what: str, given: Any) -> str:
 
 
 def _compare_lanes(recorded: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Compare the events of each call, and the events outside of calls, and return the first difference of
-    each group. The order between calls may differ.
+    """Return the first difference between `recorded` and `now` for each tool call, and for the events outside
+    of calls.
+
+    Each of these groups is compared on its own, because the order between calls may differ.
     """
     then_lanes, now_lanes = _lanes(recorded), _lanes(now)
     found = []

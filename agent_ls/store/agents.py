@@ -71,10 +71,10 @@ class StoredAgents:
                 pass
 
     def cut(self, said: dict[str, str]) -> Iterator[tuple[str, RecordedEvent]]:
-        """Yield end events for all texts, calls and subagents that had not ended, each with the id of the
-        emitting agent.
+        """Yield the end events of texts, calls and subagents that had not ended when the log ended.
 
-        `said` maps the id of each open part to its text.
+        Each event is paired with the id of the agent that emits it, "" for the main agent. `said` maps the id
+        of each open part to its text so far.
         """
         for agent_id, agent in self._agents.items():
             for part_id, start in agent.parts.items():

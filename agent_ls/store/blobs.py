@@ -13,7 +13,7 @@ _NAME = re.compile(r"[0-9a-f]{64}")
 
 
 def keep(folder: Path, data: bytes) -> str:
-    """Store bytes and return their name. The blob is complete or does not exist, even if the process is killed.
+    """Store bytes as a blob and return its name. A kill of the process leaves a complete blob or none.
 
     Raises:
         OSError: the blob cannot be written.

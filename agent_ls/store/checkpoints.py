@@ -26,8 +26,7 @@ class Checkpoint:
     """A conversation at one moment. `turn_ids` are the ids of the turns so far; `text` is the user message
     that follows.
 
-    Existing entries of the list of turns never change, so a reference to the list and its current length are
-    sufficient.
+    The session only appends to its lists, so each is stored as a reference and its length at that moment.
     """
 
     _turns: list[Turn]
@@ -49,14 +48,15 @@ class Checkpoint:
 def checkpoint(
     turns: list[Turn], before: int, turn_ids: list[str], plan: PlanChanged | None, text: str = ""
 ) -> Checkpoint:
-    """Return the checkpoint before the turn at index `before`."""
+    """Return the checkpoint before turn `before` of `turns`, with the turn ids and the plan of that moment."""
     return Checkpoint(turns, before, turn_ids, len(turn_ids), plan, text)
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenSince:
-    """The writes to each file by path, oldest first. `untold` contains paths of changed files whose content
-    was not recorded.
+    """The session's writes since some turn. `files` has the writes to each file by path, oldest first.
+
+    `untold` has the paths of changed files whose content was not recorded, so that they cannot be restored.
     """
 
     files: dict[str, list[Written]] = field(default_factory=dict)
@@ -95,10 +95,10 @@ def find_written_since(path: Path, at_turn: str) -> WrittenSince:
 
 
 def _maybe_mark(line: bytes) -> tuple[str, FileChange | None] | None:
-    """Return what a log line means for `find_written_since`.
+    """Parse a log line for `find_written_since`.
 
-    A line at which a turn or revert begins gives its id and None; a file change gives "" and the change; any
-    other line gives None.
+    For the start of a turn or a revert, return its id and None. For a file change, return "" and the change.
+    For any other line, return None.
     """
     if not any(mark in line[:300] for mark in _MARKS):
         return None

@@ -14,8 +14,8 @@ from agent_ls.store.log import FILE_MODE, OPEN_FLAGS
 
 
 def keep_draft(folder: Path, draft: Mapping[str, Any], known: Collection[str] = ()) -> None:
-    """Store a draft atomically, without the secret keys in `known`. An empty draft (no field has a value) is
-    deleted.
+    """Store a draft atomically, without the secret keys in `known`. For an empty
+    draft (no field has a value), delete the stored draft instead.
 
     Raises:
         OSError: the file cannot be written, or the session's folder does not exist.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 
 class StoreError(Exception):
-    """Base class. `str()` is one sentence for the user."""
+    """Base class of the store's errors. `str()` is one sentence for the user."""
 
 
 class BadSessionError(StoreError):
@@ -35,8 +35,9 @@ class SessionLockedError(StoreError):
 
 
 class OwnershipLostError(StoreError):
-    """Another process has taken the session over, so the lines were not written to the log. This process must
-    stop using the session.
+    """Another process has taken the session over, so lines of this process do not reach the log.
+
+    This process must stop using the session.
     """
 
     def __init__(self) -> None:

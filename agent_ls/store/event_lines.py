@@ -64,8 +64,9 @@ def maybe_event(line: bytes) -> EventLine | None:
 
 
 def events_of(lines: Iterable[bytes], session_id: str) -> list[EventLine]:
-    """Return the undamaged events of a session ("" for any session) in `lines`. Events out of sequence are
-    left out.
+    """Return the undamaged events of a session ("" for any session) in `lines`.
+
+    Events with a wrong or repeated number are left out.
     """
     found = (maybe_event(line) for line in lines)
     read = [event for event in found if event and session_id in ("", event.session_id)]
@@ -95,11 +96,11 @@ def _make_placeholder(session_id: str, seq: int, timestamp: str) -> bytes:
 
 
 def in_sequence(numbers: Sequence[int]) -> list[bool]:
-    """Return for each number whether it belongs to the increasing sequence. The other numbers are damaged or
-    repeated.
+    """Return for each event number whether it is correct. The other numbers are damaged or repeated.
 
-    The longest increasing sequence is taken as correct, because a wrong number is larger than the next or
-    smaller than the previous number.
+    The numbers of the longest increasing subsequence count as correct, because a wrong number is larger than
+    the next number or smaller than the previous number. A number more than MAX_JUMP above the
+    previous one counts as damaged.
     """
     if all(before < number for before, number in itertools.pairwise(numbers)):
         belongs = [True] * len(numbers)
@@ -119,7 +120,7 @@ def _longest_rising(numbers: Sequence[int]) -> list[bool]:
 
     Among equal numbers, the first is chosen.
     """
-    ends: list[int] = []  # the smallest last number of an increasing sequence of each length
+    ends: list[int] = []  # ends[n]: the smallest number that can end an increasing sequence of n + 1 numbers
     places: list[int] = []
     previous: list[int] = []
     for place, number in enumerate(numbers):

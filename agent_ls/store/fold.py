@@ -69,9 +69,12 @@ NO_ANSWER = AssistantTurn(Message(Role.ASSISTANT, ()), Usage(), "", "", "", Fini
 
 @dataclass(slots=True)
 class Round:
-    """The tool calls of the model's last answer according to events. If `answer` is NO_ANSWER, the answer is
-    not complete yet. `results` has the results that differ from the output in `ends`; `allowed` has the
-    approvals given for each call. `commands` has the replacement command that the user wrote, by call.
+    """The tool calls of the model's last answer, and their states. `answer` is NO_ANSWER while it streams.
+
+    `starts` has the start events by index, `ends` the end events by call. `results` has the results for the
+    model that differ from the output in the end event, by call. `allowed` has the requests that the user
+    approved, by call. `commands` has the command that the user wrote in place of the requested command, by
+    call.
     """
 
     answer: AssistantTurn = NO_ANSWER
@@ -88,15 +91,16 @@ class Fold:
     that has not ended, or "".
 
     `ends` are the end events of that turn's calls, without outputs. `session_grants` and `turn_grants` are
-    ids of rules that the user stored. `shown` maps each file that the model has seen to its digest. If such a
-    file changed afterwards and the model was informed, `known` has the new digest. `prompt` is the newest
-    system prompt, `prefix` its sources (without the text). `compaction` is a compaction that has begun and
-    not ended. `intents` are planned writes of calls that have not ended; `filed` has the call and path of
-    each file change reported for these calls. `hunk_positions` are hunk positions by path. `notices` are
-    notices that the model has not received. `reviews` are proposals of calls that have not ended, by call;
-    `proposed` has the undecided hunks of these proposals. `left_running` are background commands that ended
-    because agent-ls ended, by terminal. `checkpoints` are stored by the id of the following turn, or of the
-    revert; `turn_ids` are the turn ids of the user messages in `turns`.
+    ids of rules that the user stored for the session and for that turn. `shown` maps each file that the model
+    has seen to its digest. If such a file changed afterwards and the model was informed, `known` has the new
+    digest. `prompt` is the newest system prompt, `prefix` its sources (without the text). `compaction` is a
+    compaction that has begun and not ended. `intents` are planned writes of calls that have not ended;
+    `filed` has the call and path of each file change reported for these calls. `hunk_positions` are hunk
+    positions by path. `notices` are notices that the model has not received. `reviews` are proposals of calls
+    that have not ended, by call; `proposed` has the undecided hunks of these proposals. `left_running` are
+    background commands that ended because agent-ls ended, by terminal. `early` has the calls of an answer
+    that still streams. `checkpoints` are stored by the id of the following turn, or of the revert; `turn_ids`
+    are the turn ids of the user messages in `turns`.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -156,7 +160,8 @@ class Fold:
             case AssistantTurn():
                 self.usage = self.usage + turn.usage
                 self.said.clear()
-                # Calls may begin while their answer is still streaming.
+                # Calls may begin while the answer streams. Their events are in `early` until the answer is
+                # recorded.
                 early = replace(self.early, answer=turn) if self.early else Round(turn)
                 self.round, self.early = early if turn.tool_calls else None, None
             case ToolResultsTurn():
@@ -181,14 +186,14 @@ class Fold:
 
     @property
     def begun_from_queue(self) -> Input | None:
-        """The queued message that is in the history already although the event about its removal from the
-        queue is missing.
+        """The queued message that has started a turn, if the log lacks the event about its removal from the
+        queue. None without such a message.
         """
         text = self.untold_input.content if self.untold_input else None
         return next((item for item in self.queue if item.text == text), None)
 
     def partial(self, record: Mapping[str, Any]) -> None:
-        """Add text of an open part.
+        """Apply a record with text of a part (an answer's text or a call's output) that had not ended.
 
         Raises:
             KeyError, TypeError: the record has no text of a part.
@@ -310,14 +315,13 @@ class Fold:
 
     @property
     def ended_with_process(self) -> list[str]:
-        """Titles of the background commands that were still running when the last process of the session
-        ended.
-        """
+        """Titles of the background commands that ended because agent-ls ended."""
         still_open = (terminal.title for terminal in self.terminals.values() if terminal.background)
         return [*self.left_running.values(), *still_open]
 
     def _call_ended(self, ended: str) -> None:
-        self.left_running.pop(ended, None)  # the command never ran
+        # If the terminal of a background command ended before its call, the command never ran.
+        self.left_running.pop(ended, None)
         self.outputs.pop(output_part(ended), None)
         # All file changes of an ended call have been reported. An intent without a reported change was not
         # carried out.
@@ -375,7 +379,7 @@ class Fold:
         request = self.approvals.pop(resolved.request_id, None)
         if resolved.decision == "deny":
             return
-        # The user approved another command than the requested one.
+        # The user replaced the requested command, so the approval is only valid for the new command.
         if request and self.round and resolved.command:
             self.round.commands[request.call_id] = resolved.command
         elif request and self.round:
@@ -386,8 +390,9 @@ class Fold:
             self.turn_grants.add(resolved.rule_id)
 
     def _steer_is_in_history(self, text: str) -> None:
-        """Remove a steer that is in the history, so that it is not injected again if its steering_injected
-        event is missing.
+        """Move a steering message that is in the history from `steers` to `untold_steers`.
+
+        It must not be injected again if the log lacks its steering_injected event.
         """
         found = next((steer for steer in self.steers if steer.text == text), None)
         if found:

@@ -66,8 +66,9 @@ def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def _cut(records: list[dict[str, Any]], at_turn: str) -> int:
-    """Return the index after the records of a turn. A turn without an end event ends where the follow-up turn
-    begins.
+    """Return the index of the first record after turn `at_turn`, or after the last complete turn if it is "".
+
+    A turn without an end event ends where the follow-up turn begins.
     """
     ends: dict[str, int] = {}
     running, input_at = "", 0
@@ -91,7 +92,7 @@ def _cut(records: list[dict[str, Any]], at_turn: str) -> int:
 
 
 def _select_records(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the records that belong to the copy."""
+    """Yield the records to copy. File changes are copied without their hunks."""
     told = {
         item["event"]["data"].get("steerId")
         for item in records

@@ -18,7 +18,7 @@ NAME = "handover"
 
 
 def ask(folder: Path, owner: Owner, by: Owner) -> None:
-    """Write the request that `owner` hands the session over to the process `by`. Blocks.
+    """Write a request to `owner` to hand the session over to the process `by`. Blocks.
 
     Raises:
         OSError: the file cannot be written.
@@ -31,7 +31,7 @@ def ask(folder: Path, owner: Owner, by: Owner) -> None:
 
 
 def is_asked(folder: Path, owner: Owner) -> bool:
-    """Return whether `owner` is asked to release the session. Blocks."""
+    """Return whether another process has asked `owner` to hand the session over. Blocks."""
     try:
         raw = json.loads((folder / NAME).read_bytes())["to"]
         asked = Owner(int(raw["pid"]), str(raw["started"]), str(raw["host"]))

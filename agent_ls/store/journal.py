@@ -15,7 +15,7 @@ from agent_ls.environments.base import sha256
 from agent_ls.text import decode, looks_binary
 
 HunkPosition: TypeAlias = tuple[int, int, int, int]
-"""The position of a hunk: base_start, base_end, start, end (lines from 0)."""
+"""The lines of a hunk, from 0: base_start and base_end in the base text, start and end in the current text."""
 
 NO_FILE = ""
 """The fingerprint of a file that does not exist."""
@@ -74,17 +74,17 @@ class Written:
 
 
 def written_from_json(raw: Mapping[str, Any]) -> Written:
-    """Restore a record.
+    """Restore a Written from the JSON of a log record.
 
     Raises:
-        KeyError, TypeError, ValueError: the record is incomplete.
+        KeyError, TypeError, ValueError: the JSON is incomplete.
     """
     return Written(*(str(raw[name]) for name in ("path", "callId", "turnId", "before", "after")))
 
 
 @dataclass(frozen=True, slots=True)
 class HunkPositions:
-    """The positions of a file's hunks, by hunk id, when its text had the fingerprint `text`."""
+    """The positions of a file's hunks, by hunk id, while the file's text has the fingerprint `text`."""
 
     path: str
     text: str
@@ -103,7 +103,7 @@ class ProposedFile:
     """One file of a call's proposal. `before` and `after` name the blobs with the file's content, None if the
     file does not exist.
 
-    `mode_from` has the same meaning as in FileWrite.
+    `mode_from` names the file whose permission bits the file gets (used for a move), "" for none.
     """
 
     path: str
@@ -129,10 +129,10 @@ class ProposalRecord:
 
 
 def intent_from_json(raw: Mapping[str, Any]) -> Intent:
-    """Restore a record.
+    """Restore an Intent from the JSON of a log record.
 
     Raises:
-        KeyError, TypeError, ValueError: the record is incomplete.
+        KeyError, TypeError, ValueError: the JSON is incomplete.
     """
     return Intent(
         path=str(raw["path"]),
@@ -146,20 +146,20 @@ def intent_from_json(raw: Mapping[str, Any]) -> Intent:
 
 
 def hunk_positions_from_json(raw: Mapping[str, Any]) -> HunkPositions:
-    """Restore a record.
+    """Restore HunkPositions from the JSON of a log record.
 
     Raises:
-        KeyError, TypeError, ValueError: the record is incomplete.
+        KeyError, TypeError, ValueError: the JSON is incomplete.
     """
     positions = {str(id_): _position_from_json(at) for id_, at in raw["places"].items()}
     return HunkPositions(str(raw["path"]), str(raw["text"]), positions)
 
 
 def review_from_json(raw: Mapping[str, Any]) -> ProposalRecord:
-    """Restore a record.
+    """Restore a ProposalRecord from the JSON of a log record.
 
     Raises:
-        KeyError, TypeError, ValueError: the record is incomplete.
+        KeyError, TypeError, ValueError: the JSON is incomplete.
     """
     files = (
         ProposedFile(str(it["path"]), _name(it["before"]), _name(it["after"]), str(it["modeFrom"]))
@@ -181,7 +181,7 @@ def fingerprint(data: bytes | None) -> str:
     """Return the fingerprint of a file's bytes. `data` is None if the file does not exist."""
     if data is None:
         return NO_FILE
-    if looks_binary(data) or data.isascii():  # ASCII bytes equal their text
+    if looks_binary(data) or data.isascii():  # ASCII bytes need not be decoded: the text has the same bytes
         return sha256(data)
     return text_fingerprint(decode(data).text)
 

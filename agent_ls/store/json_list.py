@@ -1,5 +1,6 @@
-"""A short list in one JSON file of the user's state folder (rules, trust decisions). Several processes may
-change it.
+"""A short list in a JSON file of the user's state folder (rules, trust decisions).
+
+Several processes may change the file.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class JsonList:
             return []
 
     def _read_entries(self) -> list[Any] | None:
-        """Return the entries; None if the content of the file has another format.
+        """Return the entries, none for a missing file; None if the content of the file has another format.
 
         Raises:
             OSError: the file cannot be read.

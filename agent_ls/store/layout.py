@@ -23,12 +23,10 @@ from agent_ls.loop.context.titles import title_of
 from agent_ls.store.errors import StoreError
 from agent_ls.store.log import FILE_MODE, Header, make_private_folder, parse_header
 
-PEEK_BYTES = 64 * 1024  # bytes of a log's head and tail that lists read
+PEEK_BYTES = 64 * 1024  # size of a log's head and tail; lists of sessions read no more than these
 LOG = "log.jsonl"
 MAX_REMEMBERED = 10_000
-"""A Layout caches the summaries of at most this many sessions, so that the next list does not read their
-logs.
-"""
+"""The number of sessions whose summaries a Layout caches. Listing these sessions again reads no logs."""
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _TITLE = re.compile(rb'"kind":"title".*?"data":(\{.*?\})\}\}$', re.MULTILINE)
@@ -133,9 +131,7 @@ class Layout:
         return list(self.summaries(self.list_sessions(workspace)))
 
     def summaries(self, listed: Sequence[ListedSession]) -> Iterator[StoredSummary]:
-        """Read summaries one at a time, so that a caller that needs only the first few does not read the
-        rest.
-        """
+        """Yield the summaries of the readable sessions in `listed`. Each is read when it is needed."""
         return (found for session in listed if (found := self.summary(session.folder)))
 
     def summary(self, folder: Path) -> StoredSummary | None:
@@ -225,8 +221,9 @@ def _iso(seconds: float) -> str:
 
 
 def _signature(path: Path) -> object:
-    """Return a value that changes when the file changes: each change of a log increases its size, and a new
-    title is a new file.
+    """Return a value that changes when a log or title file changes; None if the file does not exist.
+
+    A log grows with each change, and a new title is a new file with another inode.
     """
     try:
         stat = path.stat()
@@ -264,7 +261,7 @@ def _title(folder: Path, header: Header, head: bytes, tail: bytes) -> str:
     try:
         return title_path(folder).read_text("utf-8", "replace")
     except OSError:
-        pass  # no title was set, or an older version wrote the log
+        pass  # no title was set, or an older version, which wrote no title file, set it
     named = _TITLE.findall(tail) or _TITLE.findall(head)
     if named and (title := _field(named[-1], "title")):
         return title

@@ -134,7 +134,7 @@ class SessionLock:
             try:
                 _write(self._descriptor, self.owner)
             except OSError:
-                return  # for example a full disk: other processes then wait for a shorter time
+                return  # for example, the disk is full: other processes then wait for a shorter time
 
     def release(self) -> None:
         """Release the lock. May be called repeatedly."""
@@ -151,7 +151,8 @@ def kernel_lock(descriptor: int) -> None:
         OSError: BlockingIOError (PermissionError on some network file systems) if another process holds the lock.
     """
     if sys.platform == "win32":
-        # Lock a region far behind the content, because other processes cannot read a locked region.
+        # Lock bytes far beyond the end of the file, because other processes cannot read locked bytes
+        # (Windows).
         place = pywintypes.OVERLAPPED()
         place.Offset = 1 << 30
         flags = win32con.LOCKFILE_EXCLUSIVE_LOCK | win32con.LOCKFILE_FAIL_IMMEDIATELY
@@ -168,12 +169,13 @@ def kernel_lock(descriptor: int) -> None:
 def take(
     path: Path, session_id: str, lock: Callable[[int], None] = kernel_lock, program: str = ""
 ) -> SessionLock:
-    """Acquire the lock of a session. `lock` locks a descriptor like `kernel_lock`; `program` names this process for
-    users.
+    """Acquire the lock of a session. `path` is the lock file; `program` names this process for users.
+
+    `lock` locks a descriptor and raises like `kernel_lock`.
 
     Raises:
-        SessionLockedError: a living process holds it.
-        OSError: the file cannot be created.
+        SessionLockedError: a living process holds the lock.
+        OSError: the lock file cannot be created.
     """
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | OPEN_FLAGS, FILE_MODE)
@@ -182,7 +184,7 @@ def take(
             if is_firm is None:
                 raise SessionLockedError(session_id, str(_read(descriptor) or ""))
             held = SessionLock(path, descriptor, make_own_owner(program), is_firm=is_firm)
-            if held.is_ours():  # False if another lock file has replaced this one since it was opened
+            if held.is_ours():  # False if the lock file was replaced after it was opened
                 os.ftruncate(descriptor, 0)
                 _write(descriptor, held.owner)
                 return held
@@ -199,12 +201,13 @@ def seize(
     lock: Callable[[int], None] = kernel_lock,
     program: str = "",
 ) -> SessionLock:
-    """Displace the owner `asked`, which did not hand the session over. After this, the caller must replace
-    the log by a copy (`log.detach`).
+    """Displace the owner `asked`, which did not hand the session over, and return this process's lock.
+
+    After this, the caller must replace the log by a copy (`log.detach`).
 
     Raises:
-        SessionLockedError: `asked` is no longer the owner, another process displaces it at the same time, or open
-            files cannot be replaced (Windows).
+        SessionLockedError: `asked` is None or no longer the owner, another process displaces the owner at the
+            same time, or open files cannot be replaced (Windows).
         OSError: the file cannot be created.
     """
     with _serialize(path.with_name(f"{path.name}.force"), session_id, lock):
@@ -227,8 +230,10 @@ def seize(
 
 @contextmanager
 def _serialize(path: Path, session_id: str, lock: Callable[[int], None]) -> Iterator[None]:
-    """Serialize processes that displace an owner at the same time. The first process wins; the others then
-    find a new owner.
+    """Hold the lock on `path` during a `with` block, so that only one process at a time displaces the owner.
+
+    Raises:
+        SessionLockedError: another process holds this lock.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | OPEN_FLAGS, FILE_MODE)
     try:
@@ -245,8 +250,10 @@ def _serialize(path: Path, session_id: str, lock: Callable[[int], None]) -> Iter
 
 
 def owner_of(path: Path) -> Owner | None:
-    """Return the owner in the lock file if that process may be alive. Use the result only for messages; only
-    `take` decides who gets the lock.
+    """Return the owner in the lock file if that process may be alive, else None.
+
+    Use the result only for messages, because the owner may change at any time. Only `take` decides who gets
+    the lock.
     """
     owner = recorded_owner(path)
     return owner if owner and is_alive(owner) else None
@@ -299,9 +306,10 @@ def is_alive(owner: Owner) -> bool:
 
 
 def _is_locked(descriptor: int, lock: Callable[[int], None]) -> bool | None:
-    """Lock the file. Returns True on success, None if another process holds the lock.
+    """Try to lock the lock file. Return None if another process holds the lock.
 
-    Returns False if the file system has no locks and the content of the file names no living owner.
+    Otherwise return whether the kernel's lock is held. It is not held on a file system without locks, where
+    the lock is free if the content of the file names no living owner.
     """
     try:
         lock(descriptor)
@@ -326,8 +334,10 @@ def _read(descriptor: int) -> Owner | None:
 
 
 def _write(descriptor: int, owner: Owner) -> None:
-    """Write the owner in one call. A shorter text is padded to the old length, so that readers never see
-    parts of the old text.
+    """Write the owner to the lock file in one call.
+
+    A text that is shorter than the old text is padded with blanks, so that readers never see the end of the
+    old text.
     """
     data = json.dumps(asdict(owner)).encode()
     os.lseek(descriptor, 0, os.SEEK_SET)

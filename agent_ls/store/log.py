@@ -112,7 +112,7 @@ def record(kind: RecordKind, value: Any) -> bytes:
 
 
 def event_record(encoded: bytes) -> bytes:
-    """Return the log line for an encoded event. The same encoding is used for the log and for clients."""
+    """Return the log line for an event that is encoded as for clients."""
     return b'{"event":%b}\n' % encoded
 
 
@@ -194,7 +194,7 @@ class SessionLog:
         return without_known(text, self._secrets())
 
     def append(self, *lines: bytes) -> None:
-        """Write the lines with a single system call.
+        """Write the lines. Lines that cannot be written wait for the next append.
 
         Raises:
             OwnershipLostError: another process owns the session; the caller must not publish these lines.
@@ -235,8 +235,10 @@ class SessionLog:
             self._release(self._descriptor)
 
     def _release(self, descriptor: int) -> None:
-        """Close a descriptor when no fsync is running in a thread. Otherwise fsync might sync another file
-        that got the same descriptor number.
+        """Close a descriptor, but not before a running fsync has ended.
+
+        The operating system reuses descriptor numbers, so the fsync in a thread might otherwise reach another
+        file.
         """
         self._released.append(descriptor)
         self._close_released()
@@ -327,7 +329,8 @@ def json_line(value: Mapping[str, Any]) -> bytes:
     try:
         return text.encode("utf-8") + b"\n"
     except UnicodeEncodeError:
-        # Keep lone surrogates (undecodable bytes of a file) as escapes, so that a turn is restored unchanged.
+        # UTF-8 cannot encode lone surrogates, which stand for undecodable bytes of a file. Write them as
+        # escapes.
         return json.dumps(value, separators=(",", ":"), default=_to_json_value).encode("ascii") + b"\n"
 
 

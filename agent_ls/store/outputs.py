@@ -27,8 +27,8 @@ class OutputPart:
 
 
 def read_part(folder: Path, output_ref: str, offset: int, limit: int) -> OutputPart:
-    """Return up to `limit` characters of an output, starting at `offset`. The output is in a file next to the
-    log or in an event.
+    """Return up to `limit` characters of an output, starting at `offset`. `output_ref` refers to
+    a file next to the log or to an event in the log.
 
     Raises:
         UnknownOutputError: the output does not exist.
@@ -53,7 +53,7 @@ def _in_event(folder: Path, seq: int, output_ref: str) -> str:
 
 
 def _in_file(path: Path, output_ref: str, offset: int, limit: int) -> tuple[str, int]:
-    """Return the part and the total number of characters, without loading the whole file into memory."""
+    """Return a part of the output, and the output's number of characters. Read the file in chunks."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     found: list[str] = []
     at = 0

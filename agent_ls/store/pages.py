@@ -1,4 +1,4 @@
-"""Read parts of a log, found by event numbers. The cost of a page does not grow with the session. Blocks.
+"""Read parts of a log between event numbers. The cost of a page does not grow with the session. Blocks.
 
 Event numbers increase with the offset in the file, so that the offset of an event is found by bisection. From
 that offset, lines are read forwards or backwards. An incomplete last line is ignored.
@@ -38,7 +38,7 @@ class ItemPage:
 
 
 class LogPart:
-    """A log with the size that it had when it was opened. `bytes_read` counts the bytes read from disk."""
+    """A log up to its last complete line when it was opened. `bytes_read` counts the bytes read from disk."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -103,7 +103,7 @@ class LogPart:
                 at += len(line) + 1
 
     def _find_last_line_end(self, size: int) -> int:
-        """Return the end of the last complete line."""
+        """Return the offset after the last complete line in the first `size` bytes, 0 if there is none."""
         end = size
         while end > 0:
             start = max(0, end - CHUNK_BYTES)
@@ -154,11 +154,12 @@ def read_sound_events(path: Path, after: int, last: int | None = None) -> list[b
 
 
 def _read_sound_events(path: Path, after: int, last: int | None) -> tuple[list[EventLine], str]:
-    """Return the events, and the id of the session."""
+    """Return the events as `read_sound_events` does, and the id of the session."""
     with open_part(path) as log:
         found = _events(log, log.place_of(after + 1), after, last)
         if not found or found[0].seq != after + 1:
-            # If newer events exist, a damaged number has misled the bisection: read the whole log.
+            # If the log has events in this range, a damaged number has misled the bisection. Read the whole
+            # log.
             if after < (last if last is not None else _last_seq(log)):
                 found = _events(log, 0, after, last)
         return found, _session_id(log)
@@ -193,8 +194,9 @@ def _last_seq(log: LogPart) -> int:
 
 
 def read_page(path: Path, before: int | None, limit: int) -> ItemPage:
-    """Return the newest `limit` items that began before event number `before`, or of the whole log if it is
-    None, in their current state.
+    """Return the newest `limit` items that began before event number `before`, in their current state.
+
+    `before` None: return the newest items of the whole log.
 
     Raises:
         OSError: the log cannot be read.
@@ -216,7 +218,8 @@ def snapshot(path: Path, last: int, limit: int) -> ItemPage:
 def page_of(log: LogPart, before: int | None, limit: int, *, is_final: bool = False) -> ItemPage:
     """Return the newest `limit` items that began before event number `before`; None means the end of the log.
 
-    Later events complete open items of the page, unless `is_final` is set.
+    An item can end after `before`, for example a tool call. With `is_final`, such an item is returned as it
+    was at `before`. Otherwise, it is completed by reading on.
     """
     place = log.size if before is None else log.place_of(before)
     lines, more = _read_wanted(log, place, limit)

@@ -16,7 +16,7 @@ Activity: TypeAlias = Literal["closed", "idle", "working", "waiting"]
 question.
 """
 
-# Matches only the session's id and the event's kind: inside of strings, quotes have a backslash before them.
+# This cannot match text inside a JSON string, because quotes in strings have a backslash before them.
 _KIND = re.compile(rb'^\{"event":\{"sessionId":"[^"]*","seq":\d+,"kind":"(\w+)"')
 _STATE = re.compile(rb'"data":\{"state":"(\w+)"')
 _ID = re.compile(rb'"(?:requestId|questionId)":"([^"]+)"')

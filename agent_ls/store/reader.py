@@ -80,7 +80,7 @@ def read_session(path: Path) -> StoredSession:
 
 
 class _Reading:
-    """Builds the state while reading. `damaged` counts the lines that were skipped."""
+    """Builds the fields of StoredSession from the lines of a log. `damaged` counts the skipped lines."""
 
     def __init__(self, session_id: str) -> None:
         self.fold = Fold()
@@ -92,7 +92,10 @@ class _Reading:
         self._session_id = session_id
 
     def lines(self, lines: Sequence[bytes]) -> None:
-        """Read the lines after the header. All event numbers are compared before any event is used."""
+        """Read the lines after the header.
+
+        Wrong event numbers are found first, by comparing the numbers of all events. Their events are skipped.
+        """
         parsed = [(number, self._parse_line(line, number)) for number, line in enumerate(lines, start=2)]
         belongs = iter(in_sequence([item.seq for _, item in parsed if isinstance(item, EventLine)]))
         for number, item in parsed:

@@ -31,7 +31,7 @@ LATEST_KINDS = frozenset(("usage", "plan"))
 subscribers get it without reading the log.
 """
 
-OUTPUT_MAX_BYTES = 64 * 1024 * 1024  # of a larger output, only head and tail are stored
+OUTPUT_MAX_BYTES = 64 * 1024 * 1024  # only the start and the end of a larger output are stored
 
 _OUTPUT_REF = re.compile(r"[0-9a-f]{16}")
 
@@ -58,7 +58,7 @@ class StoreRecorder:
         self.observers: list[Callable[[bytes], object]] = []
         """Functions called with each encoded event after it was written to the log. They must not raise."""
         self.on_read: Callable[[str, str], object] = lambda path, digest: None
-        """Called with the arguments of `record_read`. Must not raise."""
+        """Called by `record_read` with its arguments: a file's path and its content's digest. Must not raise."""
         self._log = log
         self._folder = folder
         self._title_file = title_file
@@ -67,7 +67,7 @@ class StoreRecorder:
 
     @property
     def problem(self) -> str:
-        """Why the last lines could not be written to the log, "" if they were written."""
+        """The reason why the last lines could not be written to the log, "" if they were written."""
         return self._log.problem
 
     def event(self, envelope: Envelope, encoded: bytes) -> None:
@@ -108,7 +108,7 @@ class StoreRecorder:
         self._log.append(record("prefix", prefix_to_json(prefix)))
 
     def partial(self, part_id: str, text: str) -> None:
-        """Write only the new text since the last call, so that the log grows linearly with the text."""
+        """Record `text`, the text of a part so far. Only the text since the last call is written."""
         offset = self._partial_lengths.get(part_id, 0)
         self._partial_lengths[part_id] = len(text)
         self._log.append(record("partial", {"partId": part_id, "offset": offset, "text": text[offset:]}))
@@ -134,8 +134,8 @@ class StoreRecorder:
         self._log.append(record("config", settings))
 
     def intents(self, intents: Sequence[Intent]) -> None:
-        """Record which files are about to be written. Called before the write, so that a crash during the
-        write loses no hunk.
+        """Record which files are about to be written. Called before the write, so that a resume finds the
+        files that were changed before a crash, and their hunks.
         """
         self._log.append(*(record("intent", intent.to_json()) for intent in intents))
 
@@ -158,7 +158,7 @@ class StoreRecorder:
         self._log.append(record("notice", text))
 
     def output(self, call_id: str, text: str) -> str:
-        """Store a complete output. Returns its reference, "" if it could not be stored."""
+        """Store a call's output, shortened to OUTPUT_MAX_BYTES. Return its reference, "" after a disk error."""
         ref = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:16]
         data = self._log.clean(text).encode("utf-8", "replace")
         if len(data) > OUTPUT_MAX_BYTES:

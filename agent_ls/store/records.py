@@ -89,7 +89,10 @@ def turn_from_json(record: Json) -> Turn | None:
 
 
 def prefix_to_json(prefix: Prefix) -> dict[str, Any]:
-    """Return a prefix as JSON without its text. The text has its own record (`prompt`)."""
+    """Return a prefix (the tools, and the sources of the system prompt) as JSON.
+
+    The text of the system prompt is left out, because it has its own record (`prompt`).
+    """
     return {
         "tools": [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
@@ -104,7 +107,7 @@ def prefix_to_json(prefix: Prefix) -> dict[str, Any]:
 
 
 def prefix_from_json(record: Json) -> Prefix:
-    """Restore a prefix.
+    """Restore a prefix without the text of the system prompt.
 
     Raises:
         KeyError, TypeError, ValueError: the record is incomplete.
@@ -207,7 +210,7 @@ def _part_to_json(part: ContentPart) -> dict[str, Any]:
         case OpaquePart():
             return {"type": "opaque", **_origin_to_json(part.origin)}
         case SearchPart():
-            # The type is "opaque" so that older versions, which know no searches, can read the record.
+            # Older versions have no type for searches. With the type "opaque", they can read the record.
             found = {"queries": [*part.queries], "sources": [asdict(source) for source in part.sources]}
             return {"type": "opaque", **_origin_to_json(part.origin), "search": found}
         case ImagePart():
@@ -292,7 +295,7 @@ def _image(record: Json) -> ImagePart:
 
 
 def _file(record: Json) -> tuple[bytes | None, str, str]:
-    """Return the bytes or None, the media type and the URL."""
+    """Return the bytes (None for a file given by its URL), the media type and the URL."""
     data = record["data"]
     return (
         None if data is None else base64.b64decode(_text(data)),

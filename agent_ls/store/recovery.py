@@ -43,7 +43,7 @@ from agent_ls.store.fold import Fold, Round
 from agent_ls.store.reader import StoredSession
 
 PAUSE = ""
-"""Used instead of a call id in the question of a turn that paused at a limit between two model calls."""
+"""The call id of a question that no call asked: whether to continue a turn that has reached a limit."""
 NEVER_RUN = "Not run: agent-ls ended before this call began."
 
 
@@ -55,9 +55,9 @@ def recover(
 ) -> Restored:
     """Return the state from which the live session continues. `now` (ISO 8601) is the time of the added turns.
 
-    `found` are events about file changes of the interrupted turn that are missing in the log and were
-    detected from the files. They precede the end events of the calls that made the changes. `proposed` maps
-    each undecided proposed hunk to its call.
+    `found` are events about file changes of the interrupted turn that the log lacks. The caller has found
+    these changes by comparing the files with the log. The events precede the end events of the calls that
+    made the changes. `proposed` maps each undecided proposed hunk to its call.
     """
     fold = stored.fold
     asked = _find_open_approvals(fold)
@@ -126,7 +126,10 @@ def _make_suspended(
     proposed: Mapping[str, str],
     questions: tuple[QuestionAsked, ...],
 ) -> Suspended:
-    """Return the turn that waited for the user when the log ended."""
+    """Return the turn that waited for the user when the log ended.
+
+    `proposed` maps each undecided proposed hunk to its call.
+    """
     round_, rounds = fold.round, 0
     for turn in reversed(fold.turns):
         if isinstance(turn, UserTurn):
@@ -167,8 +170,10 @@ def _restore_answer(fold: Fold, now: str) -> Iterator[AssistantTurn]:
 def _make_missing_events(
     fold: Fold, asked: Mapping[str, ApprovalRequested], questions: Mapping[str, QuestionAsked]
 ) -> Iterator[RecordedEvent]:
-    """Yield the missing events about recorded user messages, and the end events of texts, early calls,
-    approvals, questions, terminals and compactions that were open.
+    """Yield the events that the log lacks: about user messages, and the end events of open items.
+
+    The open items are texts, calls of an incomplete answer, terminals, a compaction, and the approvals and
+    questions that are neither in `asked` nor in `questions`.
     """
     if item := fold.begun_from_queue:
         yield UserInput(item.text, item.client_key, item.queued_id)
@@ -182,7 +187,7 @@ def _make_missing_events(
             end = AssistantTextEnd if said.kind == "text" else ReasoningEnd
             yield end(part_id, said.text, interrupted=True)
     early = fold.early
-    for start in early.starts.values() if early else ():  # calls of an answer that never completed
+    for start in early.starts.values() if early else ():  # calls of an answer that was interrupted
         if early and start.call_id not in early.ends:
             yield _end(start.call_id, start.name, CUT)
     for request in fold.approvals.values():
@@ -196,7 +201,7 @@ def _make_missing_events(
         yield TerminalExit(terminal_id, None)
     if compaction := fold.compaction:
         words = "Compaction was interrupted, because agent-ls ended."
-        is_done = compaction.status == "done"  # the compaction's turn was recorded, only its event is missing
+        is_done = compaction.status == "done"  # the summary was recorded, only the event is missing
         yield compaction if is_done else replace(compaction, status="interrupted", message=words)
 
 
@@ -216,7 +221,11 @@ def _settled_calls(
     reviewed: Collection[str],
     call_ids: CallIds,
 ) -> Iterator[tuple[SuspendedCall, tuple[RecordedEvent, ...]]]:
-    """Yield each call of the last answer in its current state, with the call's missing events."""
+    """Yield each call of the last answer in its state after the resume, with the events that the log lacks.
+
+    `asked`, `questions` and `reviewed` (call ids) have the calls that still wait for the user. Calls that
+    were running end as interrupted. If no call waits for the user, calls that had not begun end as well.
+    """
     for index, call in enumerate(round_.answer.tool_calls):
         start = round_.starts.get(index)
         call_id = ToolCallId(start.call_id) if start else call_ids.unique(call.id)

@@ -39,7 +39,7 @@ class RuleStore:
         self._list = JsonList(Layout(root).root, "rules")
 
     def rules(self, workspace: str | None = None) -> Sequence[StoredRule]:
-        """Return the rules that apply in `workspace` (None: all), oldest first."""
+        """Return the rules that apply in `workspace`, or all rules if it is None, oldest first."""
         found = self._read()
         if workspace is None:
             return found
@@ -115,7 +115,7 @@ def _key(rule: StoredRule) -> tuple[str, str, str]:
 
 
 def _rule(entry: Any) -> StoredRule | None:
-    """Return the rule in an entry, None if the entry is invalid."""
+    """Return the rule in an entry of the file, None if the entry is invalid."""
     if not isinstance(entry, dict):
         return None
     try:

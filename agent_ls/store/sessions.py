@@ -89,21 +89,22 @@ class SessionStore:
     ) -> None:
         """Create a store in `root`.
 
-        `secrets` returns the secret keys that are redacted in every log. `lock` locks a file descriptor.
+        `secrets` returns the secret keys that are redacted in every log. `lock` locks a file descriptor and
+        raises like `kernel_lock`.
         """
         self.layout = Layout(root)
         self._on_failure = on_failure
         self._lock = lock
         self.secrets = secrets
         self.program = ""
-        """The name of this program, which other processes display as the owner of a session."""
+        """This program's name, which other processes display as the owner of this process's sessions."""
 
     def create(self, header: Header) -> OpenSession:
         """Create a session.
 
         Raises:
-            StoreError: the id is invalid or exists already.
-            OSError: the store cannot be written.
+            StoreError: the id is invalid, or a process has a session with this id open.
+            OSError: a session with this id is stored already, or the store cannot be written.
         """
         require_spare_files(SPARE_FOR_SESSIONS)
         self.layout.describe_workspace(header.workspace_folder)
@@ -194,7 +195,7 @@ class SessionStore:
         the last complete turn if it is "". The original session may be open.
 
         Raises:
-            StoreError: unknown session, or UnknownTurnError.
+            StoreError: unknown session. UnknownTurnError: unknown turn, or the turn has not ended.
             OSError: the store cannot be read or written.
         """
         source = self.folder(session_id)
@@ -248,7 +249,8 @@ class SessionStore:
         """Read a session without owning it; another process may be writing it.
 
         Raises:
-            StoreError, OSError.
+            StoreError: unknown session, or not readable.
+            OSError: the log cannot be read.
         """
         return read_session(log_path(self.folder(session_id)))
 

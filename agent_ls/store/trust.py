@@ -42,7 +42,7 @@ class TrustStore:
         self._list = JsonList(Layout(root).root, "trust")
 
     def folders(self) -> Sequence[TrustRecord]:
-        """The decisions, oldest first."""
+        """Return the decisions, oldest first."""
         return [folder for entry in self._list.read() if (folder := _folder(entry))]
 
     def read_decision(self, workspace: str) -> Trust | None:
@@ -76,9 +76,12 @@ class TrustStore:
 
 
 def owner_of(folder: str) -> str | None:
-    """Return the id of a folder's owner, "" on Windows, None if the folder does not exist."""
+    """Return the user id of a folder's owner; None if the folder does not exist.
+
+    "" on Windows and for a folder on another machine, where the owner is not known.
+    """
     if is_place_name(folder):
-        return ""  # a folder on another machine: its owner is not known here
+        return ""  # a folder on another machine
     try:
         found = os.stat(folder)
     except (OSError, ValueError):
@@ -91,7 +94,7 @@ def _without(entries: Sequence[Any], path: str) -> list[Any]:
 
 
 def _folder(entry: Any) -> TrustRecord | None:
-    """Return the decision in an entry, None if the entry is invalid."""
+    """Return the decision in an entry of the file, None if the entry is invalid."""
     if not isinstance(entry, dict):
         return None
     path, owner, decided = (entry.get(name) for name in ("path", "owner", "decided"))

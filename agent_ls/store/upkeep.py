@@ -46,8 +46,9 @@ class Swept:
 def prune(
     layout: Layout, workspace: str, limits: RetentionLimits, now: str, spare: Sequence[str] = ()
 ) -> Swept:
-    """Delete the sessions of a workspace that exceed `limits`, except the sessions in `spare`. `now` is ISO
-    8601.
+    """Delete the sessions of a workspace that exceed `limits`, except the sessions in `spare` (ids).
+
+    `now` is ISO 8601. With `keep_days`, old recordings without a session are deleted too.
     """
     found = layout.list_sessions(workspace)
     before = (datetime.fromisoformat(now) - timedelta(days=limits.keep_days)).isoformat()
@@ -102,7 +103,8 @@ def relink(layout: Layout, old: str, new: str) -> list[str]:
     for it in moved:
         target = layout.session_folder(new, it.header.session_id)
         make_private_folder(target.parent)
-        # The lock prevents opening during the move; but Windows cannot move a folder that contains an open file.
+        # The lock keeps other processes from opening the session during the move. On Windows, the session is
+        # moved without the lock, because Windows cannot move a folder with an open file.
         with (
             nullcontext() if os.name == "nt" else locks.hold_lock(lock_path(it.folder), it.header.session_id)
         ):
@@ -154,17 +156,17 @@ def _find_over_quota(
 
 
 def _remove_rest(folder: Path) -> None:
-    """Delete a folder in a `sessions` folder that contains no session. The lock excludes a session that
-    another process is just creating.
+    """Delete a subfolder of a `sessions` folder if it has no session, for example after a failed deletion.
 
     Raises:
-        SessionLockedError, OSError.
+        SessionLockedError: another process holds the session's lock, for example to create the session.
+        OSError: the lock file cannot be created.
     """
     with locks.hold_lock(lock_path(folder), folder.name):
         is_rest = not is_session_id(folder.name) or not log_path(folder).exists()
         if is_rest and os.name != "nt":
             shutil.rmtree(folder, ignore_errors=True)
-    if is_rest and os.name == "nt":  # Windows cannot delete a folder with an open file
+    if is_rest and os.name == "nt":  # after the lock file is closed, because Windows cannot delete open files
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -180,8 +182,10 @@ def _forget_empty(folder: Path) -> None:
 
 
 def _is_as_listed(layout: Layout, listed: ListedSession) -> bool:
-    """Return whether the session can be deleted: its log is readable, it was not used since it was listed,
-    and its worktree has no changes that the user's folder lacks.
+    """Return whether the session can be deleted.
+
+    Its log must be readable and unchanged since `listed`, and its worktree must have no changes that the
+    user's folder lacks.
     """
     found = layout.summary(listed.folder)
     is_unused = found is not None and found.updated == listed.updated
@@ -197,7 +201,10 @@ def _remove(
     wanted: Sequence[ListedSession],
     still: Callable[[ListedSession], bool],
 ) -> Swept:
-    """Lock each session, and delete it if `still` then returns True."""
+    """Lock each session, and delete it if `still` returns True.
+
+    A session for which `still` returns False is in neither list of the result.
+    """
     removed, in_use = [], []
     for it in wanted:
         try:

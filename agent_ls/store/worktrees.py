@@ -44,7 +44,7 @@ def worktree_path(place: Path, folder: str) -> Path:
 
 
 def write_note(place: Path, worktree: StoredWorktree) -> None:
-    """Record a completely created worktree in the folder `place`.
+    """Record in the folder `place` that the worktree was created completely.
 
     Raises:
         OSError: the file cannot be written.

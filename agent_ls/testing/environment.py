@@ -311,7 +311,7 @@ FOUND_BY_GREP: Sequence[tuple[str, str, GrepOptions, list[tuple[str, int]]]] = [
     ("App", "data.bin", GrepOptions(), []),
     ("nowhere", ".", GrepOptions(), []),
 ]
-"""Tuples of pattern, path and options for grep, each with the lines that it finds in SEARCHED."""
+"""Arguments of grep, each with the path and line number of every line that grep finds in the files SEARCHED."""
 
 
 async def test_grep_finds_lines_in_path_order(open_env: Open) -> None:

@@ -27,7 +27,7 @@ class EnvironmentFactory:
     """A factory for an environment under test.
 
     `make` gets a working folder, which may not exist yet, and the files to create (relative path -> content). The
-    files are in the order of their age, oldest first.
+    files must get increasing modification times in the order of the mapping.
     """
 
     name: str
@@ -60,7 +60,7 @@ def absolute_path(env: ExecutionEnvironment, name: str) -> str:
 
 
 def normalize_newlines(text: str) -> str:
-    """Convert line endings to LF."""
+    """Convert CRLF line endings to LF."""
     return text.replace("\r\n", "\n")
 
 
@@ -124,7 +124,7 @@ async def open_environment(
 
 
 async def wait_for_output(env: ExecutionEnvironment, process_id: str, text: str) -> None:
-    """Wait until a background process has printed `text`. Different line endings in its output are ignored."""
+    """Wait until a background process has printed `text`. CRLF in its output counts as LF."""
     with anyio.fail_after(LIMIT_SECONDS):
         while text not in normalize_newlines((await env.read_process(process_id))[0]):  # noqa: ASYNC110  # a process tells nobody
             await anyio.sleep(POLL_SECONDS)

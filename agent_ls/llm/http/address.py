@@ -7,7 +7,8 @@ import re
 import sys
 from dataclasses import dataclass
 
-# httpx handles all other URLs: URLs with a user name, a non-ASCII host or a query, and invalid URLs.
+# The URLs that direct.py handles. httpx handles all others: URLs with a user name, a non-ASCII host or a query, and
+# invalid URLs.
 _SIMPLE = re.compile(
     r"(?P<scheme>https?)://(?:(?P<host>[a-z0-9._-]+)|\[(?P<ipv6>[0-9a-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?"
     r"(?P<path>(?:/[a-z0-9._~!$&'()*+,;=:@%/-]*)?)",
@@ -46,9 +47,9 @@ def parse_address(base_url: str) -> Address | None:
 
 
 def find_proxies() -> list[str]:
-    """Return the URLs of the proxies that the environment, or the settings of macOS or Windows, name."""
+    """Return the proxy URLs in the environment; on macOS and Windows, if there are none, in the system settings."""
     if sys.platform in ("darwin", "win32"):
-        from urllib.request import getproxies  # imports much, and is not needed on Linux
+        from urllib.request import getproxies  # a slow import, which Linux does not need
 
         proxies = getproxies()
         return [proxies[scheme] for scheme in _PROXIED if proxies.get(scheme)]

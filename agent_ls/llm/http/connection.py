@@ -25,7 +25,7 @@ _Event: TypeAlias = h11.Response | h11.Data | h11.EndOfMessage
 
 
 class Connection(asyncio.Protocol):
-    """A connection for one request at a time, which can be used for several. `host` is for messages.
+    """A connection for consecutive requests, one at a time. `host` is named in error messages.
 
     Async methods may raise an LlmError. After such an error, the connection must be closed.
     """
@@ -54,7 +54,7 @@ class Connection(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        if self._http.our_state is h11.IDLE:  # bytes that no request has asked for
+        if self._http.our_state is h11.IDLE:  # the server sent bytes although no request is open
             self.abort()
             return
         self._http.receive_data(data)
@@ -65,7 +65,7 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self._end()
-        return False  # asyncio closes the connection
+        return False  # makes asyncio close the connection
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._reason = exc
@@ -92,7 +92,8 @@ class Connection(asyncio.Protocol):
     ) -> None:
         """Send a request.
 
-        Return early if the server ends the connection, because it may have sent a response before it did.
+        Return early if the server closes the connection. The server may have sent an error response before that,
+        which the caller can still read.
         """
         try:
             request = h11.Request(method=method, target=target, headers=list(headers))
@@ -134,7 +135,8 @@ class Connection(asyncio.Protocol):
     def finish(self) -> bool:
         """Prepare the connection for another request.
 
-        Return False if this is impossible: the response was not read to its end, or the connection ends after it.
+        Return False if this is impossible: the response was not read to its end, or the connection has ended or must
+        be closed after this response.
         """
         is_done = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
         if self._has_ended or not is_done or self._http.trailing_data[0]:
@@ -171,11 +173,11 @@ class Connection(asyncio.Protocol):
         """Wait for bytes, for room to write, or for the end of the connection.
 
         Raises:
-            LlmError: `late`, because nothing happened within the silence limit.
+            LlmError: nothing happened within the silence limit. `late` is the kind of the error.
         """
         self._change, self._late = self._loop.create_future(), late
         self._waiting_since = self._loop.time()
-        # One timer for many waits: chunks may arrive by the hundred.
+        # One timer serves many waits, because creating a timer for each chunk would be slow.
         if self._timer is None:
             self._timer = self._loop.call_later(self._silence_s, self._check_silence)
         try:

@@ -24,7 +24,7 @@ from agent_ls.llm.http.failures import make_error
 if TYPE_CHECKING:
     from agent_ls.llm.http.cookies import Cookies
 
-_NEXT_ADDRESS_S = 0.25  # after this time the next address of the host is tried as well (RFC 8305)
+_NEXT_ADDRESS_S = 0.25  # delay before the host's next IP address is tried in parallel (RFC 8305)
 _NOT_IN_A_TARGET = re.compile(r"[^a-zA-Z0-9%/:?#\[\]@!$&'()*+,;=._~-]")
 _RESERVED = "%/:?#[]@!$&'()*+,;=~"
 
@@ -44,7 +44,7 @@ class DirectConnections:
         self._silence_timeout_s = silence_timeout_s
         self._origin = f"{'https' if address.is_tls else 'http'}://{address.authority}"
         self._cookies: Cookies | None = _make_cookies() if address.is_tls else None
-        """Without TLS, None until the server sets a cookie, which such servers rarely do."""
+        """Without TLS, None until the server sets a cookie. Servers without TLS rarely set cookies."""
         self._idle: dict[Connection, asyncio.TimerHandle] = {}
         self._busy: set[Connection] = set()
 
@@ -116,7 +116,7 @@ class DirectConnections:
             raise make_error(failures.NOT_CONNECTED_IN_TIME, self.host) from None
         except OSError as error:
             raise make_error(failures.NOT_CONNECTED, self.host, describe_os_error(error)) from None
-        except UnicodeError:  # a label of the host is empty or too long
+        except UnicodeError:  # a label of the host name is empty or too long
             raise make_error(failures.INVALID_URL, self.host) from None
         return connection
 
@@ -143,7 +143,7 @@ class DirectConnections:
 
 
 def _make_cookies() -> Cookies:
-    from agent_ls.llm.http.cookies import Cookies  # imports much of the standard library
+    from agent_ls.llm.http.cookies import Cookies  # a slow import, needed only with cookies
 
     return Cookies()
 

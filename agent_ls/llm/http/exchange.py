@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-KEEPALIVE_S = 60.0  # usually longer than a tool round, so that the next model call needs no new TLS handshake
+KEEPALIVE_S = 60.0  # tools usually take less time, so that the next model call needs no new TLS handshake
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ _Kind: TypeAlias = type[NetworkError] | type[RequestTimeoutError] | type[Configu
 class HttpFailure:
     """A kind of failure of an HTTP call. `lead` is the message, in which `{host}` is replaced by the host.
 
-    `has_reason`: the text of the exception is added to the message, because it never contains a header.
+    `has_reason`: the text of the exception is added to the message. This is safe only for exceptions whose text
+    never contains a header.
     """
 
     kind: _Kind
@@ -31,19 +32,19 @@ SEND_AGAIN = "Send again."
 WAIT_LONGER = "Try again, or increase the setting silenceTimeoutMs."
 CHECK_PROVIDER = "Check the provider's settings: base URL, headers and key."
 
-# no connection was made
+# Failures before a connection was made.
 NOT_CONNECTED = HttpFailure(NetworkError, "no connection to {host}", CHECK_NETWORK, has_reason=True)
 NOT_CONNECTED_IN_TIME = HttpFailure(RequestTimeoutError, "no connection to {host} in time", CHECK_NETWORK)
 PROXY_REFUSED = HttpFailure(
     NetworkError, "the proxy refused the connection to {host}", CHECK_NETWORK, has_reason=True
 )
-# the connection was lost
+# Failures after the connection was made.
 LOST = HttpFailure(NetworkError, "the connection to {host} was lost", SEND_AGAIN, has_reason=True)
 BROKEN_OFF = HttpFailure(NetworkError, "{host} ended its answer too early", SEND_AGAIN)
 DAMAGED = HttpFailure(NetworkError, "the answer of {host} is damaged", SEND_AGAIN)
 SILENT = HttpFailure(RequestTimeoutError, "{host} was silent for too long", WAIT_LONGER)
 NOT_TAKEN_IN_TIME = HttpFailure(RequestTimeoutError, "{host} did not accept the request in time", WAIT_LONGER)
-# the request could not be made
+# Failures that the user can only mend in the settings.
 NO_SCHEME = HttpFailure(ConfigurationError, "the base URL has no http:// or https://", CHECK_PROVIDER)
 INVALID_URL = HttpFailure(ConfigurationError, "the base URL is not a valid URL", CHECK_PROVIDER)
 INVALID_HEADER = HttpFailure(ConfigurationError, "a header or key for {host} cannot be sent", CHECK_PROVIDER)

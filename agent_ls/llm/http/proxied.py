@@ -20,14 +20,14 @@ from agent_ls.llm.http.failures import HttpFailure, make_error
 sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # typeshed does not know of None
 
 ROWS: Mapping[type[Exception], HttpFailure] = {
-    # from here on: no connection was made
+    # failures before a connection was made
     httpx.ConnectError: failures.NOT_CONNECTED,
     httpx.ProxyError: failures.PROXY_REFUSED,
     httpx.ConnectTimeout: failures.NOT_CONNECTED_IN_TIME,
     httpx.PoolTimeout: HttpFailure(
         RequestTimeoutError, "too many calls to {host} at once", failures.SEND_AGAIN
     ),
-    # from here on: the connection was lost
+    # failures after the connection was made
     httpx.ReadError: failures.LOST,
     httpx.WriteError: failures.LOST,
     httpx.CloseError: failures.LOST,
@@ -35,7 +35,7 @@ ROWS: Mapping[type[Exception], HttpFailure] = {
     httpx.DecodingError: failures.DAMAGED,
     httpx.ReadTimeout: failures.SILENT,
     httpx.WriteTimeout: failures.NOT_TAKEN_IN_TIME,
-    # from here on: the request could not be made
+    # failures that the user can only mend in the settings
     httpx.UnsupportedProtocol: failures.NO_SCHEME,
     httpx.InvalidURL: failures.INVALID_URL,
     httpx.LocalProtocolError: failures.INVALID_HEADER,
@@ -46,7 +46,7 @@ ROWS: Mapping[type[Exception], HttpFailure] = {
         ConfigurationError, "{host} redirects too often", failures.CHECK_PROVIDER
     ),
     UnicodeEncodeError: failures.NOT_ASCII,
-    # for completeness: base classes of the exceptions above, and misuse of the library that never happens here
+    # base classes of the exceptions above, and misuse of httpx, which never happens: listed for completeness
     httpx.TimeoutException: HttpFailure(RequestTimeoutError, "{host} took too long", failures.WAIT_LONGER),
     httpx.NetworkError: HttpFailure(NetworkError, "the connection to {host} failed", failures.CHECK_NETWORK),
     httpx.ProtocolError: HttpFailure(NetworkError, "{host} does not speak HTTP", failures.CHECK_NETWORK),
@@ -72,7 +72,7 @@ ROWS: Mapping[type[Exception], HttpFailure] = {
         NetworkError, "the answer of {host} could not be read", failures.SEND_AGAIN
     ),
 }
-"""The failure for each exception class of httpx (a test checks that none is missing)."""
+"""The failure for each exception class of httpx. A test checks that no class is missing."""
 
 _MAPPED = tuple(ROWS)
 

@@ -161,6 +161,7 @@ class LearningCodec(Protocol):
     def learns(self, request: Request, error: LlmError) -> bool:
         """Change the encoding of later requests so that `error` is avoided; return whether this was possible.
 
-        Returns True at most once for each model.
+        Return True at most once for each model and refused feature, so that the caller does not retry
+        forever.
         """
         ...

@@ -47,9 +47,9 @@ PROXY_LOGIN = (
     "the proxy between this machine and {provider} requires a login",
     "Put user and password into the address of the proxy (HTTPS_PROXY), or connect without the proxy.",
 )
-"""Message and hint for status 407, whether the proxy answers a request or refuses a tunnel to the provider."""
+"""Message and hint for status 407, with which a proxy refuses a request or a tunnel to the provider."""
 
-# Statuses that a wrong address or a proxy causes: the same request never succeeds.
+# Statuses that a wrong base URL or a proxy causes, each with message and hint. A retry never succeeds.
 _WRONG_WAYS: Mapping[int, tuple[str, str]] = {
     405: (
         "the server at the base URL of {provider} does not accept requests of this kind",
@@ -164,7 +164,8 @@ class FailureTable:
             return self._map_wrong_endpoint(status, model)
         kind = failure.kind or self._kind(failure, status)
         if status == 413 and not issubclass(kind, ContextLengthError):
-            # the same request is too large at every attempt, regardless of the error name in the body
+            # The status decides, whatever error the body names: the same request is too large at every
+            # attempt.
             kind = RequestTooLargeError
         lead, hint = (text.format(**self._facts(model)) for text in _LEADS[kind])
         if kind is ContextLengthError:
@@ -179,7 +180,8 @@ class FailureTable:
         )
         error.code, error.request_id = code, failure.request_id
         told = head.headers.get("x-should-retry") if head else None
-        # Waiting cannot refill an account or make a request smaller, so these errors are never retryable.
+        # The server's header decides, except for used-up quotas and too long requests: a retry would fail
+        # again.
         if told in ("true", "false") and not issubclass(kind, QuotaExceededError | ContextLengthError):
             error.retryable = told == "true"
         return error
@@ -245,7 +247,7 @@ _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 def _delay_s(failure: ProviderFailure, kind: type[ProviderError], head: ReplyHead | None) -> float | None:
-    """Return the seconds to wait, from the headers, the body or the message."""
+    """Return the seconds to wait before a retry, from headers, body or message; None if unknown."""
     told = retry_after_s(head) if head else None
     told = failure.retry_after_s if told is None else told
     if told is not None or kind is not RateLimitError:
@@ -255,7 +257,10 @@ def _delay_s(failure: ProviderFailure, kind: type[ProviderError], head: ReplyHea
 
 
 def retry_after_s(head: ReplyHead) -> float | None:
-    """Return the seconds to wait from `retry-after-ms`, or from `retry-after` in seconds or as an HTTP date."""
+    """Return the seconds to wait before a retry, from the headers; None without a valid header.
+
+    `retry-after-ms` is used first, then `retry-after`, which has seconds or an HTTP date.
+    """
     milliseconds = _number(head.headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -278,7 +283,10 @@ def _number(text: str) -> float | None:
 
 
 def _sizes(failure: ProviderFailure) -> str:
-    """Return the sizes of request and context in brackets, if the server's message does not have them."""
+    """Return the sizes of request and context in brackets.
+
+    "" if the sizes are unknown, or if the server's message has them.
+    """
     prompt, context = failure.prompt_tokens, failure.context_tokens
     if not (prompt and context) or (str(prompt) in failure.message and str(context) in failure.message):
         return ""

@@ -46,7 +46,7 @@ class _CachedHistory(Generic[H]):
 
 
 class HistoryCache(Generic[H]):
-    """The cached histories of one codec. `begin` creates an empty history for a model."""
+    """The cached histories of one codec. `begin` creates an empty history for the named model."""
 
     def __init__(self, begin: Callable[[str], H]) -> None:
         self._begin = begin
@@ -56,7 +56,7 @@ class HistoryCache(Generic[H]):
         """Return the encoded history of `request`.
 
         Raises:
-            ConfigurationError: as WireHistory.add.
+            ConfigurationError: a message contains something that this provider does not accept.
         """
         at = _count_final(request.messages)
         settled, rest = request.messages[:at], request.messages[at:]

@@ -32,7 +32,7 @@ _Kind: TypeAlias = Literal["text", "reasoning"]
 
 
 class PartWriter:
-    """Collects events in `out`; the caller removes them with `take`."""
+    """Creates the events of text and reasoning parts. `take` returns the collected events."""
 
     def __init__(self) -> None:
         self.out: list[StreamEvent] = []
@@ -46,7 +46,7 @@ class PartWriter:
         return self._open
 
     def index(self) -> int:
-        """Return the index of the next part, and reserve it."""
+        """Reserve the index of the next part, and return it."""
         self._next_index += 1
         return self._next_index - 1
 

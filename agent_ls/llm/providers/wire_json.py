@@ -14,10 +14,10 @@ from agent_ls.memo import Memo
 
 _EMPTY: JsonObject = {}
 
-MAX_MEMBERS = 1_000  # the encoding of a body with more members is not cached
+MAX_MEMBERS = 1_000  # a body with more members is encoded without the cache
 
 
-# Lone surrogates can only come from escapes, and few events have any, so a search for them is cheap.
+# Only escapes can produce lone surrogates. Few events have such escapes, so most events need no repair.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -29,7 +29,8 @@ def parse_object(text: str | bytes) -> JsonObject | None:
 def parse_event(text: str, unmended: str = "delta") -> JsonObject | None:
     """Parse an event and repair its surrogates, except in the member `unmended`.
 
-    A surrogate pair in that member may be split between two events.
+    That member is left as it is, because a surrogate pair may be split between two events. Returns None if
+    `text` is not a JSON object.
     """
     return _parse(text, unmended=unmended)
 
@@ -72,7 +73,7 @@ def repair_value(value: JsonValue) -> JsonValue:
 def arguments_object(arguments: str) -> JsonObject:
     """Return a tool call's arguments as an object, or `{}` if they are not a JSON object.
 
-    The result of the call reports the invalid arguments.
+    The model learns about invalid arguments from the call's result in the history.
     """
     return parse_object(arguments) or _EMPTY
 
@@ -186,5 +187,5 @@ class PieceJoiner:
 
     @property
     def text(self) -> str:
-        """All returned text, joined."""
+        """The text that `add` has returned so far, joined."""
         return "".join(self._pieces)

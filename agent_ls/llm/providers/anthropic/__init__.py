@@ -15,13 +15,14 @@ from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 
-DEFAULT_VERSION = "2023-06-01"  # every server knows it; the later 2026-10-21 only removes sampling parameters
+DEFAULT_VERSION = "2023-06-01"  # every server supports it; 2026-10-21 only removes sampling parameters
 
 
 class AnthropicCodec:
     """The codec of Anthropic; see Codec for the contract.
 
-    `betas` are sent with every request, in addition to the betas in the request's options.
+    `betas` are names of beta features. Every request enables them, in addition to those in the request's
+    options.
     """
 
     def __init__(

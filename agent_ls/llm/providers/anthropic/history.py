@@ -75,9 +75,9 @@ class AnthropicHistory:
             self._last_answer = len(self._closed)
 
     def messages(self, *, marked: bool) -> Sequence[bytes]:
-        """Return each message as JSON. `marked`: set a cache breakpoint at the end of the previous request.
+        """Return each message as JSON. `marked`: set a cache breakpoint where the previous request ended.
 
-        This is the last user message before the last assistant message.
+        The previous request ended with the user message before the last assistant message.
         """
         messages = [*self._closed, *([self._encode()] if self._blocks else [])]
         if marked and self._last_answer:
@@ -141,7 +141,9 @@ def _result(part: ToolResultPart) -> JsonObject:
 
 
 def _result_image(image: ImagePart) -> JsonObject:
-    if _is_refused(image):  # an error would make the session unusable, but the model can react to this text
+    if _is_refused(image):
+        # The image stays in the history, so an error here would end every later request. The model can react
+        # to a text.
         return {
             "type": "text",
             "text": f"[image of type {image.media_type} left out: {NAME} does not accept this type]",
@@ -190,7 +192,7 @@ def _is_refused(image: ImagePart) -> bool:
 def _assistant(message: Message, model: str) -> list[JsonObject]:
     blocks = [block for part in message.parts if (block := _assistant_block(part, model)) is not None]
     while blocks and blocks[-1].get("type") in _REASONING_TYPES:
-        # a message may not end with thinking, and thinking without the block after it is useless
+        # The API refuses a message that ends with thinking.
         blocks.pop()
     return blocks
 

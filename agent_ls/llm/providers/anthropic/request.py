@@ -1,9 +1,10 @@
 """Encode a request for Anthropic's Messages API.
 
-Cache breakpoints are set at the last tool, at the system text, and at the last block of the previous request. The
-last one is needed because the service looks back only 20 blocks, and a round may have more tool calls. The top-level
-`cache_control` marks the end of the conversation. The service allows four breakpoints.
-`provider_options["anthropic"]["auto_cache"] = False` disables all of them.
+Cache breakpoints are set at the last tool, at the system text, and at the last block of the previous request.
+The breakpoint at the previous request is needed because the service searches only 20 blocks back for a cached
+prefix, and a round may have more tool calls. The top-level `cache_control` sets a fourth breakpoint at the
+end of the conversation. The service allows four breakpoints. `provider_options["anthropic"]["auto_cache"] =
+False` disables all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from agent_ls.llm.requests import NamedToolChoice, Request
 
 PATH = "/v1/messages"
 
-# Option keys that we interpret; all others are merged into the body.
+# Keys of `provider_options` that this module interprets. All other keys are merged into the request body.
 _OWN_OPTIONS = ("auto_cache", "beta_headers", "beta_features")
 
 # Thinking tokens for models that only accept a budget; `max_tokens` must be larger.
@@ -147,8 +148,8 @@ def _reasoning(request: Request, facts: ModelCapabilities, history: AnthropicHis
         return {}
     forced = bool(request.tools) and request.tool_choice not in ("auto", "none")
     if facts.thinking == "budget":
-        # The service refuses thinking together with a forced tool, and in a tool loop that began without thinking
-        # (with another model).
+        # The service refuses thinking in two cases: if a tool call is forced, and if tool results answer a
+        # message without thinking, which another model wrote.
         if effort == "none" or forced or history.is_in_loop_without_thinking:
             return {}
         return _budget(effort, request.max_output_tokens or facts.max_output_tokens)

@@ -91,9 +91,9 @@ def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPar
             cited = tuple(_citation(row, text) for row in objects_at(block, "citations"))
             return TextPart(
                 text, origin if cited else None, cited
-            )  # without citations, no origin has to be stored
+            )  # the text alone is sent back, so only citations need an origin
         case "thinking":
-            # the service would refuse thinking without a signature, which is truncated
+            # Thinking without a signature was truncated. The service would refuse it in a later request.
             signed = bool(text_at(block, "signature"))
             return ReasoningPart(valid_text(text_at(block, "thinking")), origin if signed else None)
         case "redacted_thinking":

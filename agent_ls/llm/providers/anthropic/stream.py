@@ -56,7 +56,11 @@ from agent_ls.llm.stream import (
 
 @dataclass(slots=True)
 class _Block:
-    """An open block: its JSON object so far, and its text pieces."""
+    """A content block that has not ended.
+
+    `raw` is the block as it was started. `shown` joins the pieces of text, `json` those of a call's
+    arguments.
+    """
 
     raw: dict[str, JsonValue]
     shown: PieceJoiner = field(default_factory=PieceJoiner)
@@ -80,7 +84,7 @@ class _Block:
 
 
 class AnthropicStream:
-    """See StreamDecoder for the contract."""
+    """The StreamDecoder of the Messages API; see StreamDecoder for the contract."""
 
     def __init__(self, request: Request, head: ReplyHead) -> None:
         self._model = request.model

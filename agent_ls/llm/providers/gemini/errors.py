@@ -90,7 +90,8 @@ def _failure(body: JsonObject) -> ProviderFailure:
 def _limit(details: list[JsonObject]) -> type[ProviderError]:
     """Return the error class for an exceeded limit, from the details of the error.
 
-    Waiting helps for a limit per minute, but not for a limit per day or a limit of zero. The messages are the same.
+    Waiting helps for a limit per minute, but not for a limit per day or a limit of zero. The error message
+    is the same for all of these limits.
     """
     violations = [row for detail in details for row in objects_at(detail, "violations")]
     per_day = any("PerDay" in text_at(row, "quotaId") for row in violations)

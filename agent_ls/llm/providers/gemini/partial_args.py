@@ -43,7 +43,10 @@ class PartialArgs:
 
 
 def _at(place: Any, step: str | int, fresh: Any) -> Any:
-    """Return the value at `step`; insert `fresh` if there is none."""
+    """Return the value in the object or list `place` at the key or index `step`.
+
+    If there is no value, insert `fresh` and return it. A step that does not fit `place` also gives `fresh`.
+    """
     if isinstance(place, dict):
         return place.setdefault(str(step), fresh)
     if not isinstance(place, list) or not isinstance(step, int) or step > _MAX_INDEX:

@@ -42,7 +42,7 @@ _KNOWN = ("candidates", "usageMetadata", "promptFeedback")
 
 
 class GeminiStream:
-    """See StreamDecoder for the contract."""
+    """The StreamDecoder of the Gemini API; see StreamDecoder for the contract."""
 
     def __init__(self, request: Request, head: ReplyHead) -> None:
         self._model = request.model
@@ -149,14 +149,20 @@ class GeminiStream:
         self._remember(part, signature)
 
     def _remember(self, part: JsonObject, signature: str) -> None:
-        """Store a wire part of the open part. Texts without signatures are joined; others are stored separately."""
+        """Store `part` as a piece of the open part.
+
+        A piece with a signature is stored separately. Other consecutive pieces are joined.
+        """
         if signature or not self._pieces or "thoughtSignature" in self._pieces[-1][0]:
             self._pieces.append((part, []))
         self._pieces[-1][1].append(text_at(part, "text"))
         self._has_signature = self._has_signature or bool(signature)
 
     def _end(self) -> None:
-        """End the open part. If it has signatures, its origin stores the pieces as they arrived, to be sent back."""
+        """End the open part.
+
+        If the part has signatures, store its pieces in the origin, so that they are sent back unchanged.
+        """
         pieces, self._pieces = self._pieces, []
         cited: tuple[Citation, ...] = ()
         if self._parts.open_kind == "text":

@@ -24,8 +24,8 @@ from agent_ls.llm.stream import StreamFinish, StreamStart
 class ChatCodec:
     """The codec of one compatible server; see Codec for the contract. `provider` is one of SERVERS.
 
-    The text protocol (text_tools.py) is used for a model that cannot call tools. The catalogue or the option
-    `text_tools` marks such a model, or its server has refused a request with tools.
+    The text protocol (text_tools.py) is used for a model that cannot call tools: the catalogue or the option
+    `text_tools` says so, or the server has refused a request with tools for this model.
     """
 
     def __init__(self, provider: str, facts: CapabilitiesLookup, *, text_tools: bool = False) -> None:
@@ -107,9 +107,9 @@ class ChatCodec:
         return AnswerSyntax(self._provider, offered, textual=self._is_textual(request))
 
     def _is_textual(self, request: Request) -> bool:
-        """Return whether to use the text protocol.
+        """Return whether to use the text protocol (text_tools.py) instead of the API's tool calls.
 
-        It is used as well if the history contains calls, but the request has no tools any more.
+        A request without tools can need the text protocol too, because its history may contain calls.
         """
         asked = request.provider_options.get(self._provider, {}).get("text_tools")
         if isinstance(asked, bool):

@@ -33,7 +33,7 @@ class JsonEnd:
         self._held = ""  # a backslash that ended the last piece, else ""
 
     def feed(self, piece: str) -> bool:
-        """Add a piece. Return True if a bracket in the piece closes the outermost bracket."""
+        """Add a piece of JSON text. Return whether a bracket in the piece closes the outermost bracket."""
         piece, self._held = self._held + piece, ""
         if piece.endswith("\\") and (len(piece) - len(piece.rstrip("\\"))) % 2:
             piece, self._held = piece[:-1], "\\"
@@ -52,7 +52,7 @@ class JsonEnd:
 
 @dataclass(slots=True)
 class OpenCall:
-    """A call that is being received. `at` is its index in the answer."""
+    """A call that is being received. `at` is the index of the call's part in the answer."""
 
     at: int
     id: str

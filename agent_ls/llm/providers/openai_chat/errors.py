@@ -39,7 +39,7 @@ _MORE_CONTEXT = {
     "vllm": "Start vLLM with a larger --max-model-len, if the model allows it.",
     "compatible": "If the server is yours, start it with a larger context.",
 }
-"""The hint how to start a server with a larger context, by provider."""
+"""A hint for the user on starting the server with a larger context, by provider."""
 
 
 @cache

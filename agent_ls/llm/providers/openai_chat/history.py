@@ -47,7 +47,7 @@ class _Sent:
 
 
 class ChatHistory:
-    """A WireHistory. `system` contains the system texts. `textual`: use the text protocol for tools."""
+    """A WireHistory. `system` contains the system texts. `textual`: write calls as text (text_tools.py)."""
 
     def __init__(self, provider: str, server: Server, model: str, *, textual: bool) -> None:
         self.system: list[str] = []
@@ -219,7 +219,7 @@ def _audio_format(media_type: str) -> str:
 def _arguments(arguments: str) -> str:
     """Return the arguments as the model wrote them, or `{}` if they are not a JSON object.
 
-    The result of the call reports the invalid arguments.
+    The model learns about invalid arguments from the call's result in the history.
     """
     return (
         arguments

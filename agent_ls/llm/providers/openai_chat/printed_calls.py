@@ -9,8 +9,9 @@ Accepted formats, which models were trained on:
     <|python_tag|>{"name": "glob", "parameters": {"pattern": "*.py"}}
     {"name": "glob", "arguments": {"pattern": "*.py"}}          (as the whole answer, in a ```json fence or not)
 
-A quotation must not become a call. So the mark has to begin a line outside a code fence, the tool has to be an offered
-tool, and only calls may follow until the end of the answer. Otherwise everything stays text.
+The model may also quote these formats in a text. So text counts as calls only under three conditions: the
+first tag begins a line outside a code fence, the request offers the named tools, and only calls follow until
+the end of the answer. Otherwise everything stays text.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ class PrintedCall:
 class PrintedCalls:
     """Separates the text of an answer from calls. `feed` returns the text to display, without text that may be calls.
 
-    `tools` are the names of the offered tools. `lenient`: calls count even if text follows them. The text protocol
-    uses this mode, because it asks for exactly this form, and some models continue with invented results.
+    `tools` are the names of the offered tools. `lenient`: calls count even if text follows them. The text
+    protocol (text_tools.py) sets `lenient`, because some models continue with invented results after the
+    calls that it asks for.
     """
 
     def __init__(self, tools: Collection[str], *, lenient: bool = False) -> None:
@@ -51,7 +53,7 @@ class PrintedCalls:
         self._lenient = lenient
         self._held: list[str] = []
         self._is_holding = False  # whether all further text is held back
-        self._line = ""  # the start of the current line, while it may still become a mark
+        self._line = ""  # the start of the current line, while it may still become a tag of a call
         self._is_fenced = False
         self._has_begun = False
         self._line_is_open = True  # whether the start of the current line is still unclassified
@@ -63,7 +65,10 @@ class PrintedCalls:
         return "".join(map(self._feed_part, piece.splitlines(keepends=True)))
 
     def close(self) -> tuple[str, list[PrintedCall], bool]:
-        """Return the rest of the text, the calls, and whether an incomplete call was dropped."""
+        """Return the rest of the text, the calls, and whether text was dropped.
+
+        Only with `lenient`, text after the calls, a truncated call and a call of an unknown tool are dropped.
+        """
         text = self._line + "".join(self._held)
         self._line, self._held = "", []
         if not self._is_holding:
@@ -76,11 +81,11 @@ class PrintedCalls:
                 "",
                 [],
                 True,
-            )  # a truncated call, or a call of an unknown tool: the user needs no JSON
+            )  # a truncated call, or a call of an unknown tool: its JSON is not displayed
         return text, [], False
 
     def _feed_part(self, part: str) -> str:
-        """Feed a part of one line, which may include the line's ending."""
+        """Add a part of a line, with or without its line ending. Return the text to display now."""
         if self._is_holding:
             self._held.append(part)
             return ""
@@ -110,7 +115,7 @@ class PrintedCalls:
     def _fence(self, line: str, said: str, *, ends: bool) -> str:
         if not self._has_begun and not self._is_fenced:
             if not ends:
-                self._line = line  # wait for the complete line, which determines the kind of the fence
+                self._line = line  # only the complete line says whether the fence may contain a call
                 return ""
             if said.strip() in (_FENCE, "```json", "```tool_call"):
                 return self._hold(line)

@@ -10,7 +10,7 @@ _JOINED = ("text", "summary", "data")
 
 
 def reasoning_piece(delta: JsonObject) -> str:
-    """Return the reasoning in a delta. Servers that send two fields send the same text in both."""
+    """Return the reasoning text in a delta. If two fields have text, it is the same text."""
     for key in ("reasoning_content", "reasoning"):
         if piece := text_at(delta, key):
             return piece

@@ -2,7 +2,7 @@
 
 Servers cache equal prefixes of requests by themselves. Only OpenRouter needs cache marks, which it passes on to
 Anthropic's models. Unless the option `auto_cache` is false, marks are set at the end of the system text and at the
-end of the user's last message.
+end of the last message of role `user` or `tool`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CACHING_MODELS = ("anthropic/", "~anthropic/")
 def encode_request(
     provider: str, server: Server, request: Request, history: ChatHistory, *, textual: bool, stream: bool
 ) -> WireRequest:
-    """Encode the request. `history` contains its encoded messages. `textual`: use the text protocol for tools."""
+    """Encode the request. `history` has its messages. `textual`: describe the tools in the system text."""
     options = request.provider_options.get(provider, {})
     body: dict[str, JsonValue] = {
         "model": request.model,

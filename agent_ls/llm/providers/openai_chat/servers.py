@@ -25,8 +25,8 @@ class Server:
     """One kind of server. `local`: the server runs on the user's machine and accepts requests without a key.
 
     `asks_usage`: a stream contains token counts only on request. `short_ids`: call ids are nine letters and
-    digits. `caches`: cache marks are passed on to Anthropic's models. `json_schema` False: the server supports JSON
-    mode, but no schema.
+    digits. `caches`: the server passes cache marks on to Anthropic's models. `json_schema` False: the server
+    supports JSON mode, but no schema.
     """
 
     title: str
@@ -55,13 +55,13 @@ SERVERS: Mapping[str, Server] = {
     "moonshot": Server("Moonshot", "https://api.moonshot.ai/v1", replay="content"),
     "zai": Server("Z.ai", "https://api.z.ai/api/paas/v4", json_schema=False),
     "cerebras": Server("Cerebras", "https://api.cerebras.ai/v1", effort="reasoning_effort"),
-    # on this machine
+    # servers on the user's machine
     "ollama": Server(
         "Ollama", "http://localhost:11434/v1", local=True, effort="reasoning_effort", choice="words"
     ),
     "lmstudio": Server("LM Studio", "http://localhost:1234/v1", local=True, choice="words"),
     "llamacpp": Server("llama.cpp", "http://localhost:8080/v1", local=True, choice="words"),
     "vllm": Server("vLLM", "http://localhost:8000/v1", local=True),
-    # any other server, by its base URL
+    # any other server, at the base URL in the settings
     "compatible": Server("OpenAI-compatible server", ""),
 }

@@ -45,7 +45,7 @@ from agent_ls.llm.stream import (
 class AnswerSyntax:
     """Options for parsing the text of an answer. `offered` are the tool names that calls in the text may have.
 
-    `textual`: the text protocol was used.
+    `textual`: the model was asked to write calls as text (text_tools.py).
     """
 
     provider: str
@@ -54,7 +54,7 @@ class AnswerSyntax:
 
 
 class ChatStream:
-    """See StreamDecoder for the contract."""
+    """The StreamDecoder of the Chat Completions API; see StreamDecoder for the contract."""
 
     def __init__(self, request: Request, head: ReplyHead, reading: AnswerSyntax) -> None:
         self._model = request.model
@@ -174,7 +174,7 @@ class ChatStream:
             self._end_text()
 
     def _reasoning_origin(self) -> Origin | None:
-        """Return the item to send back for the reasoning so far."""
+        """Take the collected reasoning items, which later requests send back; None if there are none."""
         details, thoughts = self._details.joined_items, "".join(self._thoughts)
         self._details, self._thoughts = ReasoningDetails(), []
         if details:
@@ -194,7 +194,7 @@ class ChatStream:
     def _call_piece(self, raw: JsonObject) -> None:
         call = self._calls.find_call(raw) or self._begin_call(raw)
         if call.has_ended:
-            return  # the call was already complete
+            return  # ignore further pieces of a complete call
         ready, is_whole = add_piece(call, raw)
         if call.is_shown and ready:
             self._parts.out.append(ToolCallDelta(call.at, ready))
@@ -288,7 +288,7 @@ class ChatStream:
         return bool(printed)
 
     def _keep_unsaid(self) -> None:
-        """Add parts for reasoning items and annotations that belong to no part of the answer."""
+        """Add parts for reasoning items, annotations and other fields that no part of the answer has."""
         if details := self._details.joined_items:  # reasoning without text, which is only encrypted
             self._parts.begin("reasoning")
             self._parts.end(Origin(self._provider, self._model, {"reasoning_details": details}))

@@ -67,7 +67,7 @@ def render_result(result: ToolResultPart) -> str:
 
 
 def _escape_closing_tag(text: str) -> str:
-    """Escape the closing tag in a result, so that its content cannot pretend to be the user's text."""
+    """Escape the closing tag in a result, so that the text after it cannot pass for a message of the user."""
     return text.replace("</tool_result", "<\\/tool_result")
 
 

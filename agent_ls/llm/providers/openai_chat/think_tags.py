@@ -12,7 +12,7 @@ Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
 class ThinkTags:
     """Splits an answer into text and reasoning while it streams.
 
-    Only an answer that begins with the tag has reasoning.
+    Only an answer that begins with `<think>` has reasoning.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class ThinkTags:
         out: list[Piece] = []
         if self._state == "start":
             text = self._begin(text)
-        if self._state == "opened":  # line ends next to a tag are part of the tag
+        if self._state == "opened":  # drop the line ends after the tag
             text = text.lstrip("\r\n")
             self._state = "thinking" if text else "opened"
         if self._state == "thinking":

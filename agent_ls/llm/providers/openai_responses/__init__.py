@@ -66,9 +66,9 @@ class OpenAIResponsesCodec:
         return http_error(request.model, head, body)
 
     def learns(self, request: Request, error: LlmError) -> bool:
-        """After a compatible server has refused custom tools or the cache key, encode requests without them.
+        """Encode later requests without custom tools or without the cache key, if `error` refuses them.
 
-        Custom tools are then offered as functions.
+        Custom tools are then offered as functions. Returns whether the encoding was changed.
         """
         if request.cache_key and request.model not in self._without_cache_key and refuses_cache_key(error):
             self._without_cache_key.add(request.model)

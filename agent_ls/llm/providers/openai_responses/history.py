@@ -124,7 +124,7 @@ def _result(part: ToolResultPart, *, is_custom: bool) -> JsonObject:
 
 def _assistant(message: Message, model: str) -> list[JsonObject]:
     items: list[JsonObject] = []
-    held: list[JsonObject] = []  # a reasoning item, until the item that follows it is encoded
+    held: list[JsonObject] = []  # reasoning items that wait for the item after them
     has_lost_reasoning = False
     for part in message.parts:
         own = _own(part, model)
@@ -172,6 +172,6 @@ def _convert_part(part: ContentPart) -> Sequence[JsonObject]:
 def _arguments(arguments: str) -> str:
     """Return the arguments as the model wrote them, or `{}` if they are not a JSON object.
 
-    The result of the call reports the invalid arguments.
+    The model learns about invalid arguments from the call's result in the history.
     """
     return arguments if parse_object(arguments) is not None else "{}"

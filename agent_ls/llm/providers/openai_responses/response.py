@@ -92,7 +92,7 @@ def item_part(item: JsonObject, request: Request) -> ContentPart:
 
 
 def free_text_opening(name: str, request: Request) -> str:
-    """Return the beginning of the JSON arguments for a custom call, up to the call's free text."""
+    """Return the JSON text before the free text of a custom call, for example `{"input": "`."""
     named = (tool.free_text for tool in request.tools if tool.name == name and tool.free_text)
     argument = next((text.argument for text in named), "input")
     return f'{{{json.dumps(argument)}: "'

@@ -63,7 +63,7 @@ _KINDS: dict[str, _Kind] = {
     "custom_tool_call": "call",
 }
 
-# Events whose content other events repeat.
+# Events that are ignored, because other events have the same content.
 _SILENT = frozenset(
     {
         "response.queued",
@@ -100,7 +100,7 @@ class _Item:
 
 
 class ResponsesStream:
-    """See StreamDecoder for the contract."""
+    """The StreamDecoder of the Responses API; see StreamDecoder for the contract."""
 
     def __init__(self, request: Request, head: ReplyHead) -> None:
         self._request = request
@@ -263,7 +263,7 @@ class ResponsesStream:
             self._end_as_shown(speaking)
 
     def _end_as_shown(self, index: int) -> None:
-        """End a part with the text that was emitted. It gets no origin, because the complete item is missing."""
+        """End a part with the text that was emitted, without an origin. Drop an incomplete call."""
         item = self._items[index]
         if item.kind == "text":
             self._end(index, TextEnd(index, TextPart(item.shown.text)))
