@@ -1,7 +1,7 @@
 """Wrappers around a session's emitter, recorder and approver that add the id of a subagent.
 
-A subagent ends with its parent's turn at the latest. A cancelled turn waits until its subagents have ended:
-each call of a subagent gets an end event, and its open questions are withdrawn.
+A subagent ends with its parent's turn at the latest. A cancelled turn waits until its subagents have ended.
+Each running call of a subagent then gets an end event, and the subagent's open approval requests are denied.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ class AgentApprover:
 
 
 class NoNotices:
-    """A notice board without notices, for a subagent: decisions about its hunks are sent to the main agent.
+    """The notice board of a subagent. It is always empty, because notices about the subagent's hunks are sent
+    to the main agent.
 
     Implements NoticeBoard.
     """
@@ -132,8 +133,10 @@ class NoNotices:
 
 
 class AgentDocuments:
-    """The project's nested instructions for one subagent. A subagent starts without the instructions that its
-    parent has received.
+    """The project's instructions for subfolders, requested for one subagent.
+
+    The subagent's id is added to each request, so that the subagent also gets the instructions that its
+    parent has received. Implements NestedDocuments.
     """
 
     def __init__(self, documents: NestedDocuments, agent_id: str) -> None:

@@ -16,7 +16,11 @@ STOP = "Stop here"
 
 @dataclass(frozen=True, slots=True)
 class UseLimits:
-    """Limits on use; 0 means no limit. Tokens include input, output and subagents; cost limits need known prices."""
+    """Limits for one message of the user and for the whole session; 0 means no limit.
+
+    Tokens are input plus output tokens, including those of subagents. The cost limits have no effect after a
+    call with an unknown price.
+    """
 
     tokens_per_input: int = 0
     tokens_per_session: int = 0
@@ -57,7 +61,10 @@ class ReachedLimit:
 
 
 class InputBudget:
-    """Usage since the current user message was started, and since this process started the session.
+    """The usage for the current message of the user and for the session.
+
+    The session's tokens and cost include earlier processes of the session. Its time counts from the start of
+    this process.
 
     If the user continues at a limit, the full amount of the limit is available again from that moment.
     """
@@ -86,8 +93,8 @@ class InputBudget:
         return None
 
     def time_left_ms(self, limits: UseLimits) -> int | None:
-        """Return the milliseconds (at least 1) until the first time limit is reached, or None if no time
-        limit is set.
+        """Return the milliseconds (at least 1) until the next time limit is reached, or None if no time limit
+        is set.
         """
         left = [
             (self._allowed.get(name, 0) + most - used) * 1000

@@ -11,7 +11,9 @@ from agent_ls.loop.budget import UseLimits
 from agent_ls.tools.base import ReadFirst
 
 KEEP_MIN, KEEP_MAX = 6, 10
-"""Minimum and maximum number of last messages that a compaction keeps unchanged."""
+"""Minimum and maximum of `keep_messages`. Every compaction keeps at least KEEP_MIN of the last messages
+unchanged.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,10 @@ class SessionConfig:
 
     `max_turns` counts model calls over the whole session. `tool_output_limits` (characters) and
     `tool_line_limits` (lines, 0: none) override the default output limits by tool name. `max_subagents` is
-    the number of subagents of one parent that may run at the same time. `refuse_ambiguous_edits` and
-    `read_first` are explained in ToolContext. A config that is changed during a turn applies from the next
-    model call (Session.configure).
+    the number of subagents of one parent that may run at the same time. `refuse_ambiguous_edits`: refuse an
+    edit that matches loosely at several positions. `read_first` says which changes require that the model has
+    read the file (see ToolContext). A config that is changed during a turn applies from the next model call
+    (Session.configure).
     """
 
     max_turns: int = 0

@@ -161,7 +161,9 @@ class EventEmitter:
         questions: Iterable[QuestionAsked],
         proposed: Mapping[str, str],
     ) -> None:
-        """Restore the open approvals, questions and proposed hunks that an earlier process emitted."""
+        """Restore the open approvals, questions and proposed hunks that an earlier process emitted.
+        `proposed` maps the id of each undecided hunk to the id of its call.
+        """
         self._asked.update({request.request_id: request.call_id for request in requests})
         self._asked.update({question.question_id: question.call_id for question in questions})
         self._proposed.restore(proposed)
@@ -218,9 +220,9 @@ class EventEmitter:
         return part.text() + part.held if part else ""
 
     def _without_keys(self, delta: Delta, part: UnfinishedPart) -> Delta:
-        """Return the part of the delta that may be published.
+        """Return the delta without secret keys, and with only the text that may be published now.
 
-        The rest of the text may be the beginning of a secret key and is published later.
+        The end of the text is held back if it may be the beginning of a key.
         """
         known = self._secrets()
         if not known:

@@ -1,10 +1,10 @@
 """Errors of requests that a session refuses.
 
 SessionError
-  SessionClosedError    it has ended; resume it to continue
-  SessionBusyError      a turn is running and the caller does not want to wait
-  UnknownTerminalError  no command with this id is running, or it is a background command
-  NoInputError          the command is running, but not in a terminal
+  SessionClosedError    the session has ended; resume the session to continue
+  SessionBusyError      a turn is running, and the request is possible only in an idle session
+  UnknownTerminalError  no running command and no background command has this id
+  NoInputError          the command does not run in a terminal, so nothing can be typed into it
   CompactionOffError    the settings disable compaction
   NothingToCompactError the conversation is not longer than the part that a compaction keeps
 """

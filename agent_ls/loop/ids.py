@@ -13,5 +13,5 @@ QueuedId = NewType("QueuedId", str)
 
 
 def new_id(prefix: str) -> str:
-    """Return a globally unique id; `prefix` names its kind (`s`, `t`, `p`, `st`, `q`, `a`)."""
+    """Return a globally unique id; `prefix` names its kind, for example `s` for a session and `t` for a turn."""
     return f"{prefix}-{uuid.uuid4().hex[:16]}"

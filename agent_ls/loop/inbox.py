@@ -77,9 +77,9 @@ QueueChange: TypeAlias = Edit | Move | Remove | StartNow
 class Inbox:
     """Two first-in-first-out queues: steers for the running turn, and messages for the following turns.
 
-    While `held`, no queued message starts until the user acts: after a stop, an error or a resume.
-    `keep_images` records the images of a message before the event about the message, because the event has
-    only the text.
+    `held` is True after a stop, an error, a reached limit or a resume. No queued message then starts until
+    the user sends another message or starts a queued one. `keep_images` records the images of a message
+    before the event about the message, because the event has only the text.
     """
 
     def __init__(
@@ -162,8 +162,8 @@ class Inbox:
             case Move() if before != change.queued_id:
                 self._queue.remove(item)
                 self._queue.insert(self._place_of(before), item)
-        # The user has chosen the order. A message sent after a stop goes to the front, but after one that the
-        # user started at once.
+        # `_urgent` is the number of messages at the front that stay before a message sent after a stop. After
+        # this change, only a message that the user has started at once stays there.
         self._urgent = int(isinstance(change, StartNow))
         self.held = self.held and bool(self._queue)
         return True
@@ -178,7 +178,7 @@ class Inbox:
         self.held = bool(self._queue)
 
     def release(self) -> None:
-        """Let the queue continue after the message that the user sends now."""
+        """End the hold, so that queued messages start after the current turn."""
         self.held = False
 
     def pop(self) -> Input:

@@ -7,28 +7,29 @@ from typing import Protocol
 
 
 class NestedDocuments(Protocol):
-    """SEAM: the project's instructions for folders below the working directory."""
+    """Interface to the project's instruction files in folders below the working directory."""
 
     async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
-        """Return the instructions for the folders of `paths` (absolute) that the agent has not received yet,
-        "" for none.
+        """Return instructions that the agent has not received yet, for the folders of the files `paths`
+        (absolute); "" for none.
 
-        Called after a call that read or changed the files. `family` are the names of a model family's own instruction
-        files. Must not raise.
+        Called after a tool call that read or changed the files. `family` has the names of instruction files
+        that the model family uses, for example CLAUDE.md. `agent_id` is "" for the main agent. Must not
+        raise.
         """
         ...
 
     def forget_compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
-        """Make `for_paths` return earlier instructions again if none of the remaining results `kept` contains
-        them.
+        """Forget which instructions the agent has received, except those that a text in `kept` contains.
 
-        Called after a compaction. Must not raise.
+        Called after a compaction; `kept` are the texts of the tool results that remain. `for_paths` returns
+        the forgotten instructions again. Must not raise.
         """
         ...
 
 
 class NoNestedDocuments:
-    """A session that gives no further instructions."""
+    """NestedDocuments that never returns any instructions."""
 
     async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
         return ""

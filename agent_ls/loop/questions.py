@@ -138,9 +138,10 @@ class PendingQuestions:
 
 
 def resting_state(reason: EndReason, turns: Sequence[Turn], queue: Sequence[Input]) -> State:
-    """Return the state between turns:
+    """Return the state of the session after the end of a turn.
 
-    AWAITING_INPUT if the final text asks the user something, otherwise IDLE.
+    The state is AWAITING_INPUT if the turn was completed with a question to the user and no message is
+    queued, otherwise IDLE.
     """
     last = turns[-1] if turns else None
     asks = isinstance(last, AssistantTurn) and ends_with_question(last.content)

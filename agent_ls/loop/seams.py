@@ -46,7 +46,7 @@ class Recorder(Protocol):
     def prompt(self, system_prompt: str) -> None:
         """Record the system prompt of the following model calls if it changed.
 
-        A resumed session sends the same bytes.
+        A resumed session sends the recorded bytes again, so that the provider's cache stays valid.
         """
         ...
 
@@ -179,8 +179,8 @@ class ModelClient(Protocol):
     """Interface to the model layer: the client, or the adapter of one provider. Raises LlmError only."""
 
     def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        """Stream the model's answer like ProviderAdapter.stream. Raises ConfigurationError if no provider can
-        handle the request.
+        """Stream the events of the model's answer, ending with StreamFinish. Raises ConfigurationError if no
+        provider can handle the request.
         """
         ...
 
@@ -190,10 +190,12 @@ class ModelClient(Protocol):
 
 
 class PromptSource(Protocol):
-    """Interface to the system prompt's sources; it builds the prompt from layers."""
+    """Interface that builds the system prompt from its layers, for example base prompt, project documents and
+    user's instructions.
+    """
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        """Return the current layer of project documents, "" for none.
+        """Return the current text of the project's instruction documents for the system prompt, "" for none.
 
         Called at the start of each input, so it must be fast. Must not raise.
         """

@@ -1,7 +1,8 @@
 """A session: its lifecycle, its states and queues, and how it is stopped. turn_loop.py processes a single input.
 
-Lifecycle: `async with anyio.create_task_group() as tg: tg.start_soon(session.run)`. All other methods are synchronous,
-for the event loop's thread: they change queues, wake `run`, and return at once. `run` returns when it is CLOSED.
+Lifecycle: `async with anyio.create_task_group() as tg: tg.start_soon(session.run)`. All other methods are
+synchronous and must be called in the event loop's thread: they change queues, wake `run`, and return at once.
+`run` returns when the session is CLOSED.
 """
 
 from __future__ import annotations
@@ -456,7 +457,7 @@ class Session:
     async def _work_off(self) -> EndReason:
         while True:
             reason, may_go_on = await self._one_input()
-            # After a stop, the user's own action decides about the queue.
+            # A stop has held the queue already, and the user may have released the queue since then.
             if not may_go_on and not self._stop:
                 self._inbox.hold()
             if not self._maybe_begin_next():

@@ -26,7 +26,7 @@ from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
 from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.profiles.base import ProviderProfile
 
-LAST_LOOK_S = 2.0  # the time limit of every check for file changes; only used while background processes run
+LAST_LOOK_S = 2.0  # time limit of `last_look`, in seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,8 +68,8 @@ class AnswerCalls:
 class Finish:
     """End the turn.
 
-    `limit` names the limit that was reached, `count` is its value, and `message` describes it for the
-    user. For the limit `budget` (tokens, money or time) the event has been emitted already. `error` is
+    `limit` names the limit that was reached, `count` is its value, and `message` describes it for the user.
+    For the limit `budget` (tokens, money or time) the event TurnLimit has been emitted already. `error` is
     the event to emit if the reason is "error".
     """
 
@@ -82,7 +82,7 @@ class Finish:
 
 Step: TypeAlias = CallModel | RunTools | AnswerCalls | Finish
 
-# A pause is not the end of an answer, but it is not a failure either.
+# The finish reasons that are not failures. After `pause`, the next model call continues the answer.
 _NATURAL = ("stop", "tool_calls", "pause")
 _CUT_WORDS = {
     "length": "The model's answer was cut off at the output limit of the model.",

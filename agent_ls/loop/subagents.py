@@ -363,7 +363,8 @@ class Subagents:
             kit.shared,
             agents,
             config=lambda: replace(kit.config(), max_turns=max_turns),
-            # Use the parent's prompt unchanged, although some of its tools are left out.
+            # A subagent with the parent's model gets the parent's system prompt unchanged, although the subagent
+            # lacks some of the parent's tools.
             restored=Restored(
                 tuple(turns), 0, prefix=self.parent.context.prefix_for(profile) if is_parents else Prefix()
             ),

@@ -78,9 +78,9 @@ class InputProgress:
     """The progress of a turn.
 
     `known` contains the calls of a round that an earlier process left suspended. `early` contains the calls
-    that started while the model was still streaming, by index; `parsed` contains the parsed arguments of all
-    calls, by index. `has_overflowed` is True after the provider
-    refused the conversation as too long and the loop compacted it once.
+    that started while the model was still streaming, `parsed` the parsed arguments of all calls, both by the
+    index of the call. `has_overflowed` is True after the provider refused the conversation as too long and
+    the loop compacted it once.
     """
 
     answer: AssistantTurn | None = None
@@ -123,7 +123,7 @@ class TurnLoop:
         self._config = config
         self._model = ModelCalls(ports.client, ports.clock, emitter, shared.call_ids, self.record)
         self._suspended = restored.suspended
-        # The calls of a suspended answer are added when its round is done.
+        # Leave out the calls of a suspended answer, because their signatures are added when the round is done.
         is_open = self._suspended is not None and self._suspended.answer is not None
         self._signatures = calls_since_warning(restored.turns[:-1] if is_open else restored.turns)
         self._dispatcher = Dispatcher(
@@ -254,8 +254,8 @@ class TurnLoop:
         return None
 
     async def _sent_on_by_hook(self, again: bool) -> bool:
-        """Return whether a hook makes the model continue instead of ending the turn. A hook can do so once
-        for each message of the user.
+        """Return whether a hook makes the model continue instead of ending the turn. This can happen once for
+        each message of the user; `again` is True if it has happened.
         """
         last = self.history.turns[-1]
         text = last.content if isinstance(last, AssistantTurn) else ""

@@ -37,8 +37,12 @@ _CLEAR = 0.8  # minimum difference in typing between the two explanations, as a 
 _REST_MIN = 8  # a removed text of this many characters does not reappear by chance
 _REST_NEAR_MIN = 4  # the limit for a removed text that reappears within about one line of the edit
 _NEAR_CHARS = 80
-_PAIRS_MAX = 2_000  # pairs of positions and typed changes to compare by characters; above that, by lines
-_EXACT_MAX = 250_000  # product of lengths; above that, difflib costs more than the precision is worth
+# `_has_removed` compares by characters up to this product of the number of changes in the edit and the number of typed
+# changes, and by lines above it.
+_PAIRS_MAX = 2_000
+# `_longest_common` compares by characters up to this product of the lengths of both texts, and by lines above it,
+# because difflib would take too long.
+_EXACT_MAX = 250_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +181,7 @@ def _has_added(change: _Change, typing: Sequence[_Change]) -> bool:
     for typed in _find_touching(change, typing):
         if not change.removed:
             if not set(typed.added).isdisjoint(change.added):
-                return False  # the typed text may be a part of the text that the edit removes
+                return False  # the text in `typed` may be a remaining part of the text that the edit removes
         elif not _is_untouched(change, typed):
             return False
     return True

@@ -7,7 +7,8 @@ States:
               makes the hunk pending again. Or the hunk was merged into a later change of the same agent
     stale     no longer distinguishable from other changes, so it cannot be undone separately
     kept      accepted; final
-    undone    reverted by a decision; pending again if the editor's undo restores exactly the text before it
+    undone    reverted by a decision; pending again if the editor's undo restores exactly the text from before the
+              decision
     proposed  not in the text yet (review "before", proposals.py)
 """
 

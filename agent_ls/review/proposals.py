@@ -239,7 +239,9 @@ def split_proposal(sheet: ProposalSheet, hunk_id: str, first: int, last: int) ->
 
 
 def _lay_out(hunk: LedgerHunk, named: Sequence[tuple[str, LinePair]]) -> list[LedgerHunk]:
-    """Return the parts of a hunk as hunks with consecutive positions. Parts without new lines are left out."""
+    """Return the parts of a hunk as hunks with consecutive positions. `named` has the id and the lines of
+    each part. Parts without new lines are left out.
+    """
     laid = []
     base_at, at = hunk.base_start, hunk.start
     for id_, (old, new) in named:

@@ -1,6 +1,6 @@
 """Reopen hunks whose lines are in the file again, after a ledger was rebuilt or after the editor's undo.
 
-No position is guessed.
+A hunk is reopened only at a position that is certain.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def is_missing(ledger: FileLedger, item: StoredHunk) -> bool:
 def reopen_missing(ledger: FileLedger, missing: Sequence[StoredHunk]) -> LedgerChange | None:
     """Reopen the hunks of `missing` whose lines occur exactly once in the ledger's text.
 
-    Return None if no hunk was reopened. The lines are searched in the text. Applying the lines as a change would
-    make the ledger treat them as the user's text.
+    Return None if no hunk was reopened. The text stays unchanged: lines that counted as the user's text
+    become lines of the reopened hunks.
     """
     wanted = [item for item in missing if is_missing(ledger, item)]
     if not wanted or ledger.current is None or is_whole_file_change(ledger):

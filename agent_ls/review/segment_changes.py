@@ -16,11 +16,12 @@ from agent_ls.review.ledger import FileLedger
 from agent_ls.review.segments import Segment, current_lines, shared_segment, split_ledger
 
 ChangeHandler: TypeAlias = Callable[[list[Segment], int, int, Lines], list[Segment]]
-"""Called with (group, start, end, lines). Returns the segments that replace the segments of the group.
+"""Called with (group, start, end, lines) for each change. Returns the segments that replace the group.
 
-The change replaces lines [start, end) of the group's current text by `lines`. The group is empty for an insertion
-between two segments. Shared text at the group's ends is cut at `start` and `end`. The returned segments must
-begin with the unchanged text before `start`.
+The group has the segments that the change touches; it is empty for an insertion between two segments. The
+change replaces lines [start, end) of the group's current text by `lines`. Shared text before and after the
+changed lines is not part of the group. If the group begins before `start`, inside a hunk, the first returned
+segment must begin with these unchanged lines.
 """
 
 

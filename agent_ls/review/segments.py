@@ -92,8 +92,9 @@ def join_segments(
 def _with_line_ends(pieces: list[Segment]) -> list[Segment]:
     """Add a line ending to a line that has none and is no longer the last line.
 
-    Such a line becomes part of the hunk that follows it, so that undoing the hunk also removes the line
-    ending. If the line is inside a hunk, or if the user's text follows, the ending is permanent.
+    If an open hunk follows directly, the line becomes part of this hunk, so that undoing the hunk also
+    removes the line ending. If the line is itself in an open hunk, or if shared text follows, the line ending
+    stays.
     """
     for side in (_base, _current_lines):
         filled = [at for at, piece in enumerate(pieces) if side(piece)]

@@ -70,8 +70,9 @@ def _undo_or_redo(pieces: Sequence[Segment], lines: Lines) -> list[Segment] | No
 
     Each hunk may have its current, base or agent lines. The text between hunks must be unchanged.
     """
-    # reached[k] has each number of lines that the first k segments can match at the start of `lines`. Its value is the
-    # number before segment k, and the form of segment k that matched.
+    # The keys of reached[k] are the possible line numbers at which the first k segments end, if they match the start of
+    # `lines`. The value of a key is the line number at which the last of these segments begins, and the variant of this
+    # segment that matches.
     reached: list[dict[int, tuple[int, Segment]]] = [{0: (0, shared_segment(()))}]
     for piece in pieces:
         ends: dict[int, tuple[int, Segment]] = {}
@@ -103,7 +104,9 @@ def _variants(piece: Segment) -> list[Segment]:
 
 
 def with_derived_state(piece: Segment) -> list[Segment]:
-    """Return the segments that replace `piece` after its hunk has got the state that follows from its lines."""
+    """Return the segments that replace `piece`. Its hunk becomes `gone`, `pending` or `edited`, depending on
+    the current lines of `piece`.
+    """
     hunk = piece.hunk
     if hunk is None:
         return [piece]

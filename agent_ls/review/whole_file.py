@@ -61,7 +61,9 @@ def apply_agent_file_change(ledger: FileLedger, new_text: str | None, author: Au
 
 
 def _derive_state(created: LedgerHunk, lines: Lines) -> LedgerHunk:
-    """Return the hunk as `edited` if it contains text that the agent did not write."""
+    """Return the hunk as `pending` if `lines` are exactly the lines that the agent wrote, otherwise as
+    `edited`.
+    """
     state: HunkState = "pending" if lines == created.agent_lines else "edited"
     return replace(created, state=state)
 

@@ -125,9 +125,10 @@ async def _content(path: str, context: ToolContext) -> Contents:
 
 
 def _require_read(change: PlannedChange, context: ToolContext) -> None:
-    """Require that the model has read a file that the patch replaces as a whole.
+    """Require that the model has read the current content of a file that the patch replaces as a whole.
 
-    For other files, the lines that the patch quotes usually prove that the model has read the file.
+    For other changed files, the lines that the patch quotes usually prove that the model has read the file.
+    With `read_first` "all", these files must have been read too.
     """
     path = absolute(change.path, context.environment)
     replaced = change.before if change.replaces_whole else change.overwritten

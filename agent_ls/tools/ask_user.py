@@ -93,7 +93,9 @@ class AskQuestionsArguments(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _from_single_question(cls, values: Any) -> Any:
-        """Accept the arguments of our tool `ask_user`, which asks one question."""
+        """Convert arguments in the form of our tool `ask_user`, which asks one question. The model may send
+        this form.
+        """
         if not isinstance(values, dict) or "question" not in values:
             return values
         choices = values.get("choices") or ()

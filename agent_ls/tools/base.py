@@ -41,7 +41,8 @@ class Arguments(BaseModel):
     """Base of all tool arguments: frozen, unknown names are refused. Its JSON Schema is sent to the model.
 
     null for an optional argument means that it is absent: models trained on strict schemas send null.
-    `derived_key` names a class that is made at run time in the file of schemas (schemas.py).
+    `derived_key` is the key under which schemas.json has the schema of a class that is made at run time; ""
+    for other classes.
     """
 
     # Validators are built when a tool is first called, because a session calls only a few of the tools.
@@ -255,7 +256,7 @@ class NoSubagents:
 class Question:
     """A question with `choices`. The user may give any other answer too.
 
-    `purpose` "limit": the question is whether to extend a limit.
+    `purpose` "limit": the question is whether to continue at a limit, or without a log.
     """
 
     text: str
@@ -333,13 +334,14 @@ Prepare: TypeAlias = Callable[[A, ToolContext], Awaitable[Prepared]]
 class Tool(Generic[A]):
     """A tool as registered.
 
-    `summarize` returns one line for display (command, path, pattern), at most 100 characters. `category`: `read` has
-    no effect, `write` changes files, `admin` runs commands. `terminal`: a successful call ends the turn. `arguments`
-    is the pydantic model of the call's JSON. If `name` is the name in a model family's own agent, `known_as` is our
-    name of the tool; otherwise it is "". `touches` returns the absolute paths of the files and folders that a call
-    concerns. Calls with unrelated paths run in parallel; without `touches`, a call is related to every path.
-    `starts_early`: the tool only reads on this machine, so it may run while the model is still writing its answer.
-    `schema` is sent to the model instead of the schema of `arguments`, for a tool that another program defines.
+    `summarize` returns one line for display (command, path, pattern), at most 100 characters. `category`:
+    `read` has no effect, `write` changes files, `admin` runs commands. `terminal`: a successful call ends the
+    turn. `arguments` is the pydantic model of the call's JSON. If a model family knows the tool under another
+    name, `name` is that name and `known_as` is the name in agent-ls; otherwise `known_as` is "". `touches`
+    returns the absolute paths of the files and folders that a call concerns. Calls with unrelated paths run
+    in parallel; without `touches`, a call is related to every path. `starts_early`: the tool only reads on
+    this machine, so it may run while the model is still writing its answer. `schema` is sent to the model
+    instead of the schema of `arguments`, for a tool that another program defines.
     """
 
     name: str
@@ -357,5 +359,5 @@ class Tool(Generic[A]):
 
     @property
     def kind(self) -> str:
-        """Our name of the tool."""
+        """The name of the tool in agent-ls, even if the model knows the tool under another name."""
         return self.known_as or self.name

@@ -49,7 +49,7 @@ class EditFileArguments(Arguments):
 
 
 class EditOccurrenceArguments(EditFileArguments):
-    """The arguments for models that were not trained on an edit tool of their own."""
+    """Arguments with a choice of occurrences, for models that were not trained on an edit tool of their own."""
 
     occurrence: Literal["only", "first", "last", "all"] = Field(
         default="only", description="Which occurrence to replace; only: there must be exactly one."
@@ -136,7 +136,8 @@ async def _refusal(
 def _is_same_replacement(arguments: EditFileArguments, now: EditResult, remembered: bytes | None) -> bool:
     """Return whether the edit has the same result now as in the content that the model has read.
 
-    The match strategy, the number of replacements and the replaced lines must be the same.
+    The match strategy, the number of replacements and the replaced lines must be the same. If that content is
+    not stored (`remembered` is None), the edit must match exactly.
     """
     if remembered is None:
         return now.matched_with in EXACT_LEVELS
@@ -166,7 +167,8 @@ def _render_result(edit: _Edit, notes: list[str], states: tuple[FileState, ...])
     if edit.moved_on:
         remarks.append(CHANGED_ELSEWHERE)
     if notes:
-        return "\n".join([*remarks, *notes])  # no excerpt: its line numbers would not be those of the file
+        # No excerpt: the user's changes may have moved the lines of the edit to other line numbers.
+        return "\n".join([*remarks, *notes])
     return "\n".join([*remarks, "", excerpt(replaced.content, replaced.hunks)])
 
 

@@ -114,7 +114,11 @@ def _parse(text: str, name: str) -> Notebook:
 def _require_known_cell(
     arguments: EditNotebookArguments, notebook: Notebook, path: str, current: bytes, context: ToolContext
 ) -> None:
-    """Require that the model has read the cell `arguments.cell`, and that this name still means the same cell."""
+    """Require that the model has read the notebook, except with `read_first` "overwrite".
+
+    If the notebook has changed since the model read it, the cell that `arguments.cell` names must be
+    unchanged. (An insertion at the start names no cell.)
+    """
     if context.read_first != "overwrite":
         require_read(path, context)
     if context.reads.digest_of(path) is None or is_current(path, current, context):

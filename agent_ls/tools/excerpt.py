@@ -13,7 +13,9 @@ PLACE_MAX_LINES = 40
 
 
 def excerpt(content: bytes, hunks: Sequence[LineHunk]) -> str:
-    """Return the first changed regions of `content`. Adjacent regions are joined."""
+    """Return the first MOST_PLACES changed regions of `content`, each with lines of context. Overlapping and
+    adjacent regions are joined.
+    """
     lines = TextLines(decode(content).text)
     places = _find_ranges(hunks, lines)
     parts = [_render_region(lines, start, end) for start, end in places[:MOST_PLACES]]
@@ -29,7 +31,7 @@ def _find_ranges(hunks: Sequence[LineHunk], lines: Sequence[str]) -> list[tuple[
         start = max(0, hunk.base_start + growth - AROUND_LINES)
         growth += len(hunk.added) - len(hunk.removed)
         changed_end = hunk.base_end + growth
-        # the file may have fewer lines
+        # the file may have fewer than AROUND_LINES lines after the change
         end = changed_end + len(lines[changed_end : changed_end + AROUND_LINES])
         if places and start <= places[-1][1]:
             start = places.pop()[0]

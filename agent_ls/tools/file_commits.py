@@ -41,7 +41,9 @@ def write_effect(changes: Sequence[PlannedChange], environment: ExecutionEnviron
 
 
 def effect_of_writes(writes: Sequence[FileWrite], environment: ExecutionEnvironment) -> Effect:
-    """Return the effect of these writes. A deleted file counts as moved if another write takes over its mode."""
+    """Return the effect of these writes. If one write deletes a file and another write copies the mode bits
+    of this file, both are one move.
+    """
     by_path = {write.path: write for write in writes}
     sources = {
         write.mode_from

@@ -29,15 +29,19 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "web": ("web_fetch", "web_search"),
     "agent": ("spawn_agent", "send_input", "wait", "close_agent"),
     "todo": ("plan",),
-    # An agent that may start commands or agents must also be able to follow them.
+    # Claude Code's names. An agent that may start commands or agents must also be able to follow them.
     "Bash": ("processes",),
     "Read": ("read_many_files",),
     "Task": ("send_input", "wait", "close_agent"),
 }
-"""Our names by a name of Copilot, or by a name of Claude Code that corresponds to several of our tools."""
+"""Our tool names, by Copilot's name for a group of tools, or by the name of a tool of Claude Code. The
+entries of Claude Code's tools have only names that CLAUDE_NAMES lacks.
+"""
 
 
 def names_of_tool(kind: str, name: str) -> tuple[str, ...]:
-    """Return all names that a file may use for a tool. `kind` is our name, `name` the name in the model family."""
+    """Return all names that a file may use for a tool. `kind` is our name of the tool, `name` the name that
+    the model knows.
+    """
     groups = (group for group, kinds in _GROUPS.items() if kind in kinds)
     return (kind, name, *CLAUDE_NAMES.get(kind, ()), *groups)

@@ -45,7 +45,7 @@ class _Reader(HTMLParser):
         self._check = check
         self.out: list[str] = []
         self._address = address
-        self._silent: list[str] = []  # open elements; their text is dropped
+        self._silent: list[str] = []  # open elements inside which all text is dropped
         self._code = 0
         self._link: tuple[str, int] | None = (
             None  # the target of the open link, and the index in `out` at which the link text begins

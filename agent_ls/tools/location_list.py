@@ -31,7 +31,7 @@ class FileTexts:
         self._known: dict[str, list[str] | str] = {}
 
     async def of(self, name: str) -> list[str] | str:
-        """Return the lines, or a short reason why they cannot be displayed."""
+        """Return the lines of the file at the path `name`, or a short reason why they cannot be displayed."""
         if name not in self._known:
             self._known[name] = await self._read(name)
         return self._known[name]

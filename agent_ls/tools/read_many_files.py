@@ -60,9 +60,10 @@ async def prepare(arguments: ReadManyFilesArguments, context: ToolContext) -> Pr
 
 
 async def _expand_patterns(arguments: ReadManyFilesArguments, context: ToolContext) -> tuple[list[str], int]:
-    """Return the files to read without repetitions, and the number of further files that the patterns match.
+    """Return at most MAX_FILES files to read, without repetitions, and the number of further files that
+    match.
 
-    Files that are named without a pattern are never left out.
+    `arguments.exclude` applies only to files that match a pattern, not to files that are named.
     """
     passes = path_filter(
         " ".join(f"!{pattern.removeprefix('!')}" for pattern in arguments.exclude if pattern)

@@ -35,7 +35,7 @@ class ToolRegistry:
         self._definitions = None
 
     def remove_kinds(self, names: Iterable[str]) -> None:
-        """Remove the tools with these names. `names` are our names, even of tools registered under other names."""
+        """Remove tools by their names in agent-ls, even if they are registered under other names."""
         kinds = set(names)
         self._tools = {name: tool for name, tool in self._tools.items() if tool.kind not in kinds}
         self._definitions = None
@@ -46,7 +46,9 @@ class ToolRegistry:
         self._definitions = None
 
     def lookup(self, name: str) -> Tool[Any] | None:
-        """Return the tool that is registered under `name`, or else the tool that has `name` as our name."""
+        """Return the tool that is registered under `name`, or else the tool whose name in agent-ls is `name`;
+        None if there is neither.
+        """
         named = (tool for tool in self._tools.values() if tool.known_as == name)
         return self._tools.get(name) or (next(named, None) if name else None)
 

@@ -127,7 +127,7 @@ def _render_result(
 
 
 def _rows(change: PlannedChange) -> Iterator[str]:
-    """Yield the changed lines with their new text."""
+    """Yield `path:line: text` for each changed line, with its new number and text."""
     growth = 0
     for hunk in change.hunks:
         for number, line in enumerate(hunk.added, hunk.base_start + growth + 1):

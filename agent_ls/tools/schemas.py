@@ -1,8 +1,8 @@
 """The JSON Schemas of our tools' arguments, generated in advance.
 
-The first request of a session needs only the schemas. Generating them at run time would build the pydantic validators
-of all tools, although a validator is needed only when its tool is called. `python -m tests.tools.tool_schemas` writes
-the file.
+The first request of a session needs only the schemas. Generating them at run time would build the pydantic
+validators of all tools, although a validator is needed only when its tool is called. The schemas are written to
+schemas.json by `python -m tests.tools.tool_schemas`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ FILE = files("agent_ls.tools") / "schemas.json"
 
 
 def schema_key(arguments: type[Arguments]) -> str:
-    """Return the key of an argument class in the file: its `derived_key`, or else its module and class name.
+    """Return the key of an argument class in schemas.json: its `derived_key`, or else its module and class
+    name.
 
     Return "" for a class that was created at run time without a `derived_key`, because such names are not unique.
     """
@@ -34,7 +35,7 @@ def schema_key(arguments: type[Arguments]) -> str:
 def derive_key(arguments: type[Arguments], change: str) -> str:
     """Return the `derived_key` for a class that is derived from `arguments`.
 
-    `change` must differ for classes with different schemas.
+    `change` must differ for classes with different schemas. Return "" if `arguments` has no key itself.
     """
     key = schema_key(arguments)
     return f"{key} {change}" if key else ""
@@ -42,6 +43,6 @@ def derive_key(arguments: type[Arguments], change: str) -> str:
 
 @cache
 def prebuilt_schemas() -> Mapping[str, JsonObject]:
-    """Return the schemas in the file, by `schema_key` of the argument class."""
+    """Return the schemas in schemas.json, by `schema_key` of the argument class."""
     schemas: Mapping[str, JsonObject] = json.loads(FILE.read_bytes())
     return schemas

@@ -24,7 +24,7 @@ from agent_ls.tools.not_found import file_not_found
 from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
 
-MAX_NAMED = 10  # locations that an error lists
+MAX_NAMED = 10  # maximum number of locations in an error message
 _JOINTS = re.compile(r"\.|::|->|#")
 
 T = TypeVar("T")

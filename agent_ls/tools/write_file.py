@@ -85,7 +85,7 @@ def _encode(form: DecodedText, text: str) -> bytes:
 
 
 def _is_crlf(text: str) -> bool:
-    """Return whether all line endings are CRLF."""
+    """Return whether all line endings are CRLF; False for a text without line endings."""
     return {line_ending(line) for line in split_lines(text)} - {""} == {"\r\n"}
 
 

@@ -28,11 +28,11 @@ class ApprovalQuestion:
     """A request to decide about one call; it states the exact effect of the call.
 
     `allowed` lists what the user approved for this call before a restart, so that the same question is not
-    asked twice. If `is_users_own`, the user replaced the model's command by this one; the policy checks the
-    new command like a new action. `agent_id` is the subagent that makes the call, "" for the main agent.
-    `category` is the category of the tool. If `failed_confined`, the command failed while it ran with
-    read-only access, and the question is about running it without that restriction. `must_ask` is a reason to
-    ask the user in every mode, "" for none.
+    asked twice. If `is_users_own`, `effect` runs a command that the user wrote in place of the model's
+    command; the policy checks that command like a new action. `agent_id` is the subagent that makes the call,
+    "" for the main agent. `category` is the category of the tool. If `failed_confined`, the command failed
+    while it ran with read-only access, and the question is about running it without that restriction.
+    `must_ask` is a reason to ask the user in every mode, "" for none.
     """
 
     call_id: str
@@ -129,7 +129,9 @@ class UnknownApprovalError(Exception):
 
 
 class BadReplacementError(Exception):
-    """A replacement command that the request or the answer does not allow. The request stays open."""
+    """The answer has a replacement command, but the request is not about a command, or the answer also denies
+    or stores a rule. The request stays open.
+    """
 
     kind = "invalid_params"
     hint = "allow the command as it is, allow your replacement once, or deny the command"
@@ -163,7 +165,9 @@ class PendingApprovals:
     ) -> None:
         self._clock = clock
         self.limit_ms = limit_ms
-        """The time limit for requests that start to wait after it is set."""
+        """Time limit in milliseconds, 0 for none. A new value applies only to requests that start to wait
+        afterwards.
+        """
         self._emit = emit
         self._is_stopped = is_stopped
         self._requests: dict[str, _Request] = {}

@@ -77,7 +77,8 @@ logger = logging.getLogger(__name__)
 EVENT_OUTPUT_BYTES = 64 * 1024
 # of a longer output, the end event contains this many characters from the start and from the end
 EVENT_SHARE_CHARS = 8 * 1024
-MAX_ASKS = 5  # if the files of a call change between this many approvals, another program keeps writing them
+# maximum number of approvals of a call whose effect changes each time (another program writes the files)
+MAX_ASKS = 5
 
 INTERRUPTED = "Interrupted by the user before it finished."
 INTERRUPTED_EFFECT = (
@@ -113,14 +114,14 @@ class Call:
     decided_ms: int = 0
     """Time spent on the policy check and on waiting for approvals. It is not part of the call's duration."""
     early: Early | None = None
-    """Set if the call starts before its response is complete."""
+    """Set if the call was started before the model's response was complete."""
     parsed: Parsed | None = None
     """Result of `parse_call`, so that the arguments are parsed once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Early:
-    """A call that was prepared and allowed ahead of its regular start. `tap` receives its output."""
+    """A call that was prepared and allowed before the response was complete. `tap` receives the output of the call."""
 
     prepared: Prepared
     tap: OutputTap
@@ -234,7 +235,7 @@ class Dispatcher:
         )
 
     def drop(self, call: Call, reason: str) -> None:
-        """Replace the result of an early call, because the response that contains the call is incomplete."""
+        """Set `reason` as the error result of an early call, because the response is incomplete."""
         result = ToolResultPart(call.part.id, call.part.name, reason, is_error=True)
         call.outcome = CallOutcome(result)
 
@@ -272,7 +273,7 @@ class Dispatcher:
             if isinstance(decision, Denied):
                 return make_denied(decision)
             command = decision.command or call.known.command
-            # If the user replaces the command, the earlier approvals are for a different effect.
+            # If the user replaces the command, this answer does not approve the original effect (`asked`).
             allowed = call.known.allowed if decision.command else (*call.known.allowed, call.known.asked)
         if parsed.tool is None or parsed.arguments is None:
             return parsed.refusal
@@ -311,10 +312,12 @@ class Dispatcher:
         allowed: tuple[ApprovalRequested, ...],
         command: str,
     ) -> Prepared | ToolOutput:
-        """Return the prepared call, or the error for the model. After an approval the effect is computed
-        again, and the user is asked again if it changed. If the user or a hook replaced the model's command,
-        the policy checks the new command as a new action. `allowed` has the same meaning as in
-        ApprovalQuestion, `command` as in SuspendedCall.
+        """Return the prepared call, or the error for the model.
+
+        After an approval the effect is computed again, and the user is asked again if the effect has changed.
+        If the user or a hook replaced the model's command, the policy checks the new command as a new action.
+        `allowed` are approvals that the user has already given for this call. `command` is the user's
+        replacement for the model's command, "" for none.
         """
         note, as_asked = "", arguments
         hooked: HookedCall | None = None

@@ -26,8 +26,8 @@ T = TypeVar("T")
 class EarlyCalls:
     """The early calls of one response.
 
-    `started` maps the index of a call to the call. `parsed` has the arguments of all calls, also of those that
-    did not start early.
+    `started` has the calls that started early, and `parsed` the parsed arguments of all calls. The keys of
+    both are the positions of the calls in the response.
     """
 
     def __init__(

@@ -28,8 +28,8 @@ class HookedCall:
 
 @dataclass(frozen=True, slots=True)
 class CallVerdict:
-    """The combined decision of a call's hooks: the most restrictive one. `reason` is for the model or the
-    user.
+    """The combined decision of all hooks on a call, which is their most restrictive decision. `reason` is for
+    the model or the user.
 
     With kind `ask` the user is asked in every mode. `arguments` replace the model's arguments, None for no
     change. If they differ, the call is prepared and checked by the policy again.

@@ -32,7 +32,8 @@ class LogGuard:
     async def may_act(self) -> bool:
         """Return whether a call may have an effect.
 
-        If the log cannot be written, ask the user once for all waiting calls.
+        If the log cannot be written, ask the user once whether to continue. A "yes" holds until the log can
+        be written again, a "no" at most until the end of the turn.
         """
         async with self._asking:
             problem = self._recorder.problem

@@ -13,7 +13,9 @@ PATTERN_LENGTHS = (1, 2, 3)
 
 
 def signature(call: ToolCallPart) -> str:
-    """Hash of a call's name and arguments; the order of keys and white space are ignored."""
+    """Return a hash of a call's name and arguments. It does not depend on white space or the order of the
+    arguments.
+    """
     try:
         arguments = json.dumps(json.loads(call.arguments or "{}"), sort_keys=True)
     except (ValueError, RecursionError):

@@ -17,7 +17,7 @@ NO_IMAGES = "[This model cannot see images: the image was left out.]"
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
     """The outcome of a call. `ends_loop` is set if a terminal tool succeeded ("completed") or a failure is
-    fatal ("error"). `usage` has the same meaning as in ToolOutput.
+    fatal ("error"). `usage` is the usage of model calls that the tool made, None if it made none.
     """
 
     result: ToolResultPart

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
-MIN_KNOWN_CHARS = 8  # a shorter "key" is a placeholder for a local server and may occur in ordinary words
+# Shorter keys are not redacted: they are placeholders for a local server and may occur in ordinary words.
+MIN_KNOWN_CHARS = 8
 MAX_HELD_CHARS = 16 * 1024
 
 MARK = "[secret removed]"
@@ -82,7 +83,8 @@ def without_known(text: str, known: Collection[str]) -> str:
 
 
 def known_end(text: str, known: Collection[str]) -> int:
-    """Return the offset up to which `text` is safe to publish: a value in `known` may begin after it.
+    """Return the offset up to which `text` is safe to publish. The rest of `text` may be the beginning of a
+    value in `known`.
 
     A single matching character at the end is published, because too many texts end with such a character.
     Code that writes joined chunks must therefore redact them again.

@@ -230,7 +230,7 @@ class SessionTerminals:
         try:
             process = await self._environment.wait_process(command.process_id)
         except EnvError:
-            # The environment no longer knows the process: the end of the session counts as its end.
+            # The environment no longer knows the process. `close` emits the end event at the end of the session.
             return
         command.has_ended = True
         self._emitter.emit(TerminalExit(command.call_id, process.exit_code))
@@ -243,7 +243,9 @@ class SessionTerminals:
 
 @dataclass(frozen=True, slots=True)
 class _Watcher:
-    """The TerminalWatcher for the command of one call."""
+    """Receives the terminal of one call's command, and whether the command waits for input. Implements
+    TerminalWatcher.
+    """
 
     terminals: SessionTerminals
     call_id: str

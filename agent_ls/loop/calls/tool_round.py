@@ -84,8 +84,8 @@ async def run_round(
             event.set()
 
     def waits_for(place: int, before: int) -> bool:
-        # Do not await an event that is already set. A restored call that waits for the user must start
-        # waiting before a stop can arrive.
+        # Do not await an event that is already set, because any await can raise a cancellation. A restored
+        # call that waits for the user must start waiting before a stop can arrive.
         if done[before].is_set():
             return False
         in_order = not profile.supports_parallel_tool_calls

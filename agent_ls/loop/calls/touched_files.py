@@ -6,7 +6,7 @@ from agent_ls.environments.effects import Effect, ReadEffect, WriteEffect
 
 
 def touched_files(effect: Effect) -> tuple[str, ...]:
-    """Return the files that a call reads, searches below or changes."""
+    """Return the files that a call reads or changes, and the folders that it searches."""
     match effect:
         case ReadEffect(paths):
             return tuple(paths)

@@ -12,7 +12,7 @@ from agent_ls.text import render_terminal_output
 Mode: TypeAlias = Literal["head_tail", "tail", "head"]
 
 DEFAULT_LIMIT: tuple[int, Mode] = (30_000, "head_tail")
-"""Character limit and mode for tools that CHARACTER_LIMITS does not list."""
+"""Character limit, and the part of the output that is kept, for tools that CHARACTER_LIMITS does not list."""
 
 CHARACTER_LIMITS: dict[str, tuple[int, Mode]] = {
     "read_file": (50_000, "head_tail"),  # the start has the imports, the end the newest code
@@ -61,7 +61,9 @@ def truncate_tool_output(output: str, tool: str, config: SessionConfig) -> str:
 
 
 def truncate_chars(output: str, max_chars: int, mode: Mode) -> str:
-    """Return at most `max_chars` characters of `output`, with a marker for the removed part."""
+    """Return at most `max_chars` characters of `output`, plus a warning about the removed part. `mode` names
+    the part that is kept. 0 means no limit.
+    """
     removed = len(output) - max_chars
     if max_chars <= 0 or removed <= 0:
         return output

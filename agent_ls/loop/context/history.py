@@ -36,7 +36,7 @@ from agent_ls.loop.turns import (
 )
 
 NO_RESULT = "This call was interrupted before it returned a result. It may have had part of its effect."
-IMAGE_CHARS = 4_800  # an image of the size of a screen costs about 1,200 tokens
+IMAGE_CHARS = 4_800  # size of an image: one as large as a screen costs about 1,200 tokens
 
 
 class ConversationHistory:
@@ -72,7 +72,7 @@ class ConversationHistory:
         return self._visible
 
     def result_texts(self) -> Sequence[str]:
-        """Return the texts of the visible tool results."""
+        """Return the texts of the tool results that no compaction has removed."""
         results = (turn.results for turn in self._visible if isinstance(turn, ToolResultsTurn))
         return [str(part.content) for parts in results for part in parts]
 
@@ -107,8 +107,8 @@ class ConversationHistory:
             self._add(message)
 
     def messages(self, system_prompt: str) -> tuple[Message, ...]:
-        """Return all messages of the next request. Providers accept the list even if the history ends with
-        unanswered calls.
+        """Return all messages of the next request. If the history ends with calls that have no result, they
+        get error results, because providers refuse a call without a result.
         """
         if system_prompt != self._system.text:
             self._system = system(system_prompt)
@@ -136,7 +136,7 @@ def message_of(turn: UserTurn | AssistantTurn | SystemTurn | SteeringTurn | Comp
         case SystemTurn():
             return Message(Role.DEVELOPER, (TextPart(turn.content),)) if turn.content else None
         case CompactionTurn():
-            return None  # `ConversationHistory` handles this turn: it starts the list of messages again
+            return None  # `ConversationHistory` replaces all earlier messages when this turn is added
         case UserTurn() | SteeringTurn():
             context = turn.context if isinstance(turn, UserTurn) else ""
             text = tuple(TextPart(words) for words in (turn.content, context) if words)

@@ -17,8 +17,8 @@ async def prefix_now(
     instructions: str,
     before: Prefix,
 ) -> Prefix:
-    """Return the prefix for a turn. If `before` is still valid, `before` itself is returned, so that the
-    bytes do not change.
+    """Return the prefix for a turn. If no source of the prefix has changed since `before` was built, `before`
+    itself is returned, so that the provider can use its cache.
     """
     documents = await source.documents(profile, environment)
     tools = profile.tools()

@@ -22,7 +22,9 @@ from agent_ls.loop.ports import Ports
 from agent_ls.loop.restored import Restored
 from agent_ls.profiles.base import ProviderProfile
 
-CACHED_TOKENS = 4_096  # the smallest prompt that every provider caches, plus a few rounds
+# The loss of a cache with fewer tokens is not reported. The value is the size of the smallest prompt that every
+# provider caches, plus a few rounds.
+CACHED_TOKENS = 4_096
 _LOST: dict[LostBy, str] = {
     "model": "The model has changed.",
     "tools": "The tools have changed.",
@@ -85,8 +87,8 @@ class ContextKeeper:
         The tool is added at the end of the list, so that the cached prefix stays valid.
         """
         was_offered = any(tool.name == SEARCH_HISTORY for tool in self._prefix.tools)
-        # A registered search_history may come from the parent agent's registry, and search the parent's
-        # history.
+        # A search_history that comes from the parent agent's registry would search the parent's history, so
+        # it is replaced.
         is_there = profile.registry.lookup(SEARCH_HISTORY) is not None
         if is_there or was_offered or self._conversation.history.compaction:
             profile.registry.register(search_history_tool(lambda: self._conversation.history))

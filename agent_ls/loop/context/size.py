@@ -27,8 +27,8 @@ class ContextMeter:
         self._warned = False
 
     def measure(self, prefix: Prefix, history: ConversationHistory, chars_per_token: int) -> ContextParts:
-        """Return the estimated tokens of the next request by category. `chars_per_token` is limited to 1 to
-        32.
+        """Return the estimated tokens of the next request by category. `chars_per_token` is clamped to the
+        range 1 to 32.
         """
         share = self.calibration / min(max(chars_per_token, 1), 32)
         return ContextParts(

@@ -43,7 +43,7 @@ def encode(envelope: Envelope) -> bytes:
     else:
         head["data"] = payload(event)
     try:
-        return to_json(head)  # several times faster than json.dumps, and refuses lone surrogates
+        return to_json(head)  # several times faster than json.dumps, but raises for lone surrogates
     except ValueError:
         return json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
@@ -98,12 +98,14 @@ def _envelope(raw: dict[str, Any]) -> Envelope | None:
 
 
 def builders() -> Iterator[Callable[[], object]]:
-    """Yield a function for each event kind that builds its validator in advance, in any thread."""
+    """Yield one function for each event kind. The function builds the validator of the kind in advance, and
+    may be called in any thread.
+    """
     return (partial(_adapter, cls) for cls in _CLASSES.values())
 
 
 @cache
 def _adapter(cls: Any) -> TypeAdapter[Any]:
-    # Built on first use, because building all of them would slow down the start.
+    # Each validator is built on first use, because building all validators would slow down the start.
     cls.__pydantic_config__ = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
     return TypeAdapter(cls)

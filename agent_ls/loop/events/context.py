@@ -29,12 +29,13 @@ class ContextParts:
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """Usage: `call` is this response, `total` the session's sum; `context_tokens` estimates the next call.
+    """The usage of one model call (`call`) and of the session so far (`total`). `context_tokens` estimates
+    the next call.
 
-    Costs use published prices; None is "unknown", also for a sum with an unknown part. `calibration` is
-    the moving average of reported to estimated tokens; estimates include it. `duration_ms` is from the
-    successful request to the end of its answer, `first_output_ms` to its first event; None: not
-    measured.
+    Costs use published prices. A cost is None if a price is unknown; then the total cost is None too.
+    `calibration` is the moving average of reported to estimated tokens, and is included in estimates.
+    `duration_ms` is the time from the successful request to the end of the answer, `first_output_ms` to the
+    first event of the answer; None: not measured.
     """
 
     kind: ClassVar[str] = "usage"

@@ -20,7 +20,9 @@ class DiagnosedFile:
 
 @dataclass(frozen=True, slots=True)
 class EditDiagnosed:
-    """Diagnostics of the editor for the files of an edit. The result of the edit waited for them."""
+    """The editor's diagnostics for the files that a call edited. The call waited for them before it returned
+    its result.
+    """
 
     kind: ClassVar[str] = "diagnostics"
     call_id: str

@@ -70,7 +70,7 @@ class SteerMessage:
 
 @dataclass(frozen=True, slots=True)
 class SaidItem:
-    """A text or reasoning of the model. The text of a part that is still open may be older than the stream."""
+    """A text or reasoning of the model. While the part is open, `text` may lack the newest deltas."""
 
     kind: Literal["text", "reasoning"]
     part_id: str
@@ -197,7 +197,8 @@ Body: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry of the transcript. `seq` is that of its first event. `agent_id` is "" for the main agent.
+    """One entry of the transcript. `seq` is the sequence number of its first event. `agent_id` is "" for the
+    main agent.
 
     `timestamp` is ISO 8601.
     """
@@ -283,7 +284,7 @@ class ItemFold:
                 pass
 
     def partial(self, part_id: str, offset: int, text: str) -> None:
-        """Set the text of an open part from `offset` on, from a delta or a log."""
+        """Replace the text of an open part from `offset` on. `text` comes from a delta or from the log."""
         index = self._open.get(part_id)
         if index is not None and isinstance(said := self._items[index].body, SaidItem):
             self._change(part_id, text=said.text[:offset] + text)

@@ -72,8 +72,9 @@ class Subscription:
         self._limit: int | None = None
 
     def limit_queue(self, limit: int) -> None:
-        """Limit the queue. If it exceeds `limit` bytes (deltas: characters), all events except the newest are
-        dropped.
+        """Limit the size of the queue. If a new event would make the queue longer than `limit`, all queued
+        events are dropped first. The size of an event is its bytes of JSON, the size of a delta its
+        characters.
         """
         self._limit = limit
 

@@ -127,9 +127,9 @@ class RecordedChange:
 class CallError:
     """The error of a call.
 
-    `code` is the kind of the error in capitals, `message` the complete message. `command` and
-    `timeout_ms` are set for commands; they are "" and None for other tools, or if no limit was given and
-    none was reached.
+    `code` is the kind of the error in capitals, `message` the complete message. `command` is the command of
+    the call, "" for a call without one. `timeout_ms` is the time limit that the command reached, or else the
+    limit in the arguments; None if there is neither.
     """
 
     type: ErrorType
@@ -173,8 +173,8 @@ class ToolRecord:
         return self.model_chars is not None and self.model_chars < self.output_chars
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON. Fields that the tool calling specification (section 6.2) defines have
-        the names of the specification.
+        """Return the record as JSON. Fields that "Function Calls & Tool Calling" defines in section 6.2 have
+        the names that are used there.
         """
         error = self.error
         return {

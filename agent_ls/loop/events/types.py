@@ -38,7 +38,9 @@ HunkState: TypeAlias = Literal["proposed", "pending", "kept", "undone", "edited"
 
 @dataclass(frozen=True, slots=True)
 class SessionStart:
-    """The session was created or resumed. Emitted first in each process."""
+    """The session was created or resumed. In each process, only the missing end events of an interrupted turn
+    precede this event.
+    """
 
     kind: ClassVar[str] = "session_start"
     provider: str
@@ -52,7 +54,8 @@ class SessionStart:
 class SessionEnd:
     """The session has ended in this process and can be resumed.
 
-    `reason` suspended: a turn waits for the user, and continues when the session is opened again and answered.
+    `reason` suspended: a turn waits for the user. It continues when the session is opened again and the user
+    answers.
     """
 
     kind: ClassVar[str] = "session_end"
@@ -85,7 +88,7 @@ class UserInput:
 class ProcessingEnd:
     """The turn has ended; the session is IDLE or CLOSED.
 
-    `reason` refused: an effect was denied and nothing else was done.
+    `reason` refused: an effect was denied and no other call had an effect, or a hook stopped the message.
     """
 
     kind: ClassVar[str] = "processing_end"
@@ -360,8 +363,8 @@ class ApprovalResolved:
 class QuestionAsked:
     """The turn waits for the user's answer: one of `choices` (several if `multiple`), or free text.
 
-    `call_id` is the call that asks. With the `purpose` limit it is "": the turn has paused because a limit
-    was reached.
+    `call_id` is the call that asks. With the `purpose` limit, `call_id` is "": the turn has paused because a
+    limit was reached or the log cannot be written.
     """
 
     kind: ClassVar[str] = "question_asked"
@@ -483,7 +486,9 @@ class Error:
 
 @dataclass(frozen=True, slots=True)
 class RevertedFile:
-    """A file that a revert considered. In state `conflict` or `unknown` the file was not changed."""
+    """A file that a revert tried to restore. In state `conflict` (the file is unreadable, or later changes to
+    it cannot be merged) and in state `unknown` (the old content was not stored) the file was not changed.
+    """
 
     path: str
     action: Literal["create", "modify", "delete"]
@@ -494,8 +499,9 @@ class RevertedFile:
 class Reverted:
     """The session went back to the state before the input of turn `at_turn_id`, or before another revert.
 
-    `revert_id` identifies this revert. `turns` were removed from the conversation, `restored_turns` were
-    added again. `conversation` False: only files were reverted.
+    `revert_id` identifies this revert. `turns` has the ids of the turns that were removed from the
+    conversation, `restored_turns` of the turns that were added again. `conversation` False: only files were
+    reverted.
     """
 
     kind: ClassVar[str] = "reverted"
@@ -559,7 +565,7 @@ RecordedEvent: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """New text of an open part; `offset` is the part's length before it (code points).
+    """New text of an open part. `offset` is the length of the part before this delta, in code points.
 
     `kind` is one of the four delta kinds. `name` is the tool's name for arguments, `stdout` or `stderr`
     for output, otherwise "".
@@ -577,7 +583,9 @@ SessionEvent: TypeAlias = RecordedEvent | Delta
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An event with its metadata. `seq` is None for deltas, whose `after` is the last seq before them."""
+    """An event with its metadata. For a delta, `seq` is None and `after` is the `seq` of the last recorded
+    event before the delta.
+    """
 
     session_id: str
     seq: int | None

@@ -48,7 +48,8 @@ class ModelAnswer:
     ) -> None:
         """Start an answer.
 
-        `on_call` is called with each call whose arguments are complete, and its index among the calls.
+        `on_call` is called when the arguments of a call are complete: with the call, its id in events, and
+        its index among the calls of the answer.
         """
         self._on_call = on_call
         self.response_id = ""

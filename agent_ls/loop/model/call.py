@@ -107,7 +107,9 @@ class ModelCalls:
     async def _read(
         self, request: Request, answer: ModelAnswer, *, streaming: bool
     ) -> tuple[StreamFinish, int]:
-        """Read the answer. Returns the finish event, and the time of the first event."""
+        """Read the answer. Returns the finish event, and the time of the first event in milliseconds of the
+        monotonic clock.
+        """
         if streaming:
             first_ms = await self._stream(request, answer)
         else:
@@ -121,7 +123,9 @@ class ModelCalls:
         return answer.finish, first_ms
 
     async def _stream(self, request: Request, answer: ModelAnswer) -> int:
-        """Read to the end of the stream, even after the finish event, so that the connection can be reused."""
+        """Read to the end of the stream, even after the finish event, so that the connection can be reused.
+        Returns the time of the first event in milliseconds of the monotonic clock, 0 if there was none.
+        """
         first_ms = count = 0
         guard = RunawayGuard(request.provider, request.model)
         try:

@@ -64,9 +64,8 @@ _ACTIONS: tuple[tuple[type[LlmError], UserAction], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The consequences of a failed call:
-
-    `events` to emit, the error last. If `closes`, the session ends but can be resumed.
+    """The consequences of a failed model call. `events` are emitted in order; the last one is the error. If
+    `closes`, the session ends but can be resumed.
     """
 
     events: tuple[Warning | Error, ...]
