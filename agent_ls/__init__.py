@@ -1,4 +1,4 @@
-"""agent-ls: a coding agent that lives in the editor's own protocol.
+"""agent-ls: a coding agent inside a language server (LSP).
 
 The package is also a library (docs/library.md): `open_session` opens a session, and `tool` turns a function into a
 tool. Each name is imported from its module when it is first used, so that importing the package takes almost no time.

@@ -1,4 +1,4 @@
-"""python -m agent_ls: the command line."""
+"""Run the command line of agent-ls: `python -m agent_ls`."""
 
 from __future__ import annotations
 

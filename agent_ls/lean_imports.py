@@ -49,7 +49,7 @@ def _put_off_methods() -> None:
         found["__create_fn__"] = create
 
     vars(dataclasses)["exec"] = put_off
-    if not _makes_dataclasses():  # another Python version may generate methods differently
+    if not _makes_dataclasses():  # this Python version generates methods differently
         del vars(dataclasses)["exec"]
 
 
@@ -65,7 +65,7 @@ def _makes_dataclasses() -> bool:
 
 
 class _Written:
-    """The source of methods, which is compiled when one of the methods is first called."""
+    """The source of some methods of a class. It is compiled when one of them is called for the first time."""
 
     __slots__ = ("_made", "_scope", "_text", "_values")
 
@@ -100,7 +100,7 @@ def _late(written: _Written, name: str) -> Callable[..., Any]:
 
 
 def _leave_out_plugins() -> None:
-    # pydantic reads the metadata of all installed packages to find plugins; there are none here.
+    # To find plugins, pydantic would read the metadata of all installed packages. agent-ls uses no plugins.
     loader = ModuleType("pydantic.plugin._loader", "No plugins.")
     vars(loader)["get_plugins"] = tuple
     sys.modules.setdefault(loader.__name__, loader)
@@ -145,7 +145,7 @@ def _put_off_types() -> None:
 
         def __init__(self: Any, /, *arguments: Any, **fields: Any) -> None:
             finish(cls)
-            cls.__init__(self, *arguments, **fields)  # `__init__` has been replaced by now
+            cls.__init__(self, *arguments, **fields)  # this is the real `__init__`: `finish` has replaced it
 
         cls.__init__ = __init__
         cls.__attrs_attrs__ = Fields(cls)
@@ -158,7 +158,7 @@ def _put_off_types() -> None:
 
         if types.Position(1, 2) != types.Position(line=1, character=2):
             raise TypeError("not what it says")
-    except Exception:  # another attrs version may work differently
+    except Exception:  # this attrs version works differently: import the types as usual
         sys.modules.pop("lsprotocol.types", None)
         vars(sys.modules["lsprotocol"]).pop("types", None)
         return

@@ -10,7 +10,7 @@ V = TypeVar("V", bound=Sized)
 R = TypeVar("R")
 
 MAX_ENTRIES = 4
-"""The number of inputs whose results are stored. An edit has two contents of one file, a patch often of two files."""
+"""The number of inputs whose results are stored. A patch often needs old and new contents of two files."""
 
 
 class Memo(Generic[V, R]):

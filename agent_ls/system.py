@@ -15,15 +15,18 @@ _INVALID_PARAMETER = 87  # the error of Windows for a pid without process
 _STILL_ACTIVE = 259
 
 TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if sys.platform != "win32" else ()))
-"""SIGHUP is sent when the terminal is closed, or when the connection to another machine is lost."""
+"""Signals that ask the process to end. SIGHUP means that the terminal or the SSH connection was closed."""
 
 
 WANTED_FILES = 4096
 """The limit of open files that agent-ls sets for its process. Some systems start programs with a limit of 256."""
 
 SPARE_FOR_CALLS, SPARE_FOR_SESSIONS = 12, 24
-"""The numbers of files that must be available to open before a call is checked, and before a session is opened. Without
-a free descriptor, the check of a command could not read files, and a deleted log could not be created again."""
+"""Numbers of files that can still be opened: the minimum before a tool call is checked or a session is opened.
+
+Without a free descriptor, the check of a command could not read files, and a deleted log could not be created
+again.
+"""
 
 
 def is_out_of_files(error: OSError) -> bool:
@@ -35,7 +38,7 @@ def require_spare_files(count: int) -> None:
     """Check that this process may open `count` more files. Windows has no such limit.
 
     Raises:
-        OSError: EMFILE, the process may open fewer files.
+        OSError: the process may not open so many files (errno EMFILE).
     """
     if sys.platform != "win32" and _files_limit() - len(os.listdir("/dev/fd")) < count:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -126,10 +129,10 @@ def exit_on_termination() -> None:
 
 @contextmanager
 def handle_termination_signals(call: Callable[[], None]) -> Iterator[None]:
-    """Within the block, a termination signal only calls `call` on the event loop.
+    """Within the block, a termination signal does not end the process, but calls `call` on the event loop.
 
-    A signal that the process was started to ignore (`nohup`) stays ignored. Has no effect outside the main
-    thread, because signals arrive only there.
+    A signal that the process was started to ignore (`nohup`) stays ignored. Outside the main thread, the
+    block has no effect, because Python handles signals only in the main thread.
     """
     import asyncio  # not needed by commands such as --version
 
@@ -158,7 +161,8 @@ def use_pidfd_watcher() -> None:
     """Make asyncio wait for child processes by process descriptors (pidfd) instead of one thread per process (Linux).
 
     With threads, it would depend on the scheduler which code gets the exit code of a child first. Call this before the
-    event loop starts. Event loops in other threads can start processes too. Python 3.12 uses pidfd by default.
+    event loop starts. With this watcher, event loops in all threads can start processes. Python 3.12 uses pidfd by
+    default.
     """
     if sys.platform != "linux" or sys.version_info >= (3, 12):
         return
@@ -170,7 +174,7 @@ def use_pidfd_watcher() -> None:
         return  # an old kernel, or a container that forbids it
 
     class Watcher(asyncio.PidfdChildWatcher):
-        """A child watcher that uses the event loop which starts the process.
+        """A child watcher that uses the event loop that starts the child process.
 
         The base class works only for the event loop of the main thread.
         """
@@ -228,7 +232,10 @@ def return_freed_memory() -> None:
 
 _PR_SET_DUMPABLE = 4
 _ENVIRONMENT_AT = (47, 48)
-"""Fields of /proc/self/stat after the name: where the initial environment variables begin and end."""
+"""Indexes of two fields of /proc/self/stat, counted after the program's name.
+
+They contain the addresses at which the initial environment variables begin and end.
+"""
 
 
 def erase_environment_variables(names: Collection[str]) -> None:

@@ -18,8 +18,8 @@ from agent_ls.memo import Memo
 _NO_LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _COUNTED_CHARS = (
     16 * 1024
-)  # block size for counting line ends with str.count; only within one block, lines are searched one by one
-_NEAR_LINES = 200  # for a longer range of lines, its end is found by the counted blocks
+)  # block size for counting line ends with str.count; lines are searched one by one only within a block
+_NEAR_LINES = 200  # the end of a range with more lines is searched by blocks, not line by line
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 WHITE_SPACE = (
@@ -150,7 +150,7 @@ def strip_endings(lines: Sequence[str]) -> list[str]:
     text = "".join(lines)
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    texts = text.split("\n")  # in C, ten times as fast
+    texts = text.split("\n")  # ten times as fast as a loop in Python
     if not texts[-1]:
         texts.pop()
     if "\r" in text or len(texts) != len(lines):  # a lone CR ends lines too
@@ -190,7 +190,7 @@ class DecodedText:
 
 def is_encodable(text: str) -> bool:
     """Return False if the text contains lone surrogates. Encoding is much faster than a check of each character."""
-    if text.isascii():  # Python knows this without reading the text
+    if text.isascii():  # fast: Python stores this property with each string
         return True
     try:
         text.encode()
@@ -223,7 +223,11 @@ def _decode(data: bytes) -> DecodedText:
 
 
 def _decode_otherwise(data: bytes, as_utf_8: str) -> DecodedText | None:
-    """Decode text that is not UTF-8: by its declared encoding, else by the most common 8-bit encodings."""
+    """Decode text that is not UTF-8: by its declared encoding, otherwise as Windows-1252 or Latin-1.
+
+    Return None if the data is probably damaged UTF-8 or no text. `as_utf_8` is the data decoded as UTF-8 with
+    `surrogateescape`.
+    """
     head = data[:_DECLARED_CHARS].decode("latin-1")
     if declared := try_decode(data, find_declared_encoding(head)):
         return declared
@@ -267,7 +271,7 @@ _DECLARED = re.compile(
 )
 _NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _NOT_OF_FILES = ("utf", "unicode", "raw_unicode", "idna", "punycode", "ascii", "undefined")
-"""Prefixes of the names of codecs that cannot be the encoding of 8-bit text. A declaration of one is ignored."""
+"""Name prefixes of codecs that cannot be the encoding of 8-bit text. Declarations of these are ignored."""
 
 
 def find_declared_encoding(text: str) -> str:
@@ -349,7 +353,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u206
 
 
 def to_display_line(text: str, max_chars: int = DISPLAY_LINE_CHARS) -> str:
-    """Return the text as one line without invisible characters, cut with an ellipsis."""
+    """Return the text as one line without invisible characters. A text over `max_chars` ends with an ellipsis."""
     words = " ".join(_UNSEEN.sub(" ", text).split())
     return words if len(words) <= max_chars else f"{words[: max_chars - 1].rstrip()}…"
 
@@ -365,7 +369,8 @@ _PICTURES = {
 def reveal_controls(text: str) -> str:
     """Make control characters visible and omit nothing. Used for text that the user is asked to approve.
 
-    A shell would run words that a terminal hides, for example in an escape sequence that sets the title.
+    Otherwise a command could contain words that a terminal hides but a shell runs, for example in an escape
+    sequence that sets the title.
     """
     return text.translate(_PICTURES)
 

@@ -19,8 +19,10 @@ Kind = Literal["allow_once", "allow_always", "reject_once"]
 
 _WIDTH = {"turn": 0, "session": 1, "project": 2, "user": 3}
 _FOR_ONE = ("project", "session")
-"""Scopes of the single "always" option, in order of preference. A rule for all projects is offered only to
-clients that list every option, next to the rules with narrower scopes.
+"""Scopes of the rule for clients that get a single "always" option: the first scope that has a rule is used.
+
+A rule for all projects is offered only to clients that list every option, next to the rules with narrower
+scopes.
 """
 _SCOPE_WORDS = {
     "turn": "in this turn",

@@ -65,7 +65,8 @@ class BuiltInCommands:
     async def run(self, conversation: AcpConversation, name: str, arguments: str) -> str:
         """Carry out a built-in command and send the result to the user. Returns the stop reason.
 
-        Raises: AppError, SessionError, EnvError.
+        Raises:
+            AppError, SessionError, EnvError: the command failed.
         """
         if name == "compact":
             session = conversation.live.session

@@ -174,11 +174,14 @@ class AcpConversation:
         return bool(self._prompts) or self._steered
 
     async def prompt(self, text: str, images: Sequence[ImagePart] = (), key: str = "") -> str:
-        """Run the turn of a user message and return the stop reason. `key` identifies a message that is sent
-        again.
+        """Run the turn of a user message and return the stop reason.
+
+        `key` is the client key of a message that was sent before, so that it is not run twice; "" for a new
+        message.
 
         Raises:
-            NotBegunError. RpcError: the turn failed.
+            NotBegunError: the session was closed before the turn began.
+            RpcError: the turn failed.
         """
         prompt = _Prompt(key or new_id("acp"))
         self._prompts.append(prompt)
@@ -249,7 +252,7 @@ class AcpConversation:
     # --- what is sent
 
     def send(self, *updates: Update) -> None:
-        """Send updates. Those that clients accept only during a prompt are held until the next one."""
+        """Send updates. Updates that some clients ignore between prompts are held until the next prompt."""
         for update in updates:
             if self.is_sending or update["sessionUpdate"] in _UNASKED_KINDS:
                 self._notify(update)
@@ -350,7 +353,8 @@ class AcpConversation:
         prompt = next((it for it in self._prompts if it.key == event.client_key), None)
         if self._current and self._current is not prompt:
             await self._answer(self._current, "completed")
-        # No prompt belongs to a steering message, so its updates are sent at once.
+        # A steering message has no prompt request. Send the updates of its turn at once, not with the next
+        # prompt.
         if event.client_key in self._steering:
             self._steering.discard(event.client_key)
             self._steered = True

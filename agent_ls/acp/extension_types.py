@@ -1,4 +1,4 @@
-"""Parameters and results of the requests `_agent-ls/*` and `_session/steering`: one class each, checked on arrival.
+"""Parameters and results of the requests `_agent-ls/*` and `_session/steering`, each with a pydantic class.
 
 Names and meanings are those of the `agent/*` messages (docs/protocol/requests.md), but files are absolute paths.
 """
@@ -31,7 +31,11 @@ class SteeringResult(AcpStruct):
 
 
 class Steering(ExtensionParams):
-    """Give the running turn a message. `_meta.steering.idleBehavior` promptRequired: begin no turn where none runs."""
+    """Send a message into the running turn. If no turn is running, the message starts a turn.
+
+    If `_meta.steering.idleBehavior` is `promptRequired`, no turn is started, and the outcome is
+    `promptRequired`.
+    """
 
     method: ClassVar[str] = "_session/steering"
     result: ClassVar[type[AcpStruct]] = SteeringResult
@@ -41,7 +45,7 @@ class Steering(ExtensionParams):
 
 
 class AcpHunk(AcpStruct):
-    """A change that waits for a decision. Lines count from 0, `end` is exclusive."""
+    """A hunk that the user has neither kept nor undone yet. Line numbers count from 0, `end` is exclusive."""
 
     id: str
     path: str
@@ -59,7 +63,7 @@ class AcpHunksResult(AcpStruct):
 
 
 class AcpHunks(ExtensionParams):
-    """The changes of a session that wait for a decision: all, or those of one file or turn."""
+    """Return the undecided hunks of a session: all, or those of one file or turn."""
 
     method: ClassVar[str] = "_agent-ls/hunks"
     result: ClassVar[type[AcpStruct]] = AcpHunksResult
@@ -79,7 +83,10 @@ class AcpReviewResult(AcpStruct):
 
 
 class AcpReview(ExtensionParams):
-    """A decision about changes of a session: those named by `hunkIds`, else those of a file, a turn, or all."""
+    """Keep or undo hunks of a session. `path` and `turnId` select the hunks of a file and of a turn.
+
+    `hunkIds` selects some of these hunks; None selects all.
+    """
 
     method: ClassVar[str] = "_agent-ls/review"
     result: ClassVar[type[AcpStruct]] = AcpReviewResult
@@ -102,7 +109,10 @@ class AcpQueueResult(AcpStruct):
 
 
 class AcpQueue(ExtensionParams):
-    """The messages that wait for the end of the turn, after at most one change of them."""
+    """Return the queued messages, which wait for the end of the turn.
+
+    Before that, `remove` removes a message, or `startNow` starts one; a request has at most one of the two.
+    """
 
     method: ClassVar[str] = "_agent-ls/queue"
     result: ClassVar[type[AcpStruct]] = AcpQueueResult
@@ -116,7 +126,7 @@ class Nothing(AcpStruct):
 
 
 class AcpUnsteer(ExtensionParams):
-    """Take back a message that was given to the running turn, while the model has not read it. "": the last one."""
+    """Remove a steering message that the model has not read yet. `steerId` "" removes the latest one."""
 
     method: ClassVar[str] = "_agent-ls/unsteer"
     result: ClassVar[type[AcpStruct]] = Nothing
@@ -136,7 +146,7 @@ class AcpRulesResult(AcpStruct):
 
 
 class AcpRules(ExtensionParams):
-    """The permissions that the user granted and that hold in a session, after `remove` was taken back."""
+    """Return the permission rules that apply to a session. `remove` is the id of a rule to remove first."""
 
     method: ClassVar[str] = "_agent-ls/rules"
     result: ClassVar[type[AcpStruct]] = AcpRulesResult
@@ -145,8 +155,10 @@ class AcpRules(ExtensionParams):
 
 
 class AcpTakeOver(ExtensionParams):
-    """Make a session of another process this process's own; load it afterwards. `force`: also of an owner that does
-    not answer. Ask the user first."""
+    """Take over a session that another process owns. The client loads the session afterwards.
+
+    `force`: take the session over even if its owner does not answer. The client must ask the user first.
+    """
 
     method: ClassVar[str] = "_agent-ls/takeOver"
     result: ClassVar[type[AcpStruct]] = Nothing
@@ -166,7 +178,7 @@ ALL: tuple[type[ExtensionParams], ...] = (
 
 
 def extension_schema() -> dict[str, Any]:
-    """The part of `agent-ls protocol --schema` about these requests."""
+    """Return the part of `agent-ls protocol --schema` that describes these requests."""
     kinds: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]] = []
     for params in ALL:
         kinds += [(params.method, "validation", TypeAdapter(params))]

@@ -76,7 +76,7 @@ class Extensions:
         return AcpHunksResult(hunks=tuple(_hunk(it) for hunks in found.values() for it in hunks))
 
     async def _review(self, params: AcpReview) -> AcpReviewResult:
-        """Accept or reject changes of the named session. Hunk ids of other sessions are ignored."""
+        """Keep or undo hunks of the named session. Ids of other hunks are reported in `refused`."""
         manager = self._sessions.manager
         conversation = await self._sessions.conversation(params.session_id)
         manager.owners.check_owned(conversation.live)
@@ -140,7 +140,8 @@ class Extensions:
 async def _called(params: type[P], handler: Callable[[P], Awaitable[AcpStruct]], raw: RawParams) -> Any:
     """Parse the parameters of a request, call the handler of the request, and return the result as JSON.
 
-    Raises: RpcError: the parameters are invalid.
+    Raises:
+        RpcError: the parameters are invalid.
     """
     try:
         read = params.model_validate(raw)

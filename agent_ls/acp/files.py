@@ -61,7 +61,7 @@ class ClientTexts(Protocol):
     def writes(self) -> bool: ...
 
     async def read(self, path: str) -> str | None:
-        """Return the client's text of a file; None if it did not answer."""
+        """Return the client's text of a file; None if the client sent no text."""
         ...
 
     async def write(self, path: str, text: str) -> bool:
@@ -71,11 +71,12 @@ class ClientTexts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The current state of a file. `disk` is None if it does not exist. `content` is the content for a
-    reader, which includes the client's unsaved text; `text` is the client's answer.
+    """The current state of a file on the disk and in the client.
 
-    `is_unsaved`: the client's text differs from the disk. `is_shared`: the client answered with the disk's
-    text.
+    `disk` is the content on the disk, None if the file does not exist. `content` is the content for a reader:
+    the client's unsaved text, otherwise the content on the disk. `text` is the text that the client sent,
+    None for none. `is_unsaved`: this text differs from the disk. `is_shared`: it equals the disk, so the
+    client has the file too.
     """
 
     disk: bytes | None
@@ -90,7 +91,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Landed:
-    """A file that was changed through the client, and the text that restores it."""
+    """A write that was made through the client. Writing `write.base` again reverses it."""
 
     write: FileWrite
     state: FileState
@@ -197,7 +198,8 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         current state.
 
         Raises:
-            StaleFileError. EditRefusedError: the write would lose text that only the client has.
+            StaleFileError: the current content is another one.
+            EditRefusedError: the write would lose text that only the client has.
         """
         seen = await self._look(write.path)
         if not seen.is_unsaved:
@@ -231,7 +233,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         """Write one file through the client, and read it back.
 
         Raises:
-            EnvError: nothing was changed.
+            EnvError: the content was not written.
         """
         wanted, path = write.content or b"", self._absolute(write.path)
         await self._client.write(path, decode(wanted).text)
@@ -306,7 +308,7 @@ def _combine_views(disk: bytes | None, client_text: str | None) -> _Seen:
 
 
 def _apply_form(form: DecodedText, client_text: str) -> DecodedText:
-    """Return the client's text with the line ends and the BOM of the file."""
+    """Return the client's text with the line ends, the encoding and the BOM of the file on disk (`form`)."""
     lines, wanted = split_lines(form.text), split_lines(client_text.removeprefix(BOM))
     ending = preferred_ending(lines) if lines else ""
     if not ending:

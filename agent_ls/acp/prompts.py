@@ -40,7 +40,7 @@ def read_prompt(
     clean: Callable[[str], str] = lambda text: text,
     is_ignored: Callable[[str], bool] = lambda path: False,
 ) -> Prompt:
-    """Read the blocks of a prompt. `clean` removes keys from the text of resources. Files for which
+    """Read the blocks of a prompt. `clean` removes API keys from the text of resources. Files for which
     `is_ignored` returns True are not sent.
 
     Raises:

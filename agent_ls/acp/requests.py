@@ -100,8 +100,9 @@ class UserRequests:
     # --- approvals
 
     def ask_pending(self) -> None:
-        """Send the approvals and proposed changes of an earlier process or prompt that the user has not
-        decided yet.
+        """Ask the user about approvals and proposed changes that are still open.
+
+        They were requested by an earlier process, or during an earlier prompt.
         """
         for request in self._live.approver.pending():
             self.approval(request)
@@ -149,7 +150,7 @@ class UserRequests:
         if option and option.asks_reason:
             reason = await ask_reason(self._wire, self._live.id, call["toolCallId"])
         if self._live.session.is_stopped:
-            return  # the turn was stopped; a later answer allows nothing
+            return  # the turn was stopped, so the answer is ignored
         with suppress(UnknownApprovalError):
             self._live.approver.answer(
                 request.request_id, answer_of(result, options, self._client_id, reason)
@@ -192,7 +193,7 @@ class UserRequests:
             self._tasks.start_soon(self._ask_review, call_id, scope)
 
     async def _ask_review(self, call_id: str, scope: anyio.CancelScope) -> None:
-        """Ask about all changes of a call at once, because the protocol has no decision about a part of a change."""
+        """Ask about all changes of a call at once, because clients can only answer for the whole call."""
         try:
             with scope:
                 await checkpoint()  # wait until the events of all files of the call have arrived
@@ -236,8 +237,10 @@ class UserRequests:
     # --- questions
 
     def question(self, event: QuestionAsked) -> bool:
-        """Ask the question in a form. Returns False if the client supports no forms; then the user's next
-        prompt is the answer.
+        """Ask the question in a form. Returns False if no form is sent.
+
+        The user's next prompt is then the answer. No form is sent if the client supports no forms, or if updates
+        are held until the next prompt.
         """
         if not (self._client.asks_forms and self._sender.is_sending):
             return False
@@ -268,7 +271,7 @@ class UserRequests:
 
 
 def text_now(path: str) -> str | None:
-    """Return the text of a small file on the disk, None for another file. Blocks."""
+    """Return the text of a file on the disk; None if the file is large, unreadable or not UTF-8. Blocks."""
     try:
         place = Path(path)
         if place.stat().st_size > 4 * WHOLE_TEXT_CHARS:

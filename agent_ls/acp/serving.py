@@ -49,7 +49,7 @@ class AcpStreams:
 
 
 def serve(connection: AcpStreams) -> int:
-    """Serve until the client closes its end, or the process is asked to end. Returns the exit code."""
+    """Serve the client until it disconnects, or a signal asks the process to end. Returns the exit code."""
     use_pidfd_watcher()
     anyio.run(_serve, connection)
     return 0

@@ -78,7 +78,8 @@ class OpenSessions:
     async def request(self, method: str, params: Any) -> Any:
         """Handle a request.
 
-        Raises: RpcError, and the application errors listed in errors.py.
+        Raises:
+            RpcError, or an application error that errors.py lists.
         """
         handler = self.methods.get(method)
         if handler is None:

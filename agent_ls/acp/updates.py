@@ -196,8 +196,8 @@ class UpdateMapper:
     def outputs(self) -> list[Update]:
         """Return an update for each command that printed text since the last call of this method.
 
-        Each update replaces the output that the client displays by the latest output. For clients that display no
-        terminals.
+        Each update replaces the output that the client displays by the latest output. Only clients that
+        display no terminals need these updates.
         """
         found = []
         for call_id, call in self._calls.items():
@@ -394,7 +394,7 @@ class UpdateMapper:
         status = {"running": "in_progress", "completed": "completed", "failed": "failed"}[event.status]
         call_id = self._agents.get(event.agent_id, "")
         known = self._calls.get(call_id)
-        # A subagent that was started again is a new call.
+        # The client gets a subagent as a tool call. A subagent that was started again is a new call for it.
         if known is None or (_ORDER[known.status] == 2 and status == "in_progress"):
             number = sum(key.startswith(f"{event.agent_id}#") for key in self._calls) + 1
             call_id = self._agents[event.agent_id] = f"{event.agent_id}#{number}"

@@ -60,14 +60,14 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class WireReply:
-    """A result, and a function to call after it was written."""
+    """The result of a request, and a function to call after the response was sent."""
 
     result: Any
     then: Callable[[], object]
 
 
 class AcpWire:
-    """The connection to a client. `clean` removes keys from a line before it is sent.
+    """The connection to a client. `clean` removes API keys and other secrets from a line before it is sent.
 
     A notification is handled at once and in order. A request runs in its own task, and always gets an answer.
     """
@@ -101,7 +101,8 @@ class AcpWire:
         the request.
 
         Raises:
-            RpcError: the client answered with an error. Dropped.
+            RpcError: the client answered with an error.
+            Dropped: the client has disconnected.
         """
         if self.is_over:
             raise Dropped
@@ -160,7 +161,7 @@ class AcpWire:
             self._group.start_soon(self._answer, id_, method, message.get("params"), scope)
 
     def end(self) -> None:
-        """Release everything that waits for an answer, because the client has disconnected."""
+        """Make all waiting `ask` calls raise Dropped, because the client has disconnected."""
         self.is_over = True
         for asked in self._asked.values():
             asked.answered.set()
@@ -234,7 +235,10 @@ def _is_id(message: dict[str, Any]) -> bool:
 
 
 def _shorten_line(message: dict[str, Any]) -> bytes:
-    """Return a replacement for a line that is too long for clients: an error, or a line without content."""
+    """Return the line to send instead of a message that is too long for clients.
+
+    It is an error for a response, and the notification `_agent-ls/left_out` for any other message.
+    """
     if "method" not in message:
         refused = RpcError(INTERNAL, "The answer is longer than clients can read")
         message = {"jsonrpc": "2.0", "id": message["id"], "error": error_object(refused)}

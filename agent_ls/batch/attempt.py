@@ -53,12 +53,13 @@ _TRANSIENT = frozenset(("network", "overloaded", "rate_limit", "server", "timeou
 
 @dataclass(frozen=True, slots=True)
 class AttemptSetup:
-    """Settings for starting attempts. `child` is the command line of the program that runs one `agent-ls
-    exec`. The program ends when its standard input ends.
+    """Settings for starting attempts. `child` is the command line of the program (cli/batch_child.py) that
+    runs one `agent-ls exec`. The program ends when its standard input ends.
 
     `environ` are the environment variables of that program. Work folders are on `machine`; git and checks run
-    there, without secret keys in their environment. `pace` is the path of the shared file and the maximum
-    number of model requests per minute of all attempts together, None for no limit.
+    there, without secret keys in their environment. `trusted` are the trusted folders. `pace` is the path of
+    the file for SharedPace and the maximum number of model requests per minute of all attempts together, None
+    for no limit. `keeps_work`: the work folders are not removed.
     """
 
     child: Sequence[str]
@@ -84,8 +85,9 @@ def make_launch(
     *,
     keeps_work: bool,
 ) -> AttemptSetup:
-    """Return the settings for attempts that get this process's environment variables and keys. If `machine`
-    is None, work folders are on this machine.
+    """Return the settings for starting attempts. `machine` None: work folders are on this machine.
+
+    The attempts get the environment variables of this process, including API keys.
     """
     return AttemptSetup(
         child=(sys.executable, "-m", "agent_ls.cli.batch_child"),
@@ -189,9 +191,9 @@ async def _run_agent(
                 stdout=events,
                 stderr=errors,
                 env=launch.environ,
-                # The child stays in this process's session, because LocalEnvironment ends children in other
-                # sessions as leftovers of a check. The child keeps the task locked until it has ended, even
-                # if this process is killed.
+                # The child stays in this process's POSIX session, because LocalEnvironment treats children in
+                # other sessions as leftovers of a check, and ends them. The child keeps the task locked until
+                # it has ended, even if this process is killed.
                 pass_fds=() if sys.platform == "win32" else (lock.descriptor,),
             )
         except OSError as error:

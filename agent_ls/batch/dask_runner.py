@@ -34,8 +34,9 @@ HINT = (
     "workers need the same version of agent-ls, and the same folders at the same paths: `agent-ls docs batch`"
 )
 SUBMISSIONS = 4
-"""Maximum number of times that a task is submitted to the cluster. Dask itself also repeats a task whose
-worker was lost a few times.
+"""Maximum number of times that a task is submitted to the cluster.
+
+In addition, Dask repeats each submission a few times if the worker is lost.
 """
 
 
@@ -85,7 +86,7 @@ class DaskRunner:
         if not re.fullmatch(r"([a-z]+://)?[^/\s]+:[0-9]{1,5}", self._address):
             raise AppError(f"--dask {self._address}: not an address of a Dask scheduler", ADDRESS_HINT)
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # hide Dask's tracebacks from users
-        client_type: Any = distributed.Client  # its methods have no types
+        client_type: Any = distributed.Client  # Dask declares no types for its methods
         try:
             client: Any = await client_type(self._address, asynchronous=True, timeout=CONNECT_SECONDS)
         except (OSError, ValueError) as error:
@@ -145,8 +146,9 @@ class DaskRunner:
             raise failure
 
     async def _check_lost(self, task: Task, future: Any, count: int) -> None:
-        """Check why a task has no result. Returns if Dask gave the task up because its workers were lost, so
-        that it can be submitted again.
+        """Check why a task has no result. Returns normally if the task can be submitted again.
+
+        This is so if Dask gave the task up because its workers were lost.
 
         Raises:
             AppError: the task could not be run.

@@ -38,7 +38,7 @@ class Display:
         self._written: set[str] = set()
 
     def report(self, progress: BatchProgress, sentence: str) -> None:
-        """Write the results or the sentence of one change of the progress."""
+        """Write a change of the progress: the new results as JSON, or `sentence` ("" for none) as text."""
         if self._as_json:
             for result in progress.results.values():
                 if result.id not in self._written:

@@ -37,9 +37,9 @@ class FarMachine:
     """The remote machine that `--on` names. Work folders are in the user's cache folder on that machine, in a
     subfolder named by the id of the batch.
 
-    Each attempt gets a new folder, because after a lost connection the remote machine may still be ending a
-    command in the earlier folder. `environ` are the environment variables of the local client program,
-    without secret keys.
+    Each attempt gets a new folder, because after a lost connection a command may still run for a moment in
+    the earlier folder. `environ` are the environment variables of the local program that connects to the
+    machine (such as ssh), without secret keys.
     """
 
     def __init__(self, place: Place, environ: Mapping[str, str], out: ResultFolder) -> None:
@@ -94,7 +94,7 @@ class FarMachine:
         """Return the tasks with the full names of their folders, such as `ssh:HOST:/path`.
 
         Raises:
-            AppError: the folder does not exist, or the place cannot be used.
+            AppError: the folder does not exist, or the machine cannot be used.
         """
         roots: dict[str, str] = {}
         for task in tasks:
@@ -146,7 +146,7 @@ class FarMachine:
                 "make ~/.cache writable there, or set XDG_CACHE_HOME there",
             )
         folder = made.stdout.removesuffix("\n")
-        # Folder names may not have a colon, because a place is named MACHINE:FOLDER.
+        # Folder names may not have a colon, because it separates machine and folder in MACHINE:FOLDER.
         name = PurePosixPath(source).name.replace(":", "_") or "root"
         return folder, posixpath.join(folder, name)
 

@@ -43,7 +43,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of one attempt. `task_digest` identifies the content of the task, `error` is one sentence.
+    """The result of one attempt. `task_digest` is `Task.digest`; `error` is one sentence, "" for no error.
 
     `is_transient` is True if another attempt may succeed (after a crash, a network error, an overloaded
     provider).
@@ -184,7 +184,7 @@ class ResultFolder:
         try:
             if not path.exists():
                 write_atomically(chosen, uuid.uuid4().hex)
-                with suppress(FileExistsError):  # another runner was faster
+                with suppress(FileExistsError):  # another runner has just created the file
                     os.link(chosen, path)
                 chosen.unlink()
             name = path.read_text("utf-8", "replace")

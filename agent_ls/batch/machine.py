@@ -1,5 +1,6 @@
-"""Interface to the machine on which a batch creates its work folders. `FarMachine` (far_machine.py)
-implements it for `--on`.
+"""Interface to the machine on which a batch creates its work folders. LocalMachine is for this machine.
+
+`FarMachine` (far_machine.py) implements the interface for the remote machine of `--on`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class BatchMachine(Protocol):
     name: str
 
     async def start(self) -> None:
-        """Connect to the machine if necessary. Call again to reconnect after a lost connection.
+        """Connect to the machine if necessary. Call this method again to reconnect after a lost connection.
 
         Raises:
             AppError: the machine cannot be used.
@@ -42,7 +43,8 @@ class BatchMachine(Protocol):
         removed, except those in `variables`.
 
         Raises:
-            AppError: git cannot be started. EnvironmentLostError.
+            AppError: git cannot be started.
+            EnvironmentLostError: the connection to the machine was lost.
         """
         ...
 
@@ -50,7 +52,8 @@ class BatchMachine(Protocol):
         """Return the content of the patch file that git wrote.
 
         Raises:
-            AppError: the file cannot be read. EnvironmentLostError.
+            AppError: the file cannot be read.
+            EnvironmentLostError: the connection to the machine was lost.
         """
         ...
 
@@ -59,7 +62,7 @@ class BatchMachine(Protocol):
         ...
 
     def arguments(self, folder: str) -> Sequence[str]:
-        """Return the command line options that make `agent-ls exec` work in `folder` on this machine."""
+        """Return the options with which a local `agent-ls exec` works in `folder` of the machine."""
         ...
 
     async def leftovers(self) -> Collection[str]:
@@ -71,7 +74,8 @@ class BatchMachine(Protocol):
         work folder. The work folder has the same name as `source`, because the model sees its path.
 
         Raises:
-            AppError: the folder cannot be created. EnvironmentLostError.
+            AppError: the folder cannot be created.
+            EnvironmentLostError: the connection to the machine was lost.
         """
         ...
 
@@ -79,7 +83,8 @@ class BatchMachine(Protocol):
         """Copy a folder with its symbolic links.
 
         Raises:
-            AppError: a file cannot be copied. EnvironmentLostError.
+            AppError: a file cannot be copied.
+            EnvironmentLostError: the connection to the machine was lost.
         """
         ...
 
@@ -88,7 +93,7 @@ class BatchMachine(Protocol):
         existed.
 
         Raises:
-            EnvironmentLostError.
+            EnvironmentLostError: the connection to the machine was lost.
         """
         ...
 

@@ -65,7 +65,8 @@ class WorkFolders:
         """Create the work folder of a task.
 
         Raises:
-            AppError: git failed, or a file cannot be copied. EnvironmentLostError.
+            AppError: git failed, or a file cannot be copied.
+            EnvironmentLostError: the connection to the machine was lost.
         """
         source = path_of(task.source)
         place, path = await self._machine.make_folder(task.id, source)
@@ -91,7 +92,8 @@ class WorkFolders:
         ignores.
 
         Raises:
-            AppError: git failed, or the patch cannot be read. EnvironmentLostError.
+            AppError: git failed, or the patch cannot be read.
+            EnvironmentLostError: the connection to the machine was lost.
         """
         await self._git(["add", "--all"], work.path, work)
         arguments = [*_DIFF, "--src-prefix=a/", "--dst-prefix=b/", f"--output={work.patch}", work.base]
@@ -102,7 +104,8 @@ class WorkFolders:
         """Remove the work folder of a task if it exists, even if its creation was interrupted.
 
         Raises:
-            AppError: git failed. EnvironmentLostError.
+            AppError: git failed.
+            EnvironmentLostError: the connection to the machine was lost.
         """
         if await self._machine.remove(task.id) and task.repo:
             async with self._locks.setdefault(task.repo, anyio.Lock()):

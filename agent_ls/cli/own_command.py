@@ -24,7 +24,7 @@ def own_command() -> str:
 
 def temporary_command() -> str:
     """Return the `uvx` or `pipx run` command that created the temporary environment of this process; "" for a
-    permanent installation.
+    permanent installation, or if `uvx` or `pipx` is not found.
 
     uv adds a temporary environment to PATH for this process. Therefore this process finds `agent-ls` on PATH,
     but the user's shell does not.

@@ -162,8 +162,9 @@ def _check(packs: SessionPacks) -> int:
 
 
 def _install(packs: SessionPacks) -> int:
-    """Install missing programs. Asks the user on the terminal before each command. Returns exit code 0 if all
-    were installed.
+    """Install missing programs. Asks the user on the terminal before each command.
+
+    Returns the exit code: 0 if no program is missing any more, 1 if some are, 2 if there is no terminal.
     """
     missing = packs.report.missing
     if not missing:

@@ -36,7 +36,7 @@ SWITCHES = {
     "think": "thinkTool",
     "submit": "submitTool",
 }
-"""Settings that enable a tool."""
+"""For each of these tools: the setting that enables it."""
 
 _OUR_TOOLS = "agent_ls.tools."
 """Prefix of the modules of the built-in tools, including the tools of packs that are written in Python.

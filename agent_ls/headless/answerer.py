@@ -34,8 +34,8 @@ _WIDER = {
 def answerer(approve: Approve, lines: Lines) -> Answerer:
     """Return the function that answers approval requests, for a value of `--approve`.
 
-    For the value `ask`, the function reads the user's answers from `lines`. For other values it denies all requests,
-    because the permission mode has already allowed the other calls.
+    For the value `ask`, the function reads the user's answers from `lines`. For other values it denies each
+    request. Calls that the permission mode allows are never requested.
     """
     if approve == "ask":
         return partial(ask, lines=lines)

@@ -26,7 +26,7 @@ from agent_ls.loop.events.types import ApprovalRequested, Envelope, FileChange
 
 STEER = "Please also note the fix in CHANGES.md."
 PAUSE_MS = 15
-"""Pause between words on a terminal: short enough for reading, long enough to see that the text is streamed.
+"""Pause between words on a terminal: readers do not have to wait, but see that the text is streamed.
 """
 
 

@@ -64,8 +64,8 @@ LOST = 5
 
 @dataclass(frozen=True, slots=True)
 class ExecOptions:
-    """The options of `agent-ls exec`. `beside` are additional workspace folders. `on` names another machine
-    or container, where the agent then works instead of in `folder`.
+    """The options of one run of `agent-ls exec`. `beside` are additional workspace folders. `on` names
+    another machine or container, where the agent then works instead of in `folder`.
 
     `own_settings` are the part of `settings` that was given for this run and not in the user's settings file.
     If `ends_at_loss`, the run ends when a call fails because the connection to the remote machine was lost.
@@ -293,7 +293,7 @@ class _Play:
         if self._live.worktree and self._options.approve == "ask" and not problem:
             await self._offer_changes()
         if problem:
-            # The interrupt closes the open questions, because no other client will open this session to
+            # The interrupt closes the open questions. No other client is expected to open this session and
             # answer them.
             session.interrupt()
             raise problem
@@ -418,7 +418,7 @@ class _Play:
 def _whole_question(request: ApprovalRequested, text: str) -> str:
     """Return the text of an approval request, preceded by a line with the tool and the summary of its call.
 
-    The transcript's line about the call was printed to another output or not at all.
+    The line is needed because the transcript was printed to another output, or not at all.
     """
     return f"{strip_controls(request.tool)} {strip_controls(request.summary)}\n{text}"
 

@@ -19,11 +19,12 @@ Decision: TypeAlias = Literal["allowed", "denied", ""]
 
 @dataclass(frozen=True, slots=True)
 class ApprovedServer:
-    """A stored decision. `decision` "": the server comes from the user's own configuration, so the user was
-    not asked. `tools` are definitions by tool name.
+    """A stored decision about a server.
 
-    `folder` is the only folder for which the decision is valid, "" for all. `is_off`: the user switched the
-    server off.
+    `decision` "": the user has not decided, for example because a server in their own configuration needs no
+    approval. `tools` are the definitions of the server's tools that the user knows, by name. `folder` is the
+    only folder for which the decision is valid, "" for all. `decided` is the time. `is_off`: the user
+    switched the server off.
     """
 
     digest: str
@@ -36,7 +37,7 @@ class ApprovedServer:
 
 
 class ApprovalStore:
-    """Reads and writes the file. An unreadable entry counts as undecided. All methods block."""
+    """Reads and writes the file of decisions. An unreadable entry counts as no decision. All methods block."""
 
     def __init__(self, root: Path | None = None) -> None:
         self._list = JsonList(Layout(root).root, "mcp-servers")
@@ -51,7 +52,7 @@ class ApprovalStore:
         """Store a decision, replacing an older one about the same server.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
 
         def change(entries: Sequence[Any]) -> list[Any]:
@@ -64,7 +65,7 @@ class ApprovalStore:
         """Remove all decisions about servers of this name. Returns whether there were any.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         was_known = any(it.name == name for it in self.all())
         if was_known:

@@ -70,7 +70,10 @@ def _refusal(reply: QuestionReply | None) -> Literal["decline", "cancel"]:
 
 
 async def _field(context: ToolContext, intro: str, field: FormField) -> QuestionReply | None:
-    """Ask for one field until the answer is valid; None if no try gave a valid answer."""
+    """Ask the user for one field, again after each invalid answer.
+
+    Returns None if none of MAX_TRIES answers is valid.
+    """
     label = visible(field.title or field.name)
     about = f" ({visible(field.description)})" if field.description else ""
     default = f" Default: {field.default}." if field.default is not None else ""

@@ -26,7 +26,7 @@ MAX_BYTES = 4 * 1024 * 1024
 
 
 class DescriptionCache:
-    """Reads and writes the cache. Both methods block."""
+    """Reads and writes the cached descriptions of MCP servers. Both methods block."""
 
     def __init__(self, root: Path) -> None:
         self._folder = root / "mcp-cache"

@@ -88,8 +88,8 @@ class ServerConfig:
         """Return a hash of everything that an approval displays. If the command, a variable or the URL
         changes, the user is asked again.
 
-        Values of secrets are left out of the hash, because secrets change without a change of the server. An
-        ACP client sends the values themselves, while files only name variables.
+        Values of secrets are left out of the hash, so that a renewed secret needs no new approval. Only
+        configurations from ACP clients contain such values; files contain the names of variables instead.
         """
         target = self.target
         parts: list[Any] = [self.name, type(target).__name__, self.trusts_annotations]

@@ -35,8 +35,8 @@ class ServerEntry(_Part):
     """A server that is either a program (`command`, `args`, `env`, `cwd`) or reached by HTTP (`url`, `headers`).
 
     `trust` annotations: tools that the server itself declares as read-only need no approval. `oauthClientId`
-    is a client that was registered with the authorization server beforehand. `timeoutMs` 0: the limit of the settings
-    for all servers.
+    is the id of a client that was registered with the authorization server beforehand. `timeoutMs` 0: the
+    limit of the settings for all servers.
     """
 
     type: Literal["", "stdio", "http", "streamable-http", "streamableHttp"] = ""

@@ -29,8 +29,8 @@ class HttpLimits:
         """Check the address of a request before it is sent.
 
         Raises:
-            httpx2.RequestError: the request goes to another host, which is in a private network or would get the
-                request unencrypted, and the server itself is not in a private network.
+            httpx2.RequestError: the request goes to another host than the server's, and is unencrypted or goes
+                to a private network. Such requests are allowed if the server itself is in a private network.
         """
         url = request.url
         if url.host == self._own.host:

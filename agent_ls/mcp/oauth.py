@@ -150,8 +150,8 @@ def _provider(
 
 
 class Login:
-    """A login in the user's browser. `show` displays the URL that the user opens. `client_id` is
-    a client registered beforehand, or the https address of a client's metadata document; "" registers one.
+    """A login in the user's browser. `show` displays the URL that the user opens. `client_id` is a client
+    registered beforehand, or the https address of a client's metadata document; "" registers a new client.
     """
 
     def __init__(

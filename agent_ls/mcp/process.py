@@ -49,7 +49,7 @@ class EndedError(Exception):
 
 @dataclass(slots=True)
 class _Stderr:
-    """The end of a server's standard error. A thread appends to it."""
+    """Stores the last STDERR_CHARS characters of a server's standard error. A thread adds new output."""
 
     text: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -146,8 +146,10 @@ class ServerProcesses:
 
     @asynccontextmanager
     async def run_server(self, target: StdioTarget) -> AsyncIterator[ServerProcess]:
-        """Start a server. Leaving the block ends it and its descendants: close its input, after 2 s SIGTERM, after 2
-        s SIGKILL.
+        """Start a server. At the end of the block, the server and its descendants are ended.
+
+        First the server's input is closed. If it still runs after 2 s, it gets SIGTERM, and after 2 s more
+        SIGKILL.
 
         Raises:
             EnvError: the program or folder does not exist, or the program cannot be started.

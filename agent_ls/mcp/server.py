@@ -175,7 +175,8 @@ class ManagedServer:
         """Connect, and serve the connection until it ends.
 
         Raises:
-            ConfigError, EnvError: the server cannot be started. LoginNeededError.
+            ConfigError, EnvError: the server cannot be started.
+            LoginNeededError: the server requires a login.
             UnavailableError: the server has ended, or does not speak the protocol.
         """
         from agent_ls.mcp.session import McpServerError, problem_of
@@ -241,8 +242,10 @@ class ManagedServer:
                 raise session.McpServerError(f"{error}{_last_words(process)}") from error
 
     async def _serve(self, connection: McpConnection, process: ServerProcess | None) -> None:
-        """Serve the connection until it ends or is stopped. Changed lists are requested here, because a
-        notification handler must not wait for a response.
+        """Serve the connection until it ends or is stopped.
+
+        If the server reports that a list changed, this method requests the lists again. The handler of the
+        notification cannot do that, because it must not wait for a response.
         """
         async with anyio.create_task_group() as group:
             group.start_soon(connection.follow_changes, lambda kind: self._list_changed(kind))

@@ -61,8 +61,8 @@ class ServerLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """Functions of the session that its servers call. `find` reads the configuration; it blocks and skips
-    untrusted projects.
+    """The services of a session that SessionServers uses. `find` reads the configuration of all servers
+    except those of untrusted projects; it blocks.
 
     `approve` asks the user about a server; None if the user did not decide. `start` runs a task of the
     session. `warn` displays a warning to the user. `now` is the time to store with decisions, `keep_folder`
@@ -93,7 +93,8 @@ class _Running:
 class SessionServers:
     """Runs the MCP servers of one session and offers their tools to the model.
 
-    `make_context` is called when the first server is started.
+    `make_context` is called once, before the first server object is created. Its argument is the function to
+    call after each change of a server.
     """
 
     def __init__(self, host: Host, make_context: Callable[[Callable[[], None]], ServerContext]) -> None:
@@ -311,7 +312,10 @@ class SessionServers:
             self._host.warn(problem)
 
     def _tool(self, server: ManagedServer, tool: ServerTool, name: str) -> Tool[Any]:
-        """Return the tool; the same object as before if its description is unchanged."""
+        """Return the session's tool that calls `tool` of `server`, with the given name.
+
+        Returns the same object as before if the server's description of the tool is unchanged.
+        """
         made = self._made.get(name)
         if made is None or made[0] is not server or made[1] != tool:
             made = self._made[name] = (server, tool, server_tool(server, tool, name, self._kit))

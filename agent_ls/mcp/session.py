@@ -362,7 +362,7 @@ async def _stdio(process: ServerProcess, mended: _Mended) -> AsyncIterator[tuple
 
 
 class _MendedStream:
-    """A stream of messages from a server, without the invalid entries of their lists."""
+    """Wraps a stream of messages from a server, and removes invalid entries from the lists in the messages."""
 
     def __init__(self, stream: Any, mended: _Mended) -> None:
         self._stream = stream

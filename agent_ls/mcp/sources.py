@@ -99,7 +99,8 @@ def read_file(path: Path) -> Any:
 def servers_of(raw: Any) -> Mapping[str, Any]:
     """Return the table of servers in a file of agent-ls or of another agent.
 
-    Raises: ValueError: the file has no such table.
+    Raises:
+        ValueError: the file has no such table.
     """
     for name in ("mcpServers", "servers", "mcp_servers"):
         if isinstance(raw, Mapping) and isinstance(table := raw.get(name), Mapping):

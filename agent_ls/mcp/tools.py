@@ -34,9 +34,9 @@ _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class ToolKit:
-    """The parts that the tools of all servers share. `call_timeout_ms` is read for each call.
+    """Functions that the tools of all servers share. `call_timeout_ms` is called for each tool call.
 
-    `redact` removes known keys from a text. `approved` returns the definition of a tool that the user
+    `redact` removes known API keys from a text. `approved` returns the definition of a tool that the user
     approved, None for a new tool. `accept` stores the current definition as approved.
     """
 
@@ -177,8 +177,7 @@ def reads_rule(server: ManagedServer) -> str:
 
 
 def check_arguments(tool: ServerTool, values: Mapping[str, Any]) -> None:
-    """
-    Validate arguments by the server's schema.
+    """Validate the arguments of a call by the server's schema. If the schema is invalid, nothing is checked.
 
     Raises:
         ToolError: the arguments are invalid.
@@ -192,7 +191,7 @@ def check_arguments(tool: ServerTool, values: Mapping[str, Any]) -> None:
 
 
 def hosts_in(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the hosts in the arguments: of URLs, and of keys such as `host`."""
+    """Return the hosts that the arguments name: in URLs, or as values of keys such as `host`."""
     found: dict[str, None] = {}
     for text in strings_in(values):
         for address in _URL.findall(text):

@@ -18,7 +18,7 @@ def visible(text: str) -> str:
 
 
 def without_hidden(text: str) -> str:
-    """Remove invisible characters, for the model."""
+    """Remove invisible characters from a text that is sent to the model."""
     return "".join(char for char in text if not _is_hidden(char))
 
 

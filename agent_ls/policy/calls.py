@@ -1,10 +1,12 @@
-"""Pure: decide whether an added tool may be called, by its category and by the commands that it runs.
+"""Pure: decide whether a tool that the user or the host program added may be called.
+
+The category of the tool and the commands that it runs decide:
 
                     plan      ask       edits     full
     read, write     refuse    ask       ask       allow     a rule may allow the tool with this definition
     admin           refuse    ask       ask       ask       a rule may allow exactly this call
 
-A call of NETWORK_TOOLS needs approval in mode full too, until a rule allows the tool.
+A call of a tool in NETWORK_TOOLS needs approval in mode full too, until a rule allows the tool.
 
 If the user lists a tool by name for one run, the tool is allowed in every mode except plan, as long as the
 paths in its arguments are allowed.
@@ -24,14 +26,14 @@ from agent_ls.policy.rules import Rule, tool_id, tool_ids
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
 NETWORK_TOOLS = frozenset(("web_search",))
-"""Built-in tools that send text of the model to other servers."""
+"""Built-in tools that send text from the model to servers on the internet."""
 
 
 def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
-    """Decide whether a call of an added tool is allowed, by the table in the module docstring."""
+    """Decide whether a call is allowed, by the table in the module docstring."""
     if effect.argv:
         runs = _to_command(effect)
-        # Imported here, because the grammar is large.
+        # Imported here, because importing the bash grammar takes long.
         from agent_ls.policy.commands import analyse_command, judge_command
 
         if tool_id(effect.tool) in situation.grants and not situation.held_back:
@@ -69,7 +71,11 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
 
 
 def _judge_listed(effect: CallEffect, runs: CommandEffect, situation: Situation) -> Judgement:
-    """Decide about a tool that the user listed for this run: only the paths in its arguments are checked."""
+    """Decide about a call of a tool that the user allowed by name for this run.
+
+    The call is allowed unless its command is refused in every mode, or a path in its arguments needs
+    approval.
+    """
     from agent_ls.policy.commands import analyse_command, find_path_reason, judge_command
 
     judgement = judge_command(runs, situation)
@@ -81,10 +87,10 @@ def _judge_listed(effect: CallEffect, runs: CommandEffect, situation: Situation)
 
 
 def _to_command(effect: CallEffect) -> CommandEffect:
-    """Return the command of a tool for `judge_command`.
+    """Return the command that a tool runs, as an effect for `judge_command`.
 
-    The folder of the program is removed: the user chose it when they defined the tool, so it needs no
-    approval.
+    The program is named without its folder. With the folder, `judge_command` would ask about a program
+    outside the workspace, but the user chose this program when they defined the tool.
     """
     program, *words = effect.argv
     name = ospath.basename(program) if ospath.isabs(program) else program
@@ -109,7 +115,7 @@ def _make_exact_rules(effect: CallEffect) -> tuple[Rule, ...]:
 
 
 def _general(effect: CallEffect) -> tuple[Rule, ...]:
-    """Return the rules to offer for the tool with any arguments.
+    """Return the rules to offer, one for each scope. Each allows the tool with any arguments.
 
     A rule does not cover a tool with the same name and another definition.
     """

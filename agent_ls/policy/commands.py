@@ -5,9 +5,10 @@ policy/shell parses the command line. The first row that matches decides:
 wipes a root folder or a disk                     refuse, all modes
 plan, or a workspace that is not trusted          refuse
 exactly this command was allowed by the user      allow
-is on the list of dangers, leaves the workspace,
+is listed as dangerous, leaves the workspace,
   touches tool configuration, or is not parsed    ask, all modes
-read-only, and not typed into a process           allow, confined; without confinement: as the setting says
+read-only, and no input for a running process     allow, confined; if confinement is not available, the setting
+                                                  `unconfinedCommands` decides
 mode full                                         allow
 covered by rules of the user                      allow
 everything else                                   ask, and offer a rule
@@ -82,7 +83,8 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
 def _allowed_to_look(found: CommandAnalysis, situation: Situation) -> Allow | None:
     """Allow a read-only command, with confinement if possible.
 
-    Return None if the rules for other commands apply to it.
+    Return None if the command cannot be confined here and may not run without confinement. It is then judged
+    like a command that is not read-only.
     """
     match situation.confinement:
         case "available":
@@ -174,7 +176,11 @@ def _why_in_this_mode(effect: CommandEffect, found: CommandAnalysis, situation: 
 
 
 def _general(rule_id: str, effect: CommandEffect, situation: Situation) -> tuple[Rule, ...]:
-    """Return the rule in each scope, with examples. Each example was checked with only this rule granted."""
+    """Return the rule once for each scope, with example commands.
+
+    `allows` has only examples that the policy allows if no other rule is stored, `still_asked` only examples
+    that the policy does not allow then.
+    """
     granted = replace(situation, grants=frozenset((rule_id,)), leads=(), doubt="", resolved={})
     may, must_not = rules.examples(rule_id)
     allowing = tuple(text for text in may if _is_allowed(text, effect, granted))

@@ -5,7 +5,7 @@ The first row that matches decides:
     reads inside the workspace folders             allow, all modes
     plan, or a workspace that is not trusted       refuse every other effect
     edits of ordinary files inside the folders     allow in `edits` and `full`, and if hunks are reviewed before
-                                                   they are applied; `ask` asks once a session
+                                                   they are applied; mode `ask` asks once per session
     commands                                       policy/commands.py
     web pages                                      policy/fetches.py
     calls of added tools                           policy/calls.py
@@ -71,7 +71,7 @@ def _judge(effect: Effect, situation: Situation) -> Judgement:
         case WriteEffect(files):
             return _judge_write([f.path for f in files], any(f.action == "delete" for f in files), situation)
         case CommandEffect():
-            from agent_ls.policy.commands import judge_command  # imported here: the grammar is large
+            from agent_ls.policy.commands import judge_command  # imported here: its grammar loads slowly
 
             return judge_command(effect, situation)
         case TrustEffect(folder):
@@ -109,7 +109,7 @@ def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
     used: list[str] = []
     for path in paths:
         if situation.resolved.get(path, path) == situation.places.memory:
-            continue  # the prompt lists this path already
+            continue  # the system prompt names this file with the user's notes, so that the model can read it
         outside, secret = situation.outside([path]), situation.secret([path])
         if not (view := outside or secret):
             continue

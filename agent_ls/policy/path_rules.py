@@ -74,7 +74,7 @@ def write_offers(paths: Sequence[str], places: Places) -> tuple[Rule, ...]:
         return ()
     folder = ospath.commonpath([ospath.dirname(name) for name in inside]).replace("\\", "/")
     if not folder:
-        return ()  # the offered rule for all edits covers these paths already
+        return ()  # EDITS_RULE, which is always offered, covers these paths
     allows = (f"write {folder}/other.txt", f"write {folder}/sub/other.txt")
     asks = (f"write {ospath.dirname(folder) or 'other'}/other.txt", f"delete {folder}/other.txt")
     return _offers(f"write:{folder}/**", f"Allow writing files below {folder}/", allows, asks)

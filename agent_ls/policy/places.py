@@ -108,7 +108,7 @@ class Places:
         return any(_is_below(name, place) for place in _folded_denied(self.home, tuple(self.denied)))
 
     def holds_denied(self, path: str) -> bool:
-        """Return whether credentials or the state folder are somewhere below the path."""
+        """Return whether credentials, the state folder or a path in `denied` are at or below the path."""
         name = fold_path(path)
         places = (
             *_folded_denied(self.home, tuple(self.denied)),
@@ -119,7 +119,7 @@ class Places:
     def is_sensitive(self, path: str, *, always: bool = False) -> bool:
         """Return whether this file or folder configures other programs, or contains code that they run.
 
-        Only the part of the path below a root counts.
+        In a path below a root, only the part after the root counts.
 
         `always`: return True only for files and folders that need approval in mode full too.
         """
@@ -141,7 +141,7 @@ class Places:
         return _is_below(fold_path(path), fold_path(self.state))
 
     def denied_places(self) -> Sequence[str]:
-        """Return the files and folders of credentials, whether they exist or not."""
+        """Return the files and folders of credentials and those in `denied`, whether they exist or not."""
         return _list_denied(self.home, tuple(self.denied))
 
 
@@ -168,8 +168,10 @@ def _folded_denied(home: str, more: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _without_stream(path: str) -> str:
-    """Remove stream names and trailing dots and blanks: on Windows `.netrc::$DATA` and `.netrc.` are
-    `.netrc`."""
+    """On Windows, return the path without NTFS stream names and trailing dots and blanks.
+
+    Windows ignores these: `.netrc::$DATA` and `.netrc.` open the file `.netrc`. Elsewhere, return `path`.
+    """
     if ospath.sep != "\\":
         return path
     drive, rest = ospath.splitdrive(path)

@@ -1,15 +1,15 @@
-"""Pure: the rules that an approval may store, in general form, each with a readable label.
+"""Pure: the permission rules that an approval may store. The id of a rule has one of these forms:
 
 edits                        edits of ordinary files of the workspace
 read:/PATH                   reading one path outside the workspace
 command:DIGEST               one exact command in one folder
 words:npm test               this command
 words:pytest                 this command with any arguments that shell/rules.toml allows for it
-words:ruff check --fix       this command with such arguments, and `--fix` must be one of them
+words:ruff check --fix       this command with allowed arguments, one of which must be `--fix`
 words:git add && git commit  several commands
 words:npm test *             commands that begin with these words; only the user can add this rule, for one run
-tool:NAME@DEFINITION         calls of one added tool with this definition; `tool:NAME` covers any definition
-call:DIGEST                  one exact call of an added tool
+tool:NAME@DEFINITION         all calls of a tool while it has this definition; `tool:NAME` covers any definition
+call:DIGEST                  one exact call of a tool
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ MAX_WORDS = 12
 _PLAIN_WORD = re.compile(r"[\w@%+:./=,-]+", re.ASCII)
 _ANY_OPERAND = r"[^\n\0]*"
 _NO_OPTION = r"(?![-@+:*?\[])(?:{})"
-"""Excludes options, option files, git pathspecs such as `:/`, and patterns that may match a file with the
-name of an option.
+"""Template of a pattern for operands. `{}` is replaced by the pattern of one command's operands.
+
+It excludes options, files of options (`@file`), git pathspecs such as `:/`, and wildcards that may match a file
+with the name of an option.
 """
 _ANYTHING = "*"
 """The last word of a rule that the user wrote for one run. It allows any further words."""
@@ -49,8 +51,9 @@ _ANYTHING = "*"
 class OpenEnd:
     """The words that a rule allows after the words that it names. Each pattern matches one word.
 
-    `kept` matches options that decide whether the command only checks or also writes files, so a rule must
-    name these options.
+    `options` and `operands` match allowed words; `operands` None allows no operands. `kept` matches options
+    that decide whether the command only checks or also writes files. The rule must name such an option to
+    allow it.
     """
 
     options: re.Pattern[str]
@@ -122,7 +125,7 @@ def general_id(commands: Sequence[tuple[str, ...]]) -> str:
 
 
 def tool_id(name: str) -> str:
-    """Return the id of the rule that allows the added tool of this name, even if its definition changes."""
+    """Return the id of the rule that allows the tool of this name, even if its definition changes."""
     return f"tool:{name}"
 
 
@@ -138,7 +141,7 @@ def id_of_words(text: str) -> str:
 
 
 def tool_ids(effect: CallEffect) -> tuple[str, ...]:
-    """Return the ids of the rules that cover a call of an added tool. The first one is offered to the user."""
+    """Return the ids of the rules that cover all calls of this tool. The first one is offered to the user."""
     by_name = tool_id(effect.tool)
     return (f"{by_name}@{effect.definition[:16]}", by_name) if effect.definition else (by_name,)
 
@@ -213,7 +216,7 @@ def _covers(words: tuple[str, ...], argv: tuple[str, ...]) -> bool:
 
 
 def _open_end(words: tuple[str, ...]) -> tuple[OpenEnd, tuple[str, ...]] | None:
-    """Return the further words that a rule allows, and the first words of the rule without `kept` options.
+    """Return the patterns of further words that a rule allows, and the rule's words without `kept` options.
 
     Return None if the rule allows no further words.
     """
@@ -225,9 +228,9 @@ def _open_end(words: tuple[str, ...]) -> tuple[OpenEnd, tuple[str, ...]] | None:
 
 
 def _open_words(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of a rule for `argv` that allows further words: its first words and `kept` options.
+    """Return the words of the rule for `argv` that allows further words: the first words and `kept` options.
 
-    Return () if there is no such rule.
+    Return () if the table of further words has no entry for this command.
     """
     for count in range(min(len(argv), 5), 0, -1):
         end = _open_ends().get(argv[:count])

@@ -34,7 +34,8 @@ class Allow:
 class Ask:
     """The effect needs approval.
 
-    `is_never_silent`: the effect needs approval in every mode. Even a command that the user wrote needs it.
+    `rules` are offered with the question. `is_never_silent`: the effect needs approval in every mode. A tool
+    that the user defined then needs approval too, even if a stored rule allows it.
     """
 
     reason: str

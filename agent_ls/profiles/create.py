@@ -96,7 +96,10 @@ def _present_tools(profile: ProviderProfile, provider: str, options: ProfileOpti
 
 
 def family_tools(tool: Tool[Any], provider: str, *, native_names: bool) -> Sequence[Tool[Any]]:
-    """Return a tool in the form for the provider's models, to add it after the profile was created."""
+    """Return one of our tools with the names and parameters that the provider's models know.
+
+    Used for a tool that is added after the profile was created. It may become several tools.
+    """
     if provider not in PROFILES:
         return (tool,)
     return tuple(family_presentation(provider).present(tool, native=native_names and provider in NATIVE))
@@ -146,7 +149,10 @@ def compatible_profile(provider: str) -> ProfileBuilder:
 
 
 def walkthrough_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
-    """Build the profile of the built-in walkthrough: Anthropic's tools and prompt, without provider options."""
+    """Build the profile of the built-in provider `walkthrough`, which plays a script and calls no model.
+
+    It has Anthropic's tools and prompt, but no provider options.
+    """
     return replace(
         anthropic_profile(model or "walkthrough", facts, options),
         id="walkthrough",

@@ -16,7 +16,7 @@ from agent_ls.profiles.git_snapshot import find_git_root
 from agent_ls.text import decode
 
 UNIVERSAL_DOCUMENT = "AGENTS.md"
-BUDGET_BYTES = 32 * 1024  # counts the content of the files, not our headings
+BUDGET_BYTES = 32 * 1024  # limit for the content of all files together, without our headings
 TRUNCATED_MARKER = "[Project instructions truncated at 32KB]"
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
 
@@ -48,7 +48,10 @@ async def find_project_documents(
 async def documents_in(
     environment: ExecutionEnvironment, root: str, folders: Sequence[str], family: Sequence[str]
 ) -> tuple[ProjectDocument, ...]:
-    """Return the documents of these folders of the project at `root`, each text once."""
+    """Return AGENTS.md and the files named in `family` from these folders, with imports, each text once.
+
+    `root` is the project's root, to which the paths in the result are relative.
+    """
     found: dict[str, ProjectDocument] = {}
     async for document in _walk(environment, root, folders, (UNIVERSAL_DOCUMENT, *family)):
         # Projects often make one instruction file a link to another, so both have the same text.

@@ -24,9 +24,9 @@ _DOTS_BY_PATTERN = re.compile(r"(^|/)\.[.*?\[][^/]*[*?\[\]]*(/|$)")
 
 
 def candidates(argument: str) -> Iterator[str]:
-    """Yield the parts of an argument that may be a path, especially parts that begin with `/`, `..` or `~`.
+    """Yield the parts of an argument that may be a path: option values, and text from `/`, `..` or `~` on.
 
-    A URL is yielded only as a whole, because it is a path if there is a folder named `http:`.
+    A URL is yielded as a whole, because it is also a valid relative path (below a folder named `http:`).
     """
     if len(argument) > MAX_PATH_CHARS or "\0" in argument:
         return
@@ -62,5 +62,5 @@ def absolute(text: str, folder: str, home: str) -> str:
     if text == "~" or text.startswith("~/"):
         text = home + text[1:]
     elif text.startswith("~"):
-        text = f"/home/{text[1:]}"  # another user's home: outside the workspace in any case
+        text = f"/home/{text[1:]}"  # the home of another user is never in the workspace
     return ospath.normpath(ospath.join(folder, text)) if text else folder

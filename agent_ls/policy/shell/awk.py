@@ -71,7 +71,7 @@ def is_harmless(program: str) -> bool:
     if len(program) > MAX_PROGRAM:
         return False
     at = 0
-    before = keyword = ""  # the last token, which distinguishes a regular expression from a division
+    before = keyword = ""  # `before`: the last token; it tells whether a `/` divides or starts a regex
     is_printing = False
     is_condition: list[bool] = []  # for each open parenthesis: whether a statement may follow the closing one
     while at < len(program):

@@ -35,7 +35,10 @@ def is_windows(working_dir: str) -> bool:
 
 
 def understood_by_cmd(command: str, read: Callable[[str], CommandAnalysis]) -> CommandAnalysis:
-    """Return the effects of a command line. `read` analyses the same text as a POSIX shell would."""
+    """Return the effects of a command line for cmd.exe. `read` analyses the text as a POSIX shell would.
+
+    If cmd.exe may interpret the line in another way, the result has a `doubt`: the line needs approval.
+    """
     found = read(command)
     found = replace(found, acts=found.commands, is_read_only=False, is_on_short_list=False)
     if found.refusal or found.danger or found.doubt:
@@ -57,7 +60,7 @@ def understood_by_cmd(command: str, read: Callable[[str], CommandAnalysis]) -> C
 
 
 def _program(word: str) -> str:
-    """Return the name of a listed program:
+    """Return the program in _DESTRUCTIVE or _RUNNERS that cmd.exe may start for this word; "" for none.
 
     `C:/Windows/system32/FORMAT.COM`, `format/q`, `@format` and `format:` are `format`.
     """

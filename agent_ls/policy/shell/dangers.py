@@ -85,7 +85,7 @@ def _options_of(name: str) -> Sequence[tuple[Sequence[str], str]]:
 
 
 def is_known(name: str) -> bool:
-    """Return whether the tables contain this program name. The folder of the program is ignored."""
+    """Return whether the table of dangerous programs contains `name`, a program name without its folder."""
     return name in _WHY
 
 
@@ -118,7 +118,7 @@ def _holds_everything(place: str, home: str) -> bool:
 
 
 def _is_option(argument: str, option: str) -> bool:
-    """Return whether `argument` is `option`: as such, as `--option=value`, or as an accepted abbreviation."""
+    """Return whether `argument` is `option`: the same word, `--option=value`, or an accepted abbreviation."""
     if option == "+":
         return argument.startswith("+")
     if option.startswith("-*"):
@@ -132,10 +132,10 @@ def _is_option(argument: str, option: str) -> bool:
 
 
 def _verbs(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the words that may be the subcommand, and the pairs of each with its next word as `word/next`.
+    """Yield each word that may be the subcommand, alone and joined with its next word (`word/next`).
 
-    The word after an option may be the value of the option or the subcommand, so the search continues after
-    it.
+    The word after an option may be the value of the option or the subcommand. It is yielded, and the search
+    continues.
     """
     for at, word in enumerate(arguments):
         if not word.startswith(("-", "+")):
@@ -175,8 +175,7 @@ _IN_PLACE = re.compile(r"-([nErsuz]*)i.*", re.DOTALL)
 def _sed(arguments: Sequence[str]) -> str:
     """Return why a call of sed is dangerous, "" if it is not.
 
-    Editing the given files in place (`-i`) is an ordinary change; writing other files or running commands is
-    not.
+    Editing the given files in place (`-i`) is not dangerous, but writing other files or running commands is.
     """
     printing = [_IN_PLACE.sub(r"-\1", word) for word in arguments if not word.startswith("--in-place")]
     if sed.only_prints([word for word in printing if word != "-"]):

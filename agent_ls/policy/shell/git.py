@@ -23,7 +23,7 @@ _HARMLESS = frozenset(
 )
 """Subcommands of git that are harmless without the options in _OPTIONS.
 
-A subcommand in no table may be an alias.
+A subcommand in no table needs approval, because it may be an alias.
 """
 
 _OPTIONS: dict[str, tuple[str, ...]] = {
@@ -52,7 +52,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 }
 _RUNNING_OPTIONS = ("--upload-pack", "--receive-pack", "--ext-diff", "--textconv", "--exec", "--tool")
 _QUIET = ("submodule", "submodule status", "bisect log", "lfs ls-files", "lfs status")
-"""Git commands that only list something."""
+"""Calls that only list something, although other calls of the same subcommand are dangerous."""
 _WHERE = ("--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "--null", "-z")
 _READING_CONFIG = ("--get", "--list", "-l", "--get-all", "--get-regexp", "get", "list")
 
@@ -79,7 +79,11 @@ def danger(arguments: Sequence[str]) -> str:
 
 
 def _only_unstages(verb: str, options: Sequence[str]) -> bool:
-    """Return whether the command changes only the index, or only reports the files that it would delete."""
+    """Return whether the command cannot lose work, although its subcommand can.
+
+    It changes only the index, only lists the files that it would delete, or sets the user's name or e-mail
+    address.
+    """
     given = {option for option in options if option.startswith("-")}
     match verb:
         case "restore":

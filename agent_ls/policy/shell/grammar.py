@@ -32,7 +32,10 @@ _ATOMS = frozenset(("string", "raw_string", "ansi_c_string", "translated_string"
 
 
 def parse(command: str) -> tuple[Node | None, str]:
-    """Return the syntax tree, and the reason why a shell may interpret the line differently ("" for none)."""
+    """Return the syntax tree, and the reason why a shell may interpret the line differently ("" for none).
+
+    The tree is None if the line is too large, is not valid text, or has characters that may hide text.
+    """
     if len(command) > MAX_DOCUMENT_CHARS:
         return None, "The command is very long."
     if found := _CONTROL.search(command):

@@ -51,7 +51,10 @@ def without_documents(command: str) -> str | None:
 
 
 def _body(command: str, at: int, document: re.Match[str]) -> tuple[str, int] | None:
-    """Return the redirection that replaces a document, and the offset of the text after it."""
+    """Return the redirection that replaces a here-document, and the offset of the text after the document.
+
+    Return None if the document has no end, or cannot be written as a string.
+    """
     start = at
     while at < len(command):
         end = command.find("\n", at)

@@ -30,10 +30,10 @@ Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file"]
 
 MAX_WRAPPERS = 5
 MAX_TRIED = 12
-"""Limit for the positions in a line at which the command of a runner may begin. Runners may be nested.
+"""Maximum number of commands per line that are analysed because a runner such as `uv run` may start them.
 """
 MAX_ACTIONS = 10
-"""Limit for the actions of one `find`."""
+"""Maximum number of `-exec` and similar actions of one `find` that are analysed."""
 _PROGRAM_FOLDERS = frozenset(
     ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 )
@@ -109,7 +109,10 @@ class Programs:
     def _plain(
         self, words: Sequence[Word], state: State, stdin: Stdin, depth: int, *, is_usual: bool
     ) -> None:
-        """Analyse a command that is neither a shell nor a wrapper."""
+        """Analyse a command that is neither a shell nor a wrapper.
+
+        `is_usual`: the first word certainly runs the program that the tables list under this name.
+        """
         argv = tuple(word.text for word in words)
         name = argv[0]
         is_text = name in read_only.TEXT_ONLY
@@ -160,7 +163,8 @@ class Programs:
             (it, config) for it in state.folders for config in read_only.config_names(argv)
         )
         if stdin == "pipe" and not only_looks:
-            self._found.is_plain = False  # the command's words do not show what it reads
+            # The words of the command do not name the data that it reads, so no rule may cover the line.
+            self._found.is_plain = False
         self._bind_to_folder(argv[0], state)
         self._piped.append(argv)
         if not is_text:
@@ -199,7 +203,7 @@ class Programs:
         folders = tuple(absolute(target.text, folder, self._found.home) for folder in state.folders)
         self._found.paths += folders
         self._found.add_command(("cd", target.text), only_looks=True)
-        # Files listed in one folder are other files in another folder.
+        # After `cd`, the relative names that another command of the pipeline lists refer to other files.
         self._piped.append(("cd", target.text))
         return After(State(folders), state)
 
@@ -337,7 +341,7 @@ class Programs:
             self.run(tuple(by_text[text] for text in inner), state, "file", depth + 1)
 
     def _git_folders(self, argv: Sequence[str], state: State) -> list[str]:
-        own = argv[: read_only.start_of_git_command(argv)]  # after the subcommand, `-C` detects copies
+        own = argv[: read_only.start_of_git_command(argv)]  # after the subcommand, `-C` has another meaning
         given = [own[at + 1] for at, word in enumerate(own[:-1]) if word == "-C"]
         return [place for text in given or ["."] for place in self._found.places(text, state.folders)]
 

@@ -351,7 +351,7 @@ def _may_become_option(name: str, arguments: Sequence[str], patterns: Sequence[i
 
 
 def _may_be_option(pattern: str) -> bool:
-    """Return whether a pattern may match a file name that is another option.
+    """Return whether a pattern may match a file name that the command reads as a different option.
 
     For example, `--include=*.py` can only match the same option with other values, so the result is False.
     """
@@ -414,7 +414,10 @@ def _takes_next(allowed: AllowedOptions, argument: str) -> bool:
 
 
 def _letters(allowed: AllowedOptions, argument: str) -> int | None:
-    """Return how many words after a group of letters are values of it, None if a letter is not allowed."""
+    """Return how many words after `argument`, a group of option letters, are values of its letters (0 or 1).
+
+    Return None if a letter is not allowed.
+    """
     for at, letter in enumerate(argument[1:], start=1):
         if letter in allowed.apart:
             return 1 if len(argument) == 2 else None
@@ -428,7 +431,7 @@ def _letters(allowed: AllowedOptions, argument: str) -> int | None:
 
 
 def _valued_letter(allowed: AllowedOptions, argument: str) -> str:
-    """Return the first letter of a group of letters that has a value, "" for none."""
+    """Return the first letter in a group of option letters that takes a value, "" for none."""
     return next((letter for letter in argument[1:] if letter in allowed.valued), "")
 
 
@@ -459,7 +462,7 @@ _GIT_FORMAT_RUNS = re.compile(r"%[-+ ]?(?:G|\(\*?(?:sig|describe))|--sort=?-?\*?
 
 
 def _lists_refs(arguments: Sequence[str]) -> bool:
-    """Return whether an option makes `git branch` or `git tag` only list names, despite other words."""
+    """Return whether an option makes `git branch` or `git tag` list names, so that operands create nothing."""
     return any(
         word.partition("=")[0]
         in ("--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
@@ -520,7 +523,7 @@ def _unzip(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 def _gzip(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether gzip does not change the file because of `-l`, `-t`, or `-c` (which writes to stdout)."""
+    """Return whether gzip changes no file: it lists (`-l`), tests (`-t`) or writes to stdout (`-c`)."""
     writes_nothing = bool(arguments) and re.fullmatch(r"-d?[cltvk]+|-cd", arguments[0]) is not None
     keeps = writes_nothing and bool(set(arguments[0]) & set("clt"))
     return keeps and not patterns and not any(word.startswith("-") for word in arguments[1:])

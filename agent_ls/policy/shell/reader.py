@@ -173,7 +173,7 @@ class Reader:
                 return After(state, state)
             last = child
             if not child.is_named:
-                if child.type == "&":  # a background command runs in another shell
+                if child.type == "&":  # a `cd` in a background command does not move this shell
                     after = After(before, before)
                 elif child.type not in _SEPARATORS:
                     self._unknown(node, state)
@@ -371,12 +371,15 @@ class Reader:
     # -- commands
 
     def _command(self, node: Node, state: State, stdin: Stdin, more: Sequence[Word] = ()) -> After:
-        """Read a simple command: its assignments, redirections and words."""
+        """Read a simple command: its assignments, redirections and words.
+
+        `more` are further arguments, which the grammar attaches to a redirection after the command.
+        """
         words: list[Word] = []
         end = -1
         for child in node.children:
             if child.start_byte == end and child.type not in _REDIRECTS:
-                self._unknown(node, state)  # the shell treats the two nodes as one word
+                self._unknown(node, state)  # no blank between them: for a shell, the two nodes are one word
                 return After(state, state)
             end = child.end_byte
             if child.type == "variable_assignment":

@@ -10,7 +10,7 @@ from agent_ls.policy.shell import read_only
 
 _GREPS = frozenset(("grep", "egrep", "fgrep", "zgrep", "ugrep"))
 _ALWAYS = frozenset("rg ag ack ack-grep tar zip 7z rsync bsdtar cpio".split())
-_WITH_R = frozenset(("cp", "diff", "scp", "mv"))  # mv moves folders without an option
+_WITH_R = frozenset(("cp", "diff", "scp", "mv"))  # mv needs no option: it always moves whole folders
 _OF_GIT = frozenset(("grep", "archive"))
 
 

@@ -32,8 +32,10 @@ _SPLIT_OR_MATCHED = re.compile(r"[\s*?\[\\]|\A\Z")
 NUMBERS = frozenset("?$#!")
 """Special parameters whose value is a number."""
 USUAL = frozenset(("PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "GOPATH", "JAVA_HOME", "LANG"))
-"""Variables of the user's environment. Their values have no blanks and no patterns, because a line that sets one is
-never read-only."""
+"""Variables whose values are assumed to have no blanks and no wildcards, so that `$NAME` is one word.
+
+The values come from the user's environment. A line that sets one of these variables is never read-only.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
             problem = source if source.startswith("`") and "\\" in source else ""
             yield Word("unknown", source, source, is_single=False, problem=problem)
         case "process_substitution" if source.startswith("<"):
-            yield Word("text", "/dev/stdin")  # a pipe; for the reader it is like standard input
+            yield Word("text", "/dev/stdin")  # the command gets the name of a pipe, and reads from it
         case "arithmetic_expansion" if _NUMBERS_ONLY.fullmatch(source):
             yield Word("unknown", source, source)
         case _:

@@ -42,7 +42,7 @@ class Wrapper:
 
     `valued` options have a value: the next word or the rest of the same word. `plain` options have no value.
     `operands` is the number of operands of the wrapper before the command. `assigns`: NAME=VALUE words may
-    precede it.
+    precede the command.
     """
 
     valued: frozenset[str] = frozenset()
@@ -130,7 +130,9 @@ _HARMLESS_OPTIONS = {
     "timeout": r"-[sk]|--preserve-status|--foreground|--(signal|kill-after)=\w+|[A-Z]+|[\d.]+[smh]?", "command": "-p",
     "builtin": "", "exec": "", "xargs": r"-0|-r|-0r|-r0|--null|--no-run-if-empty|-n|-P|-n?\d+|-P\d+",
 }  # fmt: skip
-"""Wrappers that only run the command, with patterns for the options for which this is true.
+"""Wrappers that have no effect except that they run the inner command, each with a pattern for its options.
+
+With an option that does not match the pattern, the wrapper may have other effects.
 
 `busybox` is left out because the options of its programs differ from the tables, `nohup` because it writes
 nohup.out, and `setsid` because the command may outlive the tool call.
@@ -152,8 +154,10 @@ def _has_value(word: str, option: str) -> bool:
 
 
 def program_in_arguments(argv: Sequence[str], stdin: str) -> str:
-    """Return why the program of an interpreter needs approval; "" if it is a file or module named in the
-    line.
+    """Return why the code that an interpreter would run needs approval.
+
+    Return "" if the code is in a file or module that the line names, or if the interpreter only prints its
+    version or help. `stdin` is the kind of its standard input (`Stdin` in programs.py).
     """
     name, arguments = argv[0], argv[1:]
     options = INTERPRETERS[name].split()

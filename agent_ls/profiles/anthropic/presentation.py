@@ -1,4 +1,4 @@
-"""Names and parameters of Claude Code for our tools."""
+"""Present our tools with the names and parameters of the tools of Claude Code."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from agent_ls.tools.registry import ToolRegistry
 from agent_ls.tools.shell import shell_tool
 from agent_ls.tools.write_file import WRITE_FILE
 
-SHELL_TIMEOUT_MS = 120_000  # the default of Claude Code
+SHELL_TIMEOUT_MS = 120_000  # the default time limit of commands in Claude Code
 
 
 def build_toolset(*, background: bool) -> ToolRegistry:

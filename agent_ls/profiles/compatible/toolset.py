@@ -12,7 +12,7 @@ from agent_ls.tools.registry import ToolRegistry
 from agent_ls.tools.shell import shell_tool
 from agent_ls.tools.write_file import WRITE_FILE
 
-SHELL_TIMEOUT_MS = 10_000  # equal to the default of sessions
+SHELL_TIMEOUT_MS = 10_000  # the default time limit of commands in all sessions
 
 
 def build_toolset(*, background: bool) -> ToolRegistry:

@@ -1,4 +1,4 @@
-"""Names and parameters of gemini-cli for our tools."""
+"""Present our tools with the names and parameters of the tools of gemini-cli."""
 
 from __future__ import annotations
 

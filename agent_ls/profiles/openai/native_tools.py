@@ -122,7 +122,7 @@ def build_write_stdin(tool: Tool[Any]) -> Tool[Any]:
                 process_id, arguments.yield_time_ms, environment, arguments.offset, most
             )
 
-        if arguments.text and not is_interrupt:  # if the process is a shell, the text is a command
+        if arguments.text and not is_interrupt:  # checked like a command, because the process may be a shell
             folder = environment.working_directory()
             return Prepared(CommandEffect(arguments.text, folder, input_of=process_id), run)
         return Prepared(ProcessEffect(process_id, "kill" if is_interrupt else "read"), run)

@@ -1,4 +1,4 @@
-"""Names and parameters of codex for our tools."""
+"""Present our tools with the names and parameters of the tools of codex."""
 
 from __future__ import annotations
 
