@@ -26,7 +26,11 @@ def test_the_participant_and_the_tool_change_files_with_approval(tmp_path: Path)
     no_credit = {"type": "invalid_request_error", "message": "Your credit balance is too low."}
     script: list[Any] = [
         read,
-        [ANTHROPIC.edit("stock.py", "    return sum(list(stock.values()))", "    return sum(stock.values())")],
+        [
+            ANTHROPIC.edit(
+                "stock.py", "    return sum(list(stock.values()))", "    return sum(stock.values())"
+            )
+        ],
         "The sum needs no list.",
         read,
         [ANTHROPIC.edit("stock.py", "    return [name for name in stock]", "    return list(stock)")],
