@@ -64,7 +64,10 @@ class BackgroundChanges:
         self._before = now if self._running else None
 
     def register_process(self, process_id: str, attribution: Attribution, before: Before) -> None:
-        """Register a process that the paused command has started, and resume."""
+        """Register a background process that a command has started, and call `resume`.
+
+        `before` is the state that `pause` returned before the command.
+        """
         self._running.append(_Running(process_id, attribution))
         self._under_way.add_background(self.look)
         self.resume(before)

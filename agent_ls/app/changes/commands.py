@@ -42,8 +42,9 @@ async def _saved_nothing(told: Callable[[Sequence[str]], None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CommandFiles:
-    """Dependencies for recording a command's changes. `document` returns the text that the editor has for a path.
+    """Dependencies for recording a command's changes.
 
+    `document` returns the text of a path that is open in the editor, else None.
     `files` is the environment without the path policy, because the policy has already allowed the command.
     `reloads`: the editor reloads a document without unsaved changes when its file changes. `tell_changed` asks the
     editor to reload documents. `save` makes the editor save open documents before the command runs, and reports
@@ -89,10 +90,10 @@ class Before:
 class RecordedChanges:
     """The recorded changes of a command.
 
-    `merged` are paths of unsaved documents into which the command's changes were merged. `refused` are paths of unsaved
-    documents that stay as they are, because the user's text conflicts with the command's change. `unknown` are
-    changed files without a stored old text.
-    Messages name paths relative to `folder`.
+    `merged` are paths of unsaved documents into which the command's changes were merged. `refused` are paths
+    of unsaved documents that stay as they are, because the user's text conflicts with the command's change.
+    `unknown` are changed files without a stored old text. `note` is a sentence about changed files that were
+    not recorded, or "". Messages name paths relative to `folder`.
     """
 
     states: tuple[FileState, ...] = ()
@@ -144,16 +145,15 @@ class CommandChangeRecorder:
         self._commands = commands
 
     async def look(self) -> Before:
-        save = (
-            self._review.saved.number
-        )  # read before the check, which may miss a save that happens during it
+        # Read the number before the check: the check may miss a save that happens while it runs.
+        save = self._review.saved.number
         return self._read_before(await self._commands.changes.look(), save)
 
     async def advance(self, before: Before, who: Attribution) -> tuple[RecordedChanges, Before]:
         """Record the changes since `before` as changes of the call `who`. Return the changes and the new state."""
         save = self._review.saved.number
         found, looked = await self._commands.changes.advance(before.looked)
-        with anyio.CancelScope(shield=True):  # short; a cancellation half way would record some changes twice
+        with anyio.CancelScope(shield=True):  # cancelling this half way would record some changes twice
             filed = await self._record(found, before, who)
         return filed, self._read_before(looked, save)
 

@@ -27,7 +27,10 @@ KEPT_BYTES = 16 * 1024 * 1024
 """Limit for compressed text in memory, per session: about 60 MB of uncompressed source."""
 
 BUDGET_S = 2.0
-"""Time limit of each check (before and after a command). Text that is not stored in time is unknown later."""
+"""Time limit in seconds of each check (before and after a command).
+
+A change of a file whose text is not stored in time is reported without the old text.
+"""
 
 MAX_CHANGED = 200
 """Maximum number of changed files that one check records, because a checkout can change thousands."""
@@ -63,10 +66,11 @@ class Changes:
 
 @dataclass(slots=True)
 class CommandChanges:
-    """Finds changes of files. `files` lists the files below `folder`, relative to it, without ignored ones.
+    """Finds changes of files.
 
-    `scope` returns the searched folders. If they change between two checks, no changes are reported, because
-    the files of a folder that was just opened are not new.
+    `files` lists the names of files below `folder`, without ignored files. Its argument is the maximum
+    number. `scope` returns the searched folders. If they change between two checks, no changes are reported,
+    because the files of a folder that was just opened are not new.
     """
 
     folder: str

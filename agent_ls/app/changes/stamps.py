@@ -1,7 +1,4 @@
-"""Stamps of files: values that change when the content changes, on disk or in an editor.
-
-Blocks: run in a thread.
-"""
+"""Stamps of files: values that change when the content changes, on disk or in an editor."""
 
 from __future__ import annotations
 
@@ -26,10 +23,10 @@ Documents: TypeAlias = Callable[[], Mapping[str, int]]
 
 
 def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stamp]:
-    """Return the stamp of each path.
+    """Return the stamp of each path. Blocks: run in a thread.
 
-    `documents` maps the paths of open documents to their versions. A document also counts for a path in `paths` that is
-    another name of the same file.
+    `documents` maps the paths of open documents to their versions. If a path in `paths` is another name (a
+    link) of the file of an open document, its stamp has the version of this document.
     """
     versions = {
         (facts.st_dev, facts.st_ino): version
@@ -49,8 +46,9 @@ def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stam
 
 
 def stamp_of_read(read: DiskRead) -> Stamp | None:
-    """Return the stamp that a file had directly before it was read from disk. No editor may have the file open.
+    """Return the stamp that a file had directly before it was read from disk.
 
+    The file must not be open in an editor.
     None: the file changed so recently (STEP_NS) that another change might not alter its times.
     """
     changed_ns = max(read.facts.st_mtime_ns, read.facts.st_ctime_ns)

@@ -69,7 +69,7 @@ class _Touched:
 class FileSource:
     """Functions to read watched files. `documents` returns the versions of documents open in an editor.
 
-    `stamps_of` returns the stamps of files on their disk; it blocks.
+    `stamps_of` returns the stamps of files, given their paths and these versions; it blocks.
     """
 
     files: ExecutionEnvironment
@@ -124,7 +124,7 @@ class TouchedFiles:
             self._touched[path].stamp = stamp
 
     def mark_known(self, path: str) -> None:
-        """Record that the model got the file's new content in another way than by a notice."""
+        """Record that the model knows of the file's new content, so that it gets no notice about this change."""
         self._touch(path, None)
 
     async def look(self) -> None:
@@ -145,7 +145,7 @@ class TouchedFiles:
             data = await self._review.seen_on_disk(path)
             digest = await self._digest(path, stamp, data)
             if self._touched.get(path) is not touched:
-                continue  # used again during the check; checked next time
+                continue  # the session used the file during this check, so the next check looks at it
             touched.stamp = stamp
             is_known_by_now = touched.digest is None
             is_news = _is_news(touched, digest)
@@ -165,7 +165,7 @@ class TouchedFiles:
             return sha256(await self._source.files.read_bytes(path, MAX_READ_BYTES))
         except PathNotFoundError:
             return NO_FILE
-        except EnvError:  # too large, or not readable now
+        except EnvError:  # the file is too large, or cannot be read now
             return repr(stamp)
 
     def _touch(self, path: str, digest: str | None) -> None:
@@ -176,7 +176,7 @@ class TouchedFiles:
 
 
 def _is_news(touched: _Touched, digest: str) -> bool:
-    """Return whether the model needs a notice, and note that it got one."""
+    """Return whether the model needs a notice about content with this digest. Updates `touched`."""
     if touched.digest is None:
         touched.digest = digest
     elif digest == touched.digest:

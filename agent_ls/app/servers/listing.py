@@ -20,7 +20,7 @@ SWITCHES: tuple[Switch, ...] = ("on", "off", "restart")
 class ListedServer:
     """An MCP server as a list displays it. `target` is its command or URL.
 
-    `era` "": the server has not replied yet.
+    `era` is the generation of the MCP protocol that the server uses; "": the server has not replied yet.
     """
 
     name: str
@@ -37,7 +37,7 @@ class ListedServer:
 
 
 def list_servers(servers: ServersOfSession | None) -> tuple[Sequence[ListedServer], Sequence[str]]:
-    """Return all servers of a session, and the errors in their files. Both are empty before the first message."""
+    """Return a session's servers, and the errors in their files. Before the first message, both are empty."""
     if servers is None or not servers.made:
         return (), ()
     found = []

@@ -32,7 +32,10 @@ def input_name(server: str, name: str) -> str:
 
 
 def authenticate(config: ServerConfig, secrets: SecretStore, hide: Callable[[Sequence[str]], None]) -> Any:
-    """Return the SDK's OAuth object, which uses stored tokens; None if the server's headers already authenticate."""
+    """Return the MCP SDK's OAuth object, which sends stored tokens.
+
+    Returns None if the server's configured headers already contain `Authorization`.
+    """
     from agent_ls.mcp.config import HttpTarget
     from agent_ls.mcp.oauth import OAuthTokenStore, quiet_login
 

@@ -45,8 +45,9 @@ FETCHED = " This command downloads the program that it runs, so the program may 
 class ServersOfSession:
     """The MCP servers of one session, started when they are first needed.
 
-    `client` returns the servers that the session's client configured. `is_trusted` blocks. `warn` displays
-    a warning to the user.
+    `client` returns the servers that the session's client configured. `is_trusted` returns whether the user
+    trusts `folder`; it blocks. `warn` displays a warning to the user. `made` is empty until the servers are
+    created.
     """
 
     folder: str

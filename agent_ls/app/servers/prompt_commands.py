@@ -31,7 +31,7 @@ class PromptCommand:
 
 
 def prompt_commands(servers: ServersOfSession | None) -> Sequence[PromptCommand]:
-    """Return the prompts of all servers of a session, as far as they are known now."""
+    """Return the prompts that are known of all running or starting servers of a session."""
     return [
         PromptCommand(
             f"{server.name}{SEPARATOR}{prompt.name}",

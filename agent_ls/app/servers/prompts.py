@@ -31,7 +31,7 @@ class PromptsWithServers(ForwardingPrompts):
     """Implements PromptSource: adds the tools of the MCP servers to the prompt of `inner`.
 
     `inner` is called first, because it asks the user about trust. `reads` are the blocking reads that run together at
-    the start of a turn; this class adds the check whether servers are configured to them.
+    the start of a turn. This class adds one to `reads`: the check whether servers are configured.
     """
 
     def __init__(self, inner: PromptSource, servers: PromptServers, reads: TurnReads) -> None:

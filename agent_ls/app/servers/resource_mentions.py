@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from agent_ls.mcp.server import ManagedServer
 
 MAX_CHARS = 64 * 1024
-"""Maximum number of characters of a resource that a mention adds to a message. A tool reads the rest."""
+"""Maximum number of characters of a resource that a mention adds to a message.
+
+The tool read_resource returns the rest.
+"""
 
 
 @dataclass(frozen=True, slots=True)

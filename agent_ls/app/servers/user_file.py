@@ -21,7 +21,7 @@ def read_servers(path: Path) -> Mapping[str, Any]:
     """Read the servers in a configuration file, of agent-ls or of another agent.
 
     Raises:
-        BadChoiceError: the file cannot be read, or contains no servers.
+        BadChoiceError: the file cannot be read, or is not in the format of `.mcp.json`.
     """
     try:
         raw = read_file(path)

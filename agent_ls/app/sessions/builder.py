@@ -99,9 +99,7 @@ MEBIBYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SessionChoice:
-    """Options that were chosen for one session. `effort` None: the model's default. `tools` are the user's
-    own tools.
-    """
+    """Options chosen for one session. `effort` None: the model's default. `tools`: its optional tools."""
 
     provider: str
     model: str
@@ -123,7 +121,7 @@ class SessionBuilder:
       client configured for one session.
     - `notebooks`: returns whether session folders contain notebooks; None: search the folder.
     - `now`: returns the current settings.
-    - `looking`: finds a sandbox for read-only commands.
+    - `looking`: finds the sandbox program that confines read-only commands.
     - `hide`: adds values to redact.
     """
 
@@ -211,8 +209,9 @@ class SessionBuilder:
         return {document.path: document.version for document in documents}
 
     async def cli_tools(self, folder: str, stored_place: object = None) -> CliTools:
-        """Load the user's tools for a session in this folder. A changed file applies to later sessions.
+        """Return the optional tools for a session in `folder`, such as the user's own tools and tool packs.
 
+        A file of these tools that changes later affects only sessions that are opened after the change.
         `stored_place` is the machine that the log of a resumed session names.
 
         Raises:
@@ -230,7 +229,7 @@ class SessionBuilder:
         def load() -> CliTools:
             is_trusted = workspace is not None and self.trust.get_trust(folder) == "trusted"
             tools = load_cli_tools(self.state, workspace, trusted=is_trusted, files=files)
-            # Skills of an untrusted folder count, because the user may trust the folder at the first message.
+            # Skills of an untrusted folder are searched too: the user may trust the folder at the first message.
             chosen, state = self.now().skills, str(self.state)
             return replace(
                 tools,
@@ -298,7 +297,7 @@ class SessionBuilder:
         hooks: Hooks = self._hooks(location, permissions, settings, stored, notices, link) or NO_HOOKS
         session_worktree: SessionWorktree | None = None
         if worktree:
-            from agent_ls.app.sessions.workspaces.worktree import SessionWorktree  # few sessions have one
+            from agent_ls.app.sessions.workspaces.worktree import SessionWorktree  # rarely needed
 
             session_worktree = SessionWorktree(worktree, location.key, permissions, self, stored, link)
             hooks = session_worktree.hooks(hooks)
@@ -405,7 +404,7 @@ class SessionBuilder:
         gate = TrustGate(self.trust, location.key, approvals, link.emit, link.turn_id, TurnReads())
         sandbox: SessionSandbox | None = None
         if location.is_here:
-            from agent_ls.app.permissions.sandbox import SessionSandbox  # not needed to accept a message
+            from agent_ls.app.permissions.sandbox import SessionSandbox  # imported only when needed
 
             sandbox = SessionSandbox(
                 settings.sandbox,
@@ -452,12 +451,12 @@ class SessionBuilder:
         """Return the session's environment with its sandbox and path rules."""
         within = parts.files
         if permissions.sandbox:
-            from agent_ls.app.permissions.sandbox import Leaving  # not needed to accept a message
+            from agent_ls.app.permissions.sandbox import Leaving  # imported only when needed
             from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 
             leaving = Leaving(permissions.approver, location.folder)
             within = SandboxedEnvironment(within, permissions.sandbox, leaving)
-        # A recording and a client get the path of a file, so with them the path must be checked first.
+        # A recording and a client open a file by its path, so the path is checked before they get it.
         opens_here = bool(location.listed) and not (parts.tape or self.editor.client_files)
         on_read = touched.was_read if opens_here else None
         return BoundedEnvironment(within, location.bounds, opens_here=opens_here, on_read=on_read)
@@ -473,7 +472,7 @@ class SessionBuilder:
         """Return the environment that the tools use. Its changes are reported to the review."""
         commands = None
         if local := location.listed:
-            # Commands see only the disk; a client can be asked only for single files.
+            # Commands change files on disk. A client returns single files on request, so its files are not searched.
             seen = local if self.editor.client_files else parts.files
             listing = location.roots.listing(local.list_files)
             # A command in a worktree must not make the editor save the user's documents.
@@ -516,7 +515,7 @@ class SessionBuilder:
         """Create the user's hooks, which run only on this machine."""
         if not location.is_here:
             return None
-        from agent_ls.app.sessions.setup.hooks import create_hooks  # not needed to accept a message
+        from agent_ls.app.sessions.setup.hooks import create_hooks  # imported only when needed
 
         hooks = create_hooks(
             self,
@@ -534,7 +533,7 @@ class SessionBuilder:
         self, link: SessionLink, models: ConfiguredModels, parts: RecordedParts, text: str
     ) -> None:
         """Name a session without a title after the user's message, then improve it with the titles model, if set."""
-        # A recording must contain the calls of the model in the order of the conversation.
+        # A recording must contain the model calls in the order of the conversation, so it has no call for a title.
         if link.name_after(text) and self.now().models.titles and not parts.tape:
             from agent_ls.app.sessions.model_titles import write_title  # few users set a model for titles
 

@@ -24,7 +24,8 @@ async def return_memory_after_turns(
 ) -> None:
     """Call `give_back` in a thread when no session is working and there were events since the last call.
 
-    Runs until cancelled. `sessions` returns the state and the last event number of each session.
+    `give_back` returns freed memory to the system. `sessions` returns the state and the last event number of
+    each session. Runs until cancelled.
     """
     before = 0
     while True:

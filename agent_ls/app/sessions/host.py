@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from agent_ls.tools.web_fetch import WebFetcher
 
 ClientFiles: TypeAlias = Callable[[str, ExecutionEnvironment], ExecutionEnvironment]
-"""Returns an environment that overlays the disk with the files that the client of this session has open."""
+"""Returns an environment that also has the session's client's unsaved text of open files.
+
+The arguments are a session id and the environment of the disk.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

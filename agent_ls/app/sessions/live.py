@@ -173,7 +173,7 @@ class LiveSession:
         return self.stored.opened.is_ours
 
     def emit(self, event: RecordedEvent) -> object:
-        """Emit an event. A file change also updates what the model knows of the file."""
+        """Emit an event. After a file change, the model counts as informed of the file's content."""
         if isinstance(event, FileChange):
             self.touched.mark_known(event.path)
         return self.session.emit(event)
@@ -183,8 +183,9 @@ class LiveSession:
     ) -> Sequence[FileState]:
         """Write proposed hunks that the user kept.
 
-        `is_running`: the call is still waiting, and may write only what was approved. Otherwise the call has ended, and
-        the write counts as the user's own action.
+        `is_running`: the tool call that proposed the hunks is waiting for the user's decision, and may write
+        only where the path policy allows it. False: the tool call has ended. The write counts as the user's
+        own action, and the path policy is not checked.
 
         Raises:
             EnvError: the commit failed.
@@ -223,7 +224,7 @@ class LiveSession:
         return [it.path for it in await self.worktree.worktree.changes()] if self.worktree else []
 
     async def cleanup(self) -> None:
-        """End everything that was started for this session."""
+        """End the session's processes and its MCP servers."""
         await self.environment.cleanup()
         if self.servers:
             await self.servers.close()
@@ -248,7 +249,7 @@ class LiveSession:
         return prompt_commands(self.servers)
 
     async def mcp_prompt(self, name: str, typed: str) -> str:
-        """Return the text of a prompt. `typed` contains its arguments.
+        """Return the message for the model that contains a prompt. `typed` is the text after the prompt's name.
 
         Raises:
             AppError: the prompt is unknown, or its server does not reply.
@@ -287,7 +288,7 @@ class LiveSession:
             self.emit(Warning(text, code))
 
     def record_hunk_positions(self, positions: HunkPositions) -> None:
-        """Record the positions of the session's hunks in a file in the log."""
+        """Record in the log at which positions of one file the session's hunks are."""
         self.stored.opened.recorder.ledger(positions)
 
     def summary(self) -> SessionSummary:
@@ -312,7 +313,8 @@ class LiveSession:
 
     @property
     def activity(self) -> Activity:
-        is_asking = self.approver.pending() or self.session.questions.pending()  # also between turns
+        # An approval or a question can also be pending between turns.
+        is_asking = self.approver.pending() or self.session.questions.pending()
         if is_asking or self.session.state == "AWAITING_INPUT":
             return "waiting"
         return "working" if self.session.is_busy else "idle"
@@ -416,7 +418,7 @@ class LiveSession:
         self.approver.approvals.limit_ms = approval_timeout_ms
 
     def limit(self, changes: Mapping[str, float]) -> AppliesFrom:
-        """Change the usage limits of a message and of the session. Keys are fields of UseLimits."""
+        """Change usage limits and return when they take effect. Keys of `changes` are fields of UseLimits."""
         self._limits |= changes
         config = self.session.config
         limits = UseLimits(**{**asdict(config.limits), **changes})

@@ -83,8 +83,9 @@ CLOSE_S = 1.0  # seconds for closing provider connections; short, because the pr
 class SessionManager:
     """Creates, opens, lists and ends sessions.
 
-    If `state_dir` is None, the user's state folder is used. The first new session is recorded in the file
-    `record_to`. `trusting` says which folders count as trusted (app/permissions/trust.py).
+    If `state_dir` is None, the folder that AGENT_LS_STATE_DIR names is used, else the user's state folder.
+    The first new session is recorded in the file `record_to`. `trusting` says which folders count as trusted
+    (app/permissions/trust.py).
     """
 
     def __init__(
@@ -172,7 +173,7 @@ class SessionManager:
         return user_memory(str(self._store.layout.root))
 
     def change_settings(self, options: Mapping[str, Any], *, is_trusted: bool = True) -> Sequence[str]:
-        """Apply settings. Running sessions keep the values that they set themselves (docs/configuration.md).
+        """Apply settings. Open sessions keep the values that were chosen for them (docs/configuration.md).
 
         Returns a sentence for each setting that is invalid or that needs a trusted workspace. Such a setting
         keeps its old value.
@@ -227,7 +228,7 @@ class SessionManager:
         await warm_up(self.models.client, *self.models.choose(None, None))
 
     def set_credential(self, provider: str, secret: str | None) -> None:
-        """Set the API key (ModelService.set_credential) and preload what the first call with this key needs."""
+        """Set or remove (None) an API key, and preload what the first model call with this key needs."""
         self.models.set_credential(provider, secret)
         self._run_beside(partial(self.models.client.prepare, provider))
 
@@ -341,7 +342,7 @@ class SessionManager:
         return None
 
     def files_changed(self, paths: Sequence[str]) -> None:
-        """Report files that other programs have changed, so that the positions of their hunks are updated at once."""
+        """Update the hunk positions of files under review that other programs may have changed on disk."""
         for path in paths:
             if self.review.knows(path):
                 self._run_beside(partial(self.review.look_at_disk, path))
@@ -393,7 +394,7 @@ class SessionManager:
         if model != chosen:
             live.session.configure(profile=live.profile(*chosen))
         self._start(live, opened, tools.warning)
-        live.session.start()  # start it now, so that the client that opened the session gets all events
+        live.session.start()  # before the events below, so that the client that opened the session gets all events
         live.warn_of_damage()
         for change in found.changes:
             live.touched.mark_known(change.ledger.path)
@@ -420,7 +421,7 @@ class SessionManager:
         async def guarded() -> None:
             try:
                 await work()
-            except Exception:  # outermost boundary of the supervisor, as in _run_session
+            except Exception:  # a background task that fails must not end the sessions
                 log.exception("a background task failed")
 
         if self._group:
@@ -452,12 +453,13 @@ class SessionManager:
         finally:
             if not live.is_ours:
                 self.owners.give_up(live)
-            with anyio.CancelScope(shield=True):  # limited in time: SIGTERM and, two seconds later, SIGKILL
+            # This takes a limited time: processes get SIGTERM and, two seconds later, SIGKILL.
+            with anyio.CancelScope(shield=True):
                 await live.cleanup()
             with suppress(OwnershipLostError):
                 for positions in self.review.state.unrecorded_positions(live.session.id):
                     live.record_hunk_positions(positions)
-            if not live.is_ours:  # another process has taken the session over since
+            if not live.is_ours:  # another process has taken the session over during the cleanup
                 self.owners.give_up(live)
             opened.close()
             if live.scope.cancel_called:  # another process manages the session's hunks now
@@ -515,7 +517,7 @@ class SessionManager:
         """
         live = self._live.get(session_id)
         if live is None:
-            async with self._opening:  # it may be about to be opened
+            async with self._opening:  # another task may be opening the session
                 live = self._live.get(session_id)
         if live:
             live.session.abort()
@@ -527,8 +529,8 @@ class SessionManager:
     async def delete_session(self, session_id: str, *, force: bool) -> None:
         """Delete a session with all its stored data. Files of the workspace stay as they are.
 
-        Raises: SessionHasHunksError: the session has undecided hunks or changes only in its worktree, and `force` is
-        False. UnknownSessionError, SessionOwnedError, AppError.
+        Raises: SessionHasHunksError: `force` is False, and the session has undecided hunks, or changes that
+        are only in its worktree. UnknownSessionError, SessionOwnedError, AppError.
         """
         if not force and await self.worktrees.has_unbrought(session_id):
             raise UnbroughtChangesError(session_id)
@@ -545,10 +547,11 @@ class SessionManager:
             await self.review.review("keep", Selection(hunk_ids=made))
         await self.close_session(session_id)
         async with self._opening:
-            if live := self._live.get(session_id):  # the session was opened again in between
+            if live := self._live.get(session_id):  # another task has opened the session again
                 live.session.abort()
                 await live.ended.wait()
-            if (late := self._count_waiting(session_id)) and not force:  # its last turn has changed files
+            # The session's last turn may have changed files after the hunks were counted above.
+            if (late := self._count_waiting(session_id)) and not force:
                 raise SessionHasHunksError(session_id, late)
             with store_errors(session_id):
                 await anyio.to_thread.run_sync(self._store.delete, session_id)

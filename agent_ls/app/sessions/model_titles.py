@@ -13,7 +13,7 @@ from agent_ls.loop.model.other_models import CODE, OtherModels, UnusableModel, r
 from agent_ls.loop.seams import ModelClient
 
 MESSAGE_CHARS = 4_000
-"""Characters of the user's message that the model sees."""
+"""Maximum number of characters of the user's message that are sent to the model."""
 
 TITLE_PROMPT = (
     "You are shown the first message of a conversation with a coding agent. Write a title for the conversation in at "

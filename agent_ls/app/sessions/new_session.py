@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSpec:
-    """A session to create. None: the value in the settings; for the model, the first provider that has a key.
+    """Parameters of a session to create.
 
-    `worktree`: the session works in a separate git worktree, which starts with this content.
+    A provider, model, effort, mode or review of None is taken from the settings. If the settings name no
+    provider, the user's stored choice is used, else the first provider that has a key. `worktree` is the
+    first content of the git worktree in which the session works. None: the session works in the workspace
+    folder itself.
     """
 
     workspace_folder: str

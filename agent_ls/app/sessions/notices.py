@@ -39,7 +39,10 @@ class Notices:
 
 
 def ended_notice(commands: Sequence[str]) -> str:
-    """Return the notice that the background processes ended when the owning process of the session changed."""
+    """Return the notice for the model that its background processes ended with the session's former owner.
+
+    `commands` are the commands of these processes, at least one.
+    """
     named = "; ".join(one_line(command) for command in commands[:NAMED_PROCESSES])
     more = f"; and {len(commands) - NAMED_PROCESSES} more" if len(commands) > NAMED_PROCESSES else ""
     return (

@@ -65,7 +65,9 @@ class RolledFile:
 class RolledBack:
     """Result of a roll back.
 
-    `revert_id` is "" for a preview. `input_text` is the user's message to which the session returned.
+    `revert_id` is "" for a preview. `input_text` is the user's message to which the session returned. `turns`
+    are the ids of turns that are removed from the conversation, `restored_turns` of turns that are added to
+    it again.
     """
 
     revert_id: str
@@ -77,7 +79,11 @@ class RolledBack:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Parameters of a roll back. `paths` None: all files. `force`: overwrite conflicting text."""
+    """Parameters of a roll back to the state before the turn `at_turn`.
+
+    `conversation`: whether the conversation is rolled back. `files`: whether files are restored, kept, or
+    only previewed. `paths` None: all files. `force`: overwrite conflicting text.
+    """
 
     at_turn: str
     conversation: bool
@@ -131,14 +137,14 @@ class _RollBack:
         return replace(result, revert_id=revert_id, files=files)
 
     def _read(self) -> tuple[Fold, WrittenSince]:
-        """Read the log. Blocks."""
+        """Return the session's state from its log, and all file writes since the wanted turn. Blocks."""
         path = self._live.stored.path
         return read_session(path).fold, find_written_since(path, self._wanted.at_turn)
 
     # -- planning
 
     async def _plan_files(self, since: WrittenSince) -> list[RolledFile]:
-        """Plan the files. A file that already has its old content is left out."""
+        """Return the planned change of each file. A file that already has its old content is left out."""
         chosen = {path for path in (*since.files, *since.untold) if self._is_chosen(path)}
         looked = [await self._look_at(path, since.files.get(path, ())) for path in sorted(chosen)]
         return [file for file in looked if file]
@@ -157,7 +163,7 @@ class _RollBack:
         return await anyio.to_thread.run_sync(plan)
 
     def _plan(self, path: str, written: Sequence[Written], current: bytes | None) -> RolledFile | None:
-        """Plan one file; None if it already has its old content. Blocks."""
+        """Return the planned change of one file; None if the file already has its old content. Blocks."""
         now = FileVersion(content_name(current), current)
         steps = [AgentChange(self._side(it.before, now), self._side(it.after, now)) for it in written]
         back = rewind(now, steps, force=self._wanted.force)

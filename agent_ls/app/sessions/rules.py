@@ -20,7 +20,8 @@ class RuleManager:
     async def rules(self, session_id: str | None, workspace: str | None) -> Sequence[HeldRule]:
         """Return the session's rules, then the stored rules that apply in `workspace`.
 
-        `workspace` None: the session's folder, or without a session all stored rules.
+        `session_id` None: only stored rules. `workspace` None: the session's folder, or all folders without a
+        session.
 
         Raises:
             UnknownSessionError: the session is not open here.
@@ -34,6 +35,8 @@ class RuleManager:
 
     async def remove(self, rule_id: str, session_id: str | None, workspace: str | None) -> int:
         """Remove a rule from the session, or from disk if `session_id` is None. Return how many were removed.
+
+        With `workspace`, stored rules of other projects are not removed.
 
         Raises:
             UnknownSessionError. AppError: the disk failed.

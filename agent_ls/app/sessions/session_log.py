@@ -21,7 +21,7 @@ from agent_ls.store.sessions import OpenSession
 from agent_ls.text import looks_binary
 
 PREIMAGE_MAX_BYTES = 1024 * 1024
-"""Of a larger or binary file, the old content is not stored before a change, so a crash loses its hunks."""
+"""Maximum size of a text file whose hunks survive a crash. Hunks of larger and binary files are lost."""
 END_GRACE_S = 2.0
 KEPT_MAX_BYTES = 16 * 1024 * 1024
 """Maximum size of an old file content that is stored for a roll back."""
@@ -51,7 +51,7 @@ async def end_left_commands(opened: OpenSession) -> None:
 
 
 class SessionFiles:
-    """The session's log and stored contents. Implements the interface Journal (app/review/journal.py)."""
+    """The session's log and stored file contents. Implements the interface Journal (app/review/journal.py)."""
 
     def __init__(self, opened: OpenSession, header: Header) -> None:
         self.opened = opened
@@ -104,7 +104,7 @@ class SessionFiles:
 
         try:
             files = await anyio.to_thread.run_sync(store_files)
-        except OSError as error:  # a full disk must not stop the call: a proposal is only lost by a crash
+        except OSError as error:  # a full disk must not stop the call: only a crash loses the proposal
             log.warning("the proposed changes of a tool call cannot be stored for a restart: %s", error)
             return
         self.opened.recorder.review(ProposalRecord(attribution.call_id, attribution.turn_id, files))
@@ -177,5 +177,5 @@ def _make_written(state: FileState, who: Attribution) -> Written:
 
 
 def content_name(data: bytes | None) -> str:
-    """Return the name under which records refer to a content; "" for a file that does not exist."""
+    """Return the hash by which log records refer to a file's content; "" for a file that does not exist."""
     return "" if data is None else sha256(data)

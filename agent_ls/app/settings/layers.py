@@ -22,7 +22,7 @@ HINT = "`agent-ls config --schema` prints all settings; `agent-ls docs configura
 
 
 def layered(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge layers. A later layer overrides an earlier one, name by name, also inside sections."""
+    """Merge layers. A setting in a later layer overrides the same setting in an earlier one, also in sections."""
     merged: dict[str, Any] = {}
     for layer in layers:
         for name, value in layer.items():

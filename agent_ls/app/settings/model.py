@@ -62,8 +62,10 @@ class ProviderSettings(_Section):
 
 
 class EditSettings(_Section):
-    """`ambiguous`: what to do with a patch that matches loosely at several positions (docs/editing.md,
-    Finding a chunk).
+    """Checks of edits before they are applied.
+
+    `ambiguous`: what to do with a patch that matches loosely at several positions (docs/editing.md, Finding a
+    chunk).
 
     `readFirst`: which changes require that the model has read the file. "overwrite": overwriting a whole file.
     "edit": edits by edit_file too. "all": patches too.
@@ -172,10 +174,11 @@ ModelName: TypeAlias = Annotated[str, AfterValidator(_check_model_name)]
 
 
 class ModelSettings(_Section):
-    """Models other than the session's, each as "PROVIDER/MODEL". "": the session's model; for titles, no model; for
-    suggestions, the one for titles, else the model of new sessions.
+    """Models for purposes other than the session's conversation, each as "PROVIDER/MODEL".
 
-    `fallbacks` are tried in order when the session's model is unavailable.
+    If `compaction` or `subagents` is "", the session's model is used. If `titles` is "", no model writes
+    titles. If `suggestions` is "", the model of `titles` is used, else the model of new sessions. `fallbacks`
+    are tried in order when the session's model is unavailable.
     """
 
     compaction: ModelName = ""
@@ -258,10 +261,11 @@ class McpSettings(_Section):
 class PlaceSettings(_Section):
     """Another machine or a container in which sessions work (docs/remote.md).
 
-    Ignored outside of the user's own settings file. `target` is the host, the container, `NAMESPACE/POD/CONTAINER` or
-    the folder of a dev container. For the kind "command", `command` starts Python. `path` is the folder at the place.
-    `image`: a new container is started from this image, with the folders `mounts`, and with network access only if
-    `network` is true. `map`: folders of this machine that mirror folders of the place.
+    Ignored outside of the user's own settings file. `target` is the host, the container,
+    `NAMESPACE/POD/CONTAINER` or the folder of a dev container. For the kind "command", `command` is the
+    command line that starts Python there. `path` is the folder at the place. `image`: a new container is
+    started from this image, with the folders `mounts`, and with network access only if `network` is true.
+    `map`: folders of this machine that mirror folders of the place.
     """
 
     kind: Literal["ssh", "docker", "podman", "nerdctl", "kubectl", "devcontainer", "command"]
@@ -301,9 +305,11 @@ Limit: TypeAlias = Annotated[int, Field(ge=0)]
 
 
 class Settings(_Section):
-    """All settings. If `provider` and `model` are "", the first provider that has a key is used.
+    """All settings (docs/configuration.md). If `provider` is "", the user's stored choice is used, else the
+    first provider that has a key.
 
-    Times are milliseconds; 0 means no limit.
+    Settings whose names end with `Ms` are times in milliseconds. For most limits,
+    such as `maxTurns`, 0 means no limit.
     """
 
     provider: str = ""
@@ -366,9 +372,10 @@ _AN_OBJECT = ("model_type", "dict_type")
 
 
 def parse_settings(raw: Mapping[str, Any], current: Settings | None = None) -> tuple[Settings, list[str]]:
-    """Parse settings. Return them, and one sentence for each unknown or invalid entry: its name, its value,
-    and the allowed values. An invalid entry keeps its value in `current` (the last valid settings); None:
-    the default.
+    """Parse settings. Return them, and one sentence for each unknown or invalid entry.
+
+    A sentence has the entry's name, its value, and the allowed values. An invalid entry gets its value in
+    `current` (the last valid settings). If `current` is None, it gets the default value.
     """
     good = current.model_dump(by_alias=True) if current else {}
     entries = dict(raw)
@@ -417,7 +424,7 @@ def _not_that(error: ErrorDetails) -> str:
 
 
 def _suggest_name(place: Sequence[str]) -> str:
-    """Return a suggestion for an unknown setting; "" if no name is similar.
+    """Return a suggestion for the unknown setting at the path `place`; "" if no name is similar.
 
     Prefers the same name in another section, then the most similar name in this section, then the most similar name
     of all sections.
@@ -433,7 +440,7 @@ def _suggest_name(place: Sequence[str]) -> str:
 
 
 def _names(model: type[_Section], above: _Place = ()) -> Iterator[tuple[_Place, str]]:
-    """Yield each setting with the names of its sections."""
+    """Yield the path of the section and the name of each setting in `model` and its sections."""
     for field, info in model.model_fields.items():
         name = to_camel(field)
         yield above, name
@@ -450,8 +457,9 @@ def _is_place(section: Sequence[str], above: Sequence[str]) -> bool:
 
 
 def _find_deepest(entries: Mapping[str, Any], place: Sequence[int | str]) -> _Place:
-    """Return the path of the deepest existing entry. A list is returned whole, because a part of it might
-    permit more.
+    """Return the longest beginning of `place` that names an entry in `entries`.
+
+    The path ends at a list and does not enter it: a list without its invalid elements might permit more.
     """
     found: list[str] = []
     inner: Any = entries

@@ -71,14 +71,14 @@ def _is_wider(now: PathSettings, then: PathSettings) -> bool:
 
 
 LOOSER: Mapping[str, Looser] = {
-    # Where prompts and keys are sent, and instructions in the user's name.
+    # These settings choose where prompts and keys are sent, or give instructions in the user's name.
     "provider": _is_other,
     "model": _is_other,
     "models": _is_other,
     "providers": _is_other,
     "mcp": _is_other,
     "user_instructions": _is_other,
-    # What may happen without asking the user.
+    # These settings decide what may happen without asking the user.
     "mode": _make_comparison("plan", "ask", "edits", "full"),
     "review": _make_comparison("before", "after"),
     "edits": _is_other,
@@ -93,9 +93,9 @@ LOOSER: Mapping[str, Looser] = {
     "web_fetch": _on,
     "web_search": _on,
     "tool_packs": _is_other,
-    # Whether the panel, a separate program, can answer the questions of sessions.
+    # This setting decides whether the panel, a separate program, can answer the questions of sessions.
     "panel": _on,
-    # Costs.
+    # These settings affect costs and the load of this machine.
     "suggestions": _on,
     "max_turns": _higher,
     "max_tool_rounds_per_input": _higher,
@@ -109,7 +109,7 @@ LOOSER: Mapping[str, Looser] = {
     "loop_detection": _less_detection,
     "subagents": _any_longer,
     "retry": _any_longer,
-    # What is stored, and for how long.
+    # These settings decide what is stored, and for how long.
     "sessions": _is_other,
     "record": _on,
 }

@@ -42,8 +42,10 @@ LoadKinds = Callable[[], Awaitable[AgentKinds]]
 
 
 def kinds_text(kinds: AgentKinds, window_tokens: int) -> str:
-    """Return one line for each kind, within a share of the model's context window; "" without
-    kinds.
+    """Return an introduction and one line for each kind, for the system prompt; "" without kinds.
+
+    The lines have at most a share of the model's context window (WINDOW_SHARE), and at most MAX_CHARS
+    characters.
     """
     if not kinds.found:
         return ""
@@ -102,7 +104,8 @@ def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool
 class _OfKind:
     """Implements SubagentSpawner: starts subagents of the kind `kind` with `inner`.
 
-    If an entry in the file of the kind has no effect, `note` tells the model.
+    If the file of the kind names models and none of them can be used, `note` is a sentence about that for the
+    model that starts the subagent.
     """
 
     inner: SubagentSpawner

@@ -1,6 +1,6 @@
 """Read the kinds of subagents that files define.
 
-They are trusted like skills, and cannot grant permissions.
+Files of a project are read only if the user trusts its folder. No file can grant permissions.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _tools(page: MarkdownPage, row: str) -> tuple[str, ...] | None:
 
 
 def _pattern(name: str) -> str:
-    """Convert a tool name as other agents write it.
+    """Convert a tool name in the form of other agents to the form of agent-ls.
 
     `Bash(git:*)` becomes `Bash`; `mcp__db__query` and `db/query`, tools of an MCP server, become
     `db__query`.

@@ -32,11 +32,11 @@ class Described(Protocol):
 
 
 def catalogue_text(skills: Sequence[UserCommand], window_tokens: int) -> str:
-    """Return one line for each skill; "" if there are none.
+    """Return an introduction and one line for each skill, for the system prompt; "" if there are no skills.
 
-    The lines have at most 2 % of the context window, and at most 8,000 characters. If they are
-    longer, all descriptions are cut to the same length. If that makes the descriptions too short,
-    the last skills are listed by name only.
+    The lines have at most 2 % of the context window, and at most 8,000 characters. If they are longer, long
+    descriptions are cut to the same length. If they would be too short, the last skills are listed by name
+    only. If the names are still too long, the last skills are left out.
     """
     if not skills:
         return ""
@@ -45,7 +45,10 @@ def catalogue_text(skills: Sequence[UserCommand], window_tokens: int) -> str:
 
 
 def list_within(skills: Sequence[Described], limit: int) -> list[str]:
-    """Return one line for each skill, with at most `limit` characters in total."""
+    """Return one line for each skill, with about `limit` characters in total at most.
+
+    `skills` must not be empty.
+    """
     longest = max(len(skill.description) for skill in skills)
     lines = [_line(skill, longest) for skill in skills]
     for length in range(longest - 1, SHORTEST_DESCRIPTION - 1, -1):

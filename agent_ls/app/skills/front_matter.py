@@ -13,7 +13,10 @@ _UNQUOTED = re.compile(r"^(name|description):[ \t]+(?![\"'|>])(.+)$", re.MULTILI
 
 
 class FrontMatterError(Exception):
-    """The front matter is not valid YAML. The message is part of a sentence for the user."""
+    """The front matter of a file is not valid YAML, or a TOML command is not valid.
+
+    The message is part of a sentence for the user.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,9 +213,7 @@ def _name_of(path: str, place: SkillFolder, page: MarkdownPage) -> str:
 
 
 def _add_description(command: UserCommand, page: MarkdownPage) -> UserCommand:
-    """Return the command; if it has no description, with the first line of its text as the
-    description.
-    """
+    """Return the command with a description: its own, or else the first line of its text."""
     if command.description:
         return command
     first = next((line.strip("# \t") for line in page.text.splitlines() if line.strip("# \t")), "")

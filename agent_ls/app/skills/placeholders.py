@@ -52,10 +52,9 @@ def expand_command(command: UserCommand, text: str, arguments: str) -> str:
 
 
 def wrap_instructions(command: UserCommand, text: str) -> str:
-    """Return the instructions in tags with the name of the skill and its folder, the base of
-    relative paths.
+    """Return the instructions of a skill inside a tag that names the skill and its folder.
 
-    The instructions of a command get no tags.
+    Relative paths in the instructions are relative to this folder. The instructions of a command get no tag.
     """
     if command.kind == "command":
         return text

@@ -24,7 +24,7 @@ class SkillFolder:
     origin: Origin
     suffix: str
     is_foreign: bool = False
-    """Whether the folder is named after another agent."""
+    """Whether the folder belongs to another coding agent, such as `.claude`."""
 
     files: InstructionFiles = LOCAL_FILES
 
@@ -113,7 +113,7 @@ def find_places(
             yield _place(expanded, "skill", "user", "SKILL.md", False)
     for level in files.levels(workspace) if workspace else ():
         for folder, kind, suffix, is_foreign in _PROJECT:
-            # A link could make the project's folder lead to a folder of the user.
+            # Folders that are links are left out: a link in the project could lead to a folder of the user.
             if files.has_own_folder(level, folder):
                 yield _place(os.path.join(level, folder), kind, "project", suffix, is_foreign, files)
 

@@ -53,8 +53,8 @@ class ProjectFolder:
     """The folder whose skills a session uses.
 
     `is_trusted` returns whether its files may be used now. `files` accesses the machine that has
-    the folder; None: the session has no skills. If that is another machine, only the texts of the
-    user's own skills can be used, because their other files are on this machine. `is_ignored`
+    the folder; None: the session has no skills. If the folder is on another machine, only the texts of the
+    user's own skills can be used, because the other files of these skills are on this machine. `is_ignored`
     returns whether the user's ignore file names a path.
     """
 
@@ -104,7 +104,10 @@ class SessionSkills:
         return found
 
     async def catalogue(self, window_tokens: int) -> str:
-        """Return the list for the system prompt, "" without skills. Call it at the start of each input."""
+        """Return the list of skills and kinds of subagents for the system prompt; "" if there are none.
+
+        Call it at the start of each input.
+        """
         found, trusted = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
         if self._listed is None or trusted != self._listed_trust:
             self._listed, self._listed_trust = found, trusted
@@ -211,8 +214,9 @@ class SessionSkills:
         return f"{body}\n\nFiles in its folder: {', '.join(files)}" if files else body
 
     def list_pinned(self) -> list[str]:
-        """Return a list of the skills in use for the context after a compaction, which removes
-        their instructions.
+        """Return a text that lists the skills in use; no text if no skill is in use.
+
+        Called at a compaction, which removes the skills' instructions from the context.
         """
         self._in_context.clear()
         if not self._used:

@@ -98,7 +98,7 @@ class CommitMessages:
         """Return the folder with links resolved, and the path policy for its files. Blocks.
 
         Raises:
-            AppError: no file of the folder may be sent.
+            AppError: the folder is not open or not trusted, or running git in it could start other programs.
         """
         real = realpath(folder)
         around = [it for it in folders if relative_to_folder(join(real, "_"), realpath(it))]

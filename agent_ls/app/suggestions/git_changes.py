@@ -89,7 +89,7 @@ def shorten_diff(diff: str, limit: int = DIFF_CHARS) -> str:
 
 
 def _room(sections: Sequence[str], limit: int) -> int:
-    """Return the length to which sections are cut, so that all of them together have at most `limit` characters."""
+    """Return the length to cut longer sections to, so that all have at most `limit` characters in total."""
     left = limit
     sizes = sorted(map(len, sections))
     for at, size in enumerate(sizes):

@@ -69,7 +69,7 @@ class ModelCall:
     async def answer(
         self, profile: ProviderProfile, messages: Sequence[Message], wanted: str, limit_s: float
     ) -> str:
-        """Return the text of the model's answer.
+        """Return the text of the model's answer. `wanted` names the kind of text in the log.
 
         Raises:
             LlmError. TimeoutError: there is no answer within `limit_s` seconds.

@@ -19,9 +19,9 @@ MAX_LINES = 20
 """Maximum number of lines of a suggestion; longer answers are cut."""
 
 MIN_REPEATED_CHARS = 4
-"""Minimum length of a repetition.
+"""Minimum length of the cursor's line that counts as repeated at the beginning of a suggestion.
 
-A suggestion may begin by chance with the few characters before the cursor.
+With fewer characters, the suggestion may begin with them by chance.
 """
 
 PROMPT = (
@@ -85,9 +85,7 @@ def _without_line_before(text: str, before: str) -> str:
 
 
 def _without_text_after(text: str, after: str) -> str:
-    """Remove the end of the text if it repeats the text after the cursor, up to the end of some
-    line.
-    """
+    """Remove the end of the text if it repeats the text from the cursor to the end of a line after it."""
     text = text.rstrip()
     for repeated in _beginnings(after):
         kept = text.removesuffix(repeated)
@@ -98,7 +96,7 @@ def _without_text_after(text: str, after: str) -> str:
 
 
 def _beginnings(after: str) -> Iterator[str]:
-    """Yield the text up to the end of each line, without trailing blanks; the longest first."""
+    """Yield the beginnings of `after` that end at a line end, without trailing blanks; the longest first."""
     ends = [*(found.start() for found in re.finditer("\n", after)), len(after)]
     for end in reversed(ends):
         if beginning := after[:end].rstrip():

@@ -24,9 +24,9 @@ from agent_ls.system import relative_to_folder
 WANTED = "suggestions"
 
 SEARCHED_CHARS = 64 * 1024
-"""Characters before and after the cursor from which keys are removed.
+"""Maximum number of characters before and after the cursor in which keys are redacted.
 
-The model gets fewer of them.
+Fewer characters are sent to the model.
 """
 
 ANSWER_S = 30.0

@@ -19,13 +19,16 @@ from agent_ls.text import (
 
 @dataclass(frozen=True, slots=True)
 class NotMerged:
-    """The user's text is not changed. `reason` is the end of a sentence that begins with the file's name."""
+    """Result of a merge that is not possible. The user's text is not changed.
+
+    `reason` is the end of a sentence that begins with the file's name.
+    """
 
     reason: str
 
 
 def merge(base: bytes | None, changed: bytes | None, user: bytes | None) -> bytes | NotMerged | None:
-    """Return `user` with the changes from `base` to `changed`. None: no file.
+    """Return `user` with the changes from `base` to `changed`. None: the file does not exist.
 
     A change that `user` already contains is not applied again.
     """

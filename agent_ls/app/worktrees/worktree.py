@@ -135,7 +135,7 @@ class Worktree:
         await anyio.to_thread.run_sync(mark)
 
     async def changes(self) -> list[WorktreeChange]:
-        """Return what differs from the text that the user's folder has, by path; ignored files are left out.
+        """Return the changes that the user's folder does not have, sorted by path. Ignored files are left out.
 
         Raises:
             AppError: git failed.
@@ -163,7 +163,7 @@ class Worktree:
     async def settle(self, left: Sequence[WorktreeChange]) -> None:
         """Record that the user's folder now has the changes of the worktree, except the changes in `left`.
 
-        The changes are those that `changes` returned last.
+        "The changes" are those that the last call of `changes` returned.
 
         Raises:
             AppError: git failed.
@@ -226,7 +226,9 @@ def _parse_changes(raw: str) -> list[WorktreeChange]:
 
 
 async def open_worktree(git: LocalGit, place: Path) -> Worktree:
-    """Return the worktree in a folder. If the user's folder was moved, the error says what to copy.
+    """Return the worktree that is stored in the folder `place`.
+
+    If the user's repository was moved, the error says which files to copy.
 
     Raises:
         BadChoiceError: the worktree is missing or incomplete.
@@ -276,7 +278,11 @@ async def make_worktree(
 
 
 async def _repository(git: LocalGit, folder: str) -> tuple[str, str]:
-    """Return the top of the user's working tree, and the path of `folder` below it."""
+    """Return the top of the user's working tree, and the path of `folder` relative to it.
+
+    Raises:
+        BadChoiceError: the folder has no repository, or none with a commit.
+    """
     try:
         inside = await git.text(["rev-parse", "--is-inside-work-tree"], folder)
         top = await git.text(["rev-parse", "--show-toplevel"], folder)
@@ -333,7 +339,10 @@ async def _copy(name: str, top: str, tree: str, read: Read) -> bool:
 
 
 def _place(source: str, target: str, facts: os.stat_result | None, data: bytes | None) -> bool:
-    """Write, link or delete a file of the worktree. Blocks."""
+    """Write `data` to `target`, copy the link `source`, or delete `target` if both are missing. Blocks.
+
+    `facts` None: `source` does not exist. Returns False if `target` cannot be changed.
+    """
     try:
         if os.path.isdir(target) and not os.path.islink(target):
             return facts is None

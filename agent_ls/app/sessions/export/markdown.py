@@ -47,7 +47,7 @@ def format_code_block(text: str, info: str = "") -> Iterator[str]:
 
 
 def format_quote(text: str) -> Iterator[str]:
-    """Return the lines as a block quote, which ends any fence, comment or list that begins inside."""
+    """Return the lines as a block quote. A fence, comment or list that begins inside ends with the quote."""
     return (f"> {line}" if line else ">" for line in _lines(text))
 
 

@@ -54,7 +54,10 @@ POLL_S = 0.1
 OWNERLESS_POLLS = 10
 
 _LogLine: TypeAlias = tuple[int, Envelope | None, bytes]
-"""A log line: event number, event (None: its version is unknown) and bytes. Other records have the number 0."""
+"""A log line: event number, event (None: its version is unknown) and bytes.
+
+A line with the session's options has the number 0.
+"""
 
 _CONFIG = b'{"config":'
 
@@ -182,13 +185,13 @@ class SessionFollower:
     # -- reading
 
     async def run(self) -> None:
-        """Read the log until the session ends or the last subscriber leaves."""
+        """Read the log repeatedly until `end` is called, the log is unreadable, or the last subscriber leaves."""
         while not self._is_over:
             await self.catch_up()
             await self._clock.sleep(POLL_S)
 
     async def catch_up(self, last: int | None = None) -> None:
-        """Publish new events, up to event number `last`. A missing or unreadable log ends the follower.
+        """Publish new events, up to number `last` (None: all). A missing or unreadable log ends the follower.
 
         Raises:
             StoreError: the log could not be read the first time.
@@ -314,7 +317,7 @@ class SessionFollower:
 
 
 def _parse_lines(lines: Sequence[bytes], session_id: str) -> Iterator[_LogLine]:
-    """Parse log lines; skip damaged lines, as reading a whole session does."""
+    """Parse log lines. Damaged lines are skipped."""
     for line in lines:
         if line.startswith(_CONFIG):
             with suppress(ValueError, KeyError, TypeError, RecursionError):

@@ -1,7 +1,7 @@
 """Ownership of sessions: follow sessions of other processes, hand over our own, and take over others.
 
-The lock file determines the owner. A session that is handed over ends here as at the end of the process: a
-turn that waits for a person is suspended, any other turn is interrupted.
+The lock file determines the owner. When a session is handed over, it ends in this process in the same way as
+when the process exits: a turn that waits for the user is suspended, and any other turn is interrupted.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ PROGRAM_MAX_CHARS = 60
 WATCH_S = 0.25
 SAVE_S = 1.0  # maximum time for saving; the process that takes over waits for it
 POLL_S = 0.05
-BRIEF_MS = 1000  # for a server that has not noticed yet that its editor was closed
-ENDING_MS = 10_000  # an ending owner stops its commands with SIGTERM and, two seconds later, SIGKILL
-ANSWER_MS = 5000  # an owner checks for requests each WATCH_S; after this time without an answer it is silent
+BRIEF_MS = 1000  # time limit for opening: the owner may not have noticed yet that its editor was closed
+ENDING_MS = 10_000  # time limit for an ending owner, which stops commands with SIGTERM and later SIGKILL
+ANSWER_MS = 5000  # time limit for the owner's answer to a take-over; it checks for requests each WATCH_S
 
 Opener: TypeAlias = Callable[[str], OpenSession]
 """Opens the session with this id on disk, as SessionStore.open does. Blocks."""
 OpenNow: TypeAlias = Callable[[str, Opener], Awaitable[LiveSession]]
-"""Makes the session live if no other process has it. Raises SessionOwnedError at once otherwise."""
+"""Opens the session in this process. Raises SessionOwnedError at once if another process has it open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ AccessChange: TypeAlias = Acquired | Released | Reopened | OwnerChanged
 
 
 class SessionOwnership:
-    """Followed sessions and take-overs.
+    """Manages followed sessions and take-overs.
 
     `live` returns the sessions of this process; `start` runs a background task. `save` makes the editor save
     documents that only the agent changed, because a new owner sees files, not unsaved text. It must not raise.
@@ -104,10 +104,9 @@ class SessionOwnership:
         self._store.program = to_display_line(program, PROGRAM_MAX_CHARS)
 
     def watch(self, listener: Callable[[AccessChange], None]) -> Callable[[], None]:
-        """Call `listener` when a followed session is acquired, released or changes owner. Returns a function that
-        ends this.
+        """Call `listener` on the event loop's thread after each change of a session's owner or availability.
 
-        It is called on the event loop's thread.
+        The argument of `listener` describes the change. Returns a function that removes the listener.
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
@@ -115,13 +114,16 @@ class SessionOwnership:
     # -- sessions of other processes
 
     def find_follower(self, session_id: str) -> SessionFollower | None:
-        """Return the follower of the session, if another process owns it and it is followed here."""
+        """Return the follower of the session; None if this process does not follow the session."""
         return self._read.get(session_id)
 
     def with_hunks(
         self, ids: Sequence[str] | None, path: str | None, turn_id: str | None
     ) -> SessionFollower | None:
-        """Return the followed session to which these hunks belong."""
+        """Return a followed session that has a hunk of `ids`, or undecided hunks of `path` and `turn_id`.
+
+        `path` or `turn_id` None: of all files or turns. Returns None if no followed session has such hunks.
+        """
         for session in self._read.values():
             if session.has_hunk(ids or ()) or (
                 (path or turn_id) and session.open_hunks(path=path, turn_id=turn_id)
@@ -168,7 +170,7 @@ class SessionOwnership:
     # -- sessions of this process
 
     async def look(self) -> None:
-        """Hand over sessions that other processes ask for, and release those that were taken.
+        """Hand over sessions that other processes ask for, and release sessions that other processes have taken.
 
         Runs until cancelled.
         """
@@ -188,7 +190,10 @@ class SessionOwnership:
                         self.give_up(live, wanted[live.id])
 
     def give_up(self, live: LiveSession, to: Owner | None = None) -> None:
-        """End the session here; its subscribers follow it in the log from now on. May be called again."""
+        """End the session in this process. From now on, its subscribers get its events from the log.
+
+        `to` is the new owner, None if it is not known. A second call for the same session does nothing.
+        """
         if live.id in self._read or live.ended.is_set():
             return
         session = self._reader(live.id, live.folder, since=live.session.last_seq)
@@ -227,9 +232,10 @@ class SessionOwnership:
     # -- acquiring a session
 
     async def is_worth_waiting(self, session_id: str, begun_ms: int) -> bool:
-        """Wait POLL_S and return True if the owner may still end soon. Return False if the time for that has passed.
+        """Return whether to try again to open a session, because the process that owns it may end soon.
 
-        `begun_ms` is the time of the first try.
+        Waits POLL_S seconds before it returns True. `begun_ms` is the monotonic time of the first try.
+        Returns False if the time limit of the owner (`_patience_ms`) has passed since then.
         """
         with store_errors(session_id):
             owner = await anyio.to_thread.run_sync(self._store.owner, session_id)
@@ -275,7 +281,8 @@ class SessionOwnership:
     async def _ask(self, session_id: str, before: Owner | None) -> Owner | None:
         """Return the owner that the lock file names, even if its process has ended.
 
-        Ask this owner to hand the session over, unless it is another process than `before`.
+        Ask this owner to hand the session over, unless it is another process than `before`, the owner that
+        was asked at an earlier try (None: no owner was asked yet).
         """
 
         def ask() -> Owner | None:
@@ -318,10 +325,10 @@ class SessionOwnership:
 
 
 def _patience_ms(owner: Owner | None, of_living_ms: int) -> int:
-    """Return the time limit of the tries to open a session: `of_living_ms` if its owner is not about to end,
-    otherwise ENDING_MS.
+    """Return how long to try to open a session, in milliseconds.
 
-    `owner` None: the owner has released the session since the last try, so the limit is that of an ending owner.
+    The limit is ENDING_MS if the owner is about to end, or has released the session since the last try
+    (None). Otherwise it is `of_living_ms`.
     """
     return of_living_ms if owner and not owner.is_ending else ENDING_MS
 
@@ -332,7 +339,10 @@ def _open_stored(opener: Opener, owner: Owner | None, session_id: str) -> OpenSe
 
 
 def _find_askers(held: Sequence[LiveSession]) -> dict[str, Owner | None]:
-    """Return the processes that ask for sessions, by session id. None: the session was already taken. Blocks."""
+    """Return the processes that ask to take sessions over, by session id. Blocks.
+
+    None: another process has already taken the session.
+    """
     wanted: dict[str, Owner | None] = {}
     for live in held:
         if not live.is_ours:

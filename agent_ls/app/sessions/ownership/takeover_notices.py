@@ -51,9 +51,10 @@ def follow_missing(
     start: TaskStarter,
     clock: Clock,
 ) -> None:
-    """Warn a session that was just opened about missing changes, and watch for them.
+    """Warn the user if hunks of a session that was just opened are missing on disk, and watch their files.
 
-    `owner` None: no former owner.
+    `missing` maps absolute paths to these hunks. `owner` had the session before. None: there was no former
+    owner, and nothing is done.
     """
     if owner is None or not missing:
         return

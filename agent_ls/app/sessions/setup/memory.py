@@ -1,8 +1,8 @@
 """Implements PromptSource: adds the notes of the user and, in a trusted folder, of the project to the prompt.
 
-Notes are read once and stored with the session. So new notes and a resume do not change the beginning of
-the session's requests.
-The tool remember is offered if there are notes, and from the session's first /remember on.
+Notes are read once and stored with the session. So new notes and a resume do not change the beginning of the
+session's requests, which the provider has in its prompt cache. The tool remember is offered if there are
+notes, and from the session's first /remember on.
 """
 
 from __future__ import annotations

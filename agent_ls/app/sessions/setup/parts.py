@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent_ls.loop.seams import EditorContext, ModelClient
     from agent_ls.tools.web_fetch import WebFetcher
 
-NESTED_DOCUMENTS = "nestedDocuments"  # key in a log: instruction files that were added to results
+NESTED_DOCUMENTS = "nestedDocuments"  # key in a session's log: documents that were added to tool results
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,10 @@ class SessionLocation:
 
     @property
     def listed(self) -> LocalEnvironment | None:
-        """The environment whose files can be searched for changes: only the disk of this machine."""
+        """The session's environment if its files are on the disk of this machine, else None.
+
+        Only these files can be searched for changes.
+        """
         return self.local if isinstance(self.local, LocalEnvironment) else None
 
 

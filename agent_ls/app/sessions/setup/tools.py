@@ -31,7 +31,10 @@ def with_session_tools(
     *,
     native_names: bool,
 ) -> Profiles:
-    """Return profiles that have the session's tools. `native_names`: tools have the names of the model family."""
+    """Return profiles that also have the session's own tools.
+
+    `native_names`: the tools have the names that the model vendor's own agent uses, such as `Bash`.
+    """
     profiles = with_cli_tools(profiles, tools.tools, models.child_environ)
     # The modules below are imported only if needed: few sessions have these tools.
     if tools.packs:

@@ -51,7 +51,10 @@ class Archive:
             return await anyio.to_thread.run_sync(pages.read_page, path, before, limit)
 
     async def keep_draft(self, session_id: str, draft: Mapping[str, Any]) -> None:
-        """Store a draft. Of several concurrent calls the last one wins; drafts that were replaced are not written.
+        """Store the user's draft of the next message.
+
+        If calls overlap, the draft of the last call is stored. Drafts that it replaces may not be written at
+        all.
 
         Raises:
             UnknownSessionError, AppError.
@@ -86,7 +89,9 @@ class Archive:
             return await anyio.to_thread.run_sync(read_part, folder, output_ref, offset, limit)
 
     async def export(self, session_id: str, format_: ExportFormat, redact: bool = False) -> str:
-        """Return the session as text. `redact`: without keys, mail addresses and names of this machine.
+        """Return the session as text, without the configured keys.
+
+        `redact`: also without other secrets, mail addresses, and the names of this user and machine.
 
         Raises:
             BadChoiceError: the format cannot be redacted. UnknownSessionError, AppError.
@@ -114,6 +119,8 @@ class Archive:
 
 def session_text(path: Path, format_: ExportFormat, known: Collection[str], redact: bool = False) -> str:
     """Return the session whose log is `path` as text, without the keys in `known`. Blocks.
+
+    `redact`: also without other secrets, mail addresses, and the names of this user and machine.
 
     Raises:
         BadChoiceError: the format cannot be redacted. BadSessionError. OSError.

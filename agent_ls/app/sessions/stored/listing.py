@@ -45,8 +45,9 @@ class SessionListing:
     ) -> tuple[Sequence[SessionSummary], str | None]:
         """Return live and stored sessions, newest first, and the cursor of the next page.
 
-        `query` is searched in titles, ignoring case. `running`: only sessions that a process has open. A session that
-        is used between two pages moves to the front; no page repeats it or leaves another one out.
+        `query` is searched in titles, ignoring case. `running`: only sessions that a process has open. A
+        session that is used between two requests moves to the front of the list. Later pages neither repeat
+        this session nor leave out another session.
 
         Raises: BadChoiceError: an invalid cursor.
         """

@@ -32,5 +32,5 @@ def sessions_after(listed: Sequence[ListedSession], cursor: str | None) -> Seque
 
 
 def _position(session: ListedSession) -> tuple[str, str]:
-    """Return the sort key of a session: its time, then its id."""
+    """Return the sort key of a session: the time of its last use, then its id."""
     return session.updated, session.session_id

@@ -1,4 +1,4 @@
-"""Stored sessions for the command line, which are read and deleted without opening them. All functions block."""
+"""Stored sessions for the command line: read and delete them without opening them. All functions block."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class StoredSessions:
     """The stored sessions below the folder `root`.
 
     `root` None: the folder that AGENT_LS_STATE_DIR names; if this variable is not set, the user's state folder.
-    All methods raise AppError.
+    Methods with a session id raise AppError if the session does not exist or cannot be read.
     """
 
     def __init__(self, root: Path | None = None) -> None:
@@ -99,7 +99,7 @@ class StoredSessions:
             return pages.all_items(log_path(self._store.folder(session_id)))
 
     def figures(self, session_id: str) -> Figures:
-        """Return how long model calls, rounds and tools took."""
+        """Return the durations, tokens and costs of the session's rounds and tool calls."""
         with store_errors(session_id):
             return figures_of(pages.all_events(log_path(self._store.folder(session_id))))
 
@@ -127,7 +127,9 @@ class StoredSessions:
         """Delete a session. Files of the project stay as they are.
 
         Raises:
-            SessionHasHunksError: it has undecided hunks or changes only in its worktree, and `force` is False.
+            SessionHasHunksError: `force` is False, and the session has undecided hunks.
+            UnbroughtChangesError: `force` is False, and the session has changes that are only in its
+            worktree.
         """
         with store_errors(session_id):
             waiting = open_hunks(log_path(self._store.folder(session_id)))
@@ -151,7 +153,10 @@ class StoredSessions:
             raise BadChoiceError(str(error), "`agent-ls sessions --all` lists what is stored") from None
 
     def find_moved(self, folder: Path) -> list[str]:
-        """Return folders with the same name that have sessions but no longer exist."""
+        """Return the paths from which `folder` may have been moved.
+
+        These are folders of the same name that have sessions but no longer exist.
+        """
         lost = upkeep.lost_workspaces(self._store.layout)
         return [path for path in lost if Path(path).name == folder.name]
 

@@ -32,7 +32,8 @@ class Retention:
     async def look_at(self, folder: str, now: str, spare: Sequence[str]) -> None:
         """Delete sessions of a folder that exceed the limits, except the sessions in `spare`.
 
-        `now` is ISO 8601. Does nothing without limits, or if the folder was checked with the current limits before.
+        `now` is the current time in ISO 8601. Does nothing without limits, or if the folder was checked with
+        the current limits before.
         """
         if folder in self._done or self._limits == RetentionLimits():
             return

@@ -31,7 +31,7 @@ MEBIBYTE = 1024 * 1024
 
 
 class PlaceError(AppError):
-    """A place cannot be used; nothing was started there."""
+    """A place (another machine or a container) cannot be used. Nothing was started there."""
 
     kind = "place"
 
@@ -59,7 +59,10 @@ class FarSite:
     names: PathMap | None = None
 
     def bounds(self, root: str) -> PathBounds:
-        """Return the path policy of a project at the place. Its `root` may be above the folder. Blocks."""
+        """Return the path policy of the project `root` at the place. Blocks.
+
+        `root` is the session's folder, or a folder above it.
+        """
         to_far, to_near = (self.names.to_far, self.names.to_near) if self.names else (str, str)
         disk = FarDisk(self.host, (to_far(root),), to_far, to_near)
         places = replace(self.places, roots=(disk.real_path(root), root), is_ignored=disk.is_ignored)
@@ -67,7 +70,7 @@ class FarSite:
 
 
 class FarSites:
-    """The far sites of this process, by folder name.
+    """The folders on other machines and in containers to which this process has connected, by folder name.
 
     - `now`: returns the current settings.
     - `models`: has the environment variables for client programs such as ssh, without API keys.
@@ -87,7 +90,7 @@ class FarSites:
         self._hosts: list[tuple[Place, FarHost]] = []
 
     def site(self, folder: str) -> FarSite | None:
-        """Return the site of a folder that was prepared; None for a folder of this machine."""
+        """Return the site of a folder, if `prepare` was called for it; None for a folder of this machine."""
         return self._sites.get(folder)
 
     async def workspace(self, folder: str, *, must_exist: bool) -> str:
@@ -179,7 +182,10 @@ class FarSites:
         return MappedEnvironment(far, site.root, site.names) if site.names else far
 
     def with_near_names(self, files: ExecutionEnvironment, folder: str) -> ExecutionEnvironment:
-        """Wrap an editor's files: a path on the other machine then names the local file that mirrors the file there."""
+        """Return `files`, wrapped so that a path of the other machine means the local file that mirrors it.
+
+        Returns `files` itself if `folder` does not mirror a folder of another machine.
+        """
         site = self.site(folder)
         if site is None or site.names is None or all(near == far for near, far in site.names.pairs):
             return files

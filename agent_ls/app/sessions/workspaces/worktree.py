@@ -1,8 +1,9 @@
 """A session in a git worktree: bring its changes to the user's folder, as hunks that the user keeps or undoes.
 
-Changes are brought when the agent has finished an input, as far as the mode allows edits without a question, and
-whenever the user requests it. If the same lines were changed in the user's folder, the file is not changed. Brought
-changes are recorded after they were written. After a crash in between, the merge finds them in the user's file.
+Changes are brought whenever the user requests it. When the agent has finished an input, the changes that the
+mode allows without asking the user are brought too. If the same lines were changed in the user's folder, the
+file there is not changed. Changes are recorded as brought after they were written. If the process crashes
+between these steps, the next merge finds that the user's file already has the changes.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class SessionWorktree:
             changes = await self.worktree.changes()
             is_proposing = self._permissions.approver.review == "before"
             done, left = await self._write(changes, who, how, is_proposing=is_proposing)
-            # If this were cancelled, these changes would be brought a second time.
+            # If these steps were cancelled, the next call would bring the same changes a second time.
             with anyio.CancelScope(shield=True):
                 await self.worktree.settle([plan.change for plan in left])
                 await self.worktree.mark_unbrought(is_unbrought=bool(left))
@@ -170,7 +171,10 @@ class SessionWorktree:
     async def _write(
         self, changes: Sequence[WorktreeChange], who: Attribution, how: How, *, is_proposing: bool
     ) -> tuple[list[_Plan], list[_Plan]]:
-        """Write or propose the changes that can be brought. Returns the completed plans, and those with a reason."""
+        """Write or propose the changes that can be brought.
+
+        Returns their plans, then the plans of all other changes, which have a reason.
+        """
         bounds = PathBounds(await anyio.to_thread.run_sync(self._places))
         refused: dict[str, str] = {}
         tries = 0
@@ -332,7 +336,7 @@ def _join_names(names: Sequence[str], separator: str = ", ") -> str:
 class WorktreeHooks:
     """Implements the interface Hooks: runs the user's hooks, and the worktree's work at the start and end of a turn.
 
-    `begin` is awaited before a prompt, `end` when no hook lets the turn continue.
+    `begin` is awaited before each input, `end` when the model has finished and no hook makes it continue.
     """
 
     def __init__(

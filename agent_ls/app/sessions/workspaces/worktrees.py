@@ -88,7 +88,7 @@ class Worktrees:
         Raises:
             BadChoiceError: the folder has no repository with a commit. AppError: git failed. OSError.
         """
-        from agent_ls.app.worktrees.worktree import make_worktree  # few sessions have one
+        from agent_ls.app.worktrees.worktree import make_worktree  # few sessions have a worktree
 
         folder, place = header.workspace_folder, self._place(header)
         builder = self._builder
@@ -114,7 +114,7 @@ class Worktrees:
         Raises:
             BadChoiceError: the worktree no longer exists.
         """
-        from agent_ls.app.worktrees.worktree import open_worktree  # few sessions have one
+        from agent_ls.app.worktrees.worktree import open_worktree  # few sessions have a worktree
 
         return await open_worktree(self._git(), self._place(header))
 
@@ -128,7 +128,7 @@ class Worktrees:
 
 
 def _unsaved(host: EditorHost | None) -> list[str]:
-    """Return the documents that are open in the editor, which may have unsaved text."""
+    """Return the paths of all documents that are open in the editor, because each may have unsaved text."""
     return [document.path for document in host.open_documents()] if host else []
 
 
