@@ -54,6 +54,13 @@ class Memo(Generic[V, R]):
         self._remember(value, result)
         return result
 
+    def store(self, value: V, result: R) -> None:
+        """Store the result of an input that the caller already knows. `result` must equal `compute(value)`."""
+        if self._least <= self._size(value) <= self._most and all(
+            other is not value for other, _ in self._known
+        ):
+            self._remember(value, result)
+
     def _remember(self, value: V, result: R) -> None:
         size = self._size(value)
         kept = [(value, result)]

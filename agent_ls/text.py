@@ -46,7 +46,7 @@ class TextLines(Sequence[str]):
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines = split_lines(text) if _has_lone_cr(text) else None
+        self._lines = split_lines(text) if has_lone_cr(text) else None
         self._ends = [0]  # the number of lines that end before each block, for the blocks counted so far
 
     def __bool__(self) -> bool:
@@ -78,6 +78,12 @@ class TextLines(Sequence[str]):
             raise IndexError("the line does not exist")
         return found[0]
 
+    def find_start(self, line: int) -> int:
+        """Return the offset at which line `line` (from 0) begins; the end of the text if it has fewer lines."""
+        if self._lines is not None:
+            return sum(map(len, self._lines[:line]))
+        return self._find_line_start(line)
+
     def _read_between(self, start: int, stop: int) -> list[str]:
         at = end = self._find_line_start(start)
         if stop - start > _NEAR_LINES:
@@ -93,7 +99,6 @@ class TextLines(Sequence[str]):
         return self._text[self._text.rfind("\n", 0, len(self._text) - 1) + 1 :]
 
     def _find_line_start(self, line: int) -> int:
-        """Return the offset at which line `line` (from 0) begins; the end of the text if it has fewer lines."""
         while self._ends[-1] < line and self._count_next_block():
             pass
         if self._ends[-1] < line:
@@ -134,7 +139,8 @@ def count_lines(text: str, end: int | None = None) -> int:
     return ends + (1 if text[:1] and end != 0 and not text.endswith(("\n", "\r"), 0, end) else 0)
 
 
-def _has_lone_cr(text: str) -> bool:
+def has_lone_cr(text: str) -> bool:
+    """Return whether a CR without a LF ends a line of the text."""
     return "\r" in text and text.count("\r") != text.count("\r\n")
 
 

@@ -43,10 +43,13 @@ class Server:
         self._messages: list[Json] = []
         self._documents: dict[str, list[str]] = {}
         self._approved = threading.Event()
+        self._changed = threading.Event()
         self._folder = Path()
 
     def run(self) -> None:
         while message := _read():
+            if "method" not in message:
+                continue  # the answer to workspace/applyEdit: the changed document shows that the edit was applied
             result = self._handle(message["method"], message["params"])
             if "id" in message:
                 self._send({"jsonrpc": "2.0", "id": message["id"], "result": result})
@@ -81,9 +84,12 @@ class Server:
             case "textDocument/didChange":
                 lines = self._documents[params["textDocument"]["uri"]]
                 for change in params["contentChanges"]:
-                    at = change["range"]["start"]
-                    line = lines[at["line"]]
-                    lines[at["line"]] = line[: at["character"]] + change["text"] + line[at["character"] :]
+                    start, end = change["range"]["start"], change["range"]["end"]
+                    head = lines[start["line"]][: start["character"]]
+                    tail = lines[end["line"]][end["character"] :] if end["line"] < len(lines) else ""
+                    changed = (head + change["text"] + tail).splitlines(keepends=True)
+                    lines[start["line"] : end["line"] + 1] = changed
+                self._changed.set()
         return {}
 
     def _turn(self, params: Json) -> None:
@@ -128,6 +134,8 @@ class Server:
                 output = "".join(lines[start : start + arguments.get("limit", 2000)])
             case "edit_file":
                 path = self._folder / arguments["file_path"]
+                if path.as_uri() in self._documents:
+                    return {**_result(call), "content": self._edit_document(path.as_uri(), arguments)}
                 text = path.read_text()
                 if text.count(arguments["old_string"]) == 1:
                     path.write_text(text.replace(arguments["old_string"], arguments["new_string"]))
@@ -137,7 +145,20 @@ class Server:
                 output = "Wrote."
             case _:
                 output = self._command(arguments["command"])
-        return {"type": "tool_result", "tool_use_id": call["id"], "content": output}
+        return {**_result(call), "content": output}
+
+    def _edit_document(self, uri: str, arguments: Json) -> str:
+        """Request an edit of one line from the editor, and wait until the document has changed."""
+        lines, old = self._documents[uri], arguments["old_string"]
+        (at,) = (number for number, line in enumerate(lines) if old in line)
+        new = lines[at].replace(old, arguments["new_string"])
+        where = {"start": {"line": at, "character": 0}, "end": {"line": at + 1, "character": 0}}
+        edits = [{"range": where, "newText": new}]
+        change = {"documentChanges": [{"textDocument": {"uri": uri}, "edits": edits}]}
+        self._changed.clear()
+        self._send({"jsonrpc": "2.0", "id": 1, "method": "workspace/applyEdit", "params": {"edit": change}})
+        self._changed.wait()
+        return "Edited." if lines[at] == new else "Failed."
 
     def _command(self, command: str) -> str:
         self._event("approval_requested", {"requestId": "r"})
@@ -157,6 +178,10 @@ class Server:
         with self._sending:
             self._out.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
             self._out.flush()
+
+
+def _result(call: Json) -> Json:
+    return {"type": "tool_result", "tool_use_id": call["id"]}
 
 
 def _read() -> Json | None:

@@ -112,6 +112,13 @@ class Server(AbstractContextManager["Server"]):
         message = {"jsonrpc": "2.0", "method": method, "params": params}
         if message_id is not None:
             message["id"] = message_id
+        return self._write(message)
+
+    def answer(self, request_id: Any, result: Any) -> None:
+        """Answer a request of the server."""
+        self._write({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+    def _write(self, message: dict[str, Any]) -> int:
         data = frame(json.dumps(message).encode())
         assert self._process.stdin
         sent_ns = time.monotonic_ns()

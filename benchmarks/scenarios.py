@@ -5,6 +5,7 @@ Times are in milliseconds. They are comparable between processes, because client
 
 from __future__ import annotations
 
+import json
 import statistics
 import time
 import uuid
@@ -201,6 +202,7 @@ def editing(server: Server, model: Model, folder: Path, scale: Scale) -> Figures
     time.sleep(SETTLE_S)
     return {
         **_large_file(Session(server, folder), model, folder, scale.edits),
+        "edit_open": _open_document(Session(server, folder), model, folder, scale.edits),
         **_stopping(Session(server, folder), model, scale.edits),
         **_approving(Session(server, folder, mode="ask"), model, scale.edits),
         **_hunks(Session(server, folder), model, folder, scale),
@@ -208,25 +210,57 @@ def editing(server: Server, model: Model, folder: Path, scale: Scale) -> Figures
 
 
 def _large_file(session: Session, model: Model, folder: Path, count: int) -> Figures:
-    (folder / "large.txt").write_text(
-        "".join(f"line {n}: words of an ordinary length\n" for n in range(1, 50_001))
-    )
-    answers: list[dict[str, Any]] = []
-    for number in range(count):
-        line = 5_000 * (number % 9) + 2_500
-        answers.append(
-            {"tool": "read_file", "arguments": {"file_path": "large.txt", "offset": line, "limit": 5}}
-        )
-        change = {
-            "old_string": f"line {line + number}: words",
-            "new_string": f"line {line + number}: other words",
-        }
-        answers.append({"tool": "edit_file", "arguments": {"file_path": "large.txt", **change}})
-    model.play(*answers, {"text": "Done."})
+    (folder / "large.txt").write_text(_large_text())
+    model.play(*_reads_and_edits("large.txt", count), {"text": "Done."})
     session.work_off()
     times = between_rounds(model.take())
     assert (folder / "large.txt").read_text().count("other") == count
     return {"read": statistics.median(times[0::2]), "edit": statistics.median(times[1::2])}
+
+
+def _large_text() -> str:
+    return "".join(f"line {n}: words of an ordinary length\n" for n in range(1, 50_001))
+
+
+def _reads_and_edits(name: str, count: int) -> list[dict[str, Any]]:
+    """Return answers of the model: alternately a read of a few lines and an edit of one of them."""
+    answers: list[dict[str, Any]] = []
+    for number in range(count):
+        line = 5_000 * (number % 9) + 2_500
+        change = {
+            "old_string": f"line {line + number}: words",
+            "new_string": f"line {line + number}: other words",
+        }
+        answers += [
+            {"tool": "read_file", "arguments": {"file_path": name, "offset": line, "limit": 5}},
+            {"tool": "edit_file", "arguments": {"file_path": name, **change}},
+        ]
+    return answers
+
+
+def _open_document(session: Session, model: Model, folder: Path, count: int) -> float:
+    """Return the time of an edit of a file that is open in the editor. The editor applies each edit at once."""
+    path, server = folder / "open.txt", session.server
+    path.write_text(_large_text())
+    document = {"uri": path.as_uri(), "languageId": "text", "version": 0, "text": _large_text()}
+    server.send("textDocument/didOpen", {"textDocument": document})
+    model.play(*_reads_and_edits(path.name, count), {"text": "Done."})
+    session.submit()
+    version = 0
+    while not is_event((body := server.wait(_is_edit_or_end).body), "processing_end"):
+        request = json.loads(body)
+        (edited,) = request["params"]["edit"]["documentChanges"]
+        version += 1
+        changes = [{"range": edit["range"], "text": edit["newText"]} for edit in edited["edits"]]
+        identifier = {"uri": path.as_uri(), "version": version}
+        server.send("textDocument/didChange", {"textDocument": identifier, "contentChanges": changes})
+        server.answer(request["id"], {"applied": True})
+    assert version == count, "not every edit was sent to the editor"
+    return statistics.median(between_rounds(model.take())[1::2])
+
+
+def _is_edit_or_end(body: bytes) -> bool:
+    return b'"method":"workspace/applyEdit"' in body or is_event(body, "processing_end")
 
 
 def _stopping(session: Session, model: Model, count: int) -> Figures:

@@ -93,3 +93,17 @@ def test_simultaneous_digests_of_large_contents_are_not_mixed_up() -> None:
     contents = [bytes([number]) * 20_000 for number in range(10)]
     for content in [*contents, *reversed(contents), *contents]:
         assert sha256(content) == hashlib.sha256(content).hexdigest()
+
+
+def test_a_stored_result_is_returned_without_computing_it() -> None:
+    computed: list[str] = []
+
+    def compute(value: str) -> str:
+        computed.append(value)
+        return value.upper()
+
+    memo = Memo(compute, least=3, most=100)
+    memo.store("long", "LONG")
+    memo.store("x", "X")
+    assert (memo("long"), memo("x")) == ("LONG", "X")
+    assert computed == ["x"], "an input that is too short is not stored"

@@ -46,8 +46,8 @@ from agent_ls.environments.errors import (
 from agent_ls.environments.opened import run_path_check
 from agent_ls.environments.timed_search import grep_texts, run_timed
 from agent_ls.environments.wrappers.fronting import FrontingEnvironment
-from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.rebase import MergedText, rebase
+from agent_ls.patch.splice import text_hunks
 from agent_ls.text import BOM, decode, encode, looks_binary, split_lines
 
 MAX_TRIES = 8  # an edit is tried again if the user typed in the document before it was applied
@@ -128,7 +128,7 @@ class EditorEnvironment(FrontingEnvironment):
                 raise StaleFileError(write.path, "it exists already")
             base = b""
         meant = replace(write, path=document.path, base=base)
-        _rebased(document, meant)
+        _rebase_text(document, meant)
         return meant
 
     async def _deletion(self, document: OpenDocument, write: FileWrite) -> FileWrite:
@@ -252,8 +252,7 @@ class EditorEnvironment(FrontingEnvironment):
             document = self._host.open_document(write.path)
             if document is None:
                 raise EditRefusedError(write.path, "the document was closed before the change was made")
-            lines = split_lines(document.text)
-            runs = line_hunks(lines, _rebased(document, write))
+            runs = text_hunks(document.text, _rebase_text(document, write))
             if not runs:
                 return AppliedEdit(document.text, document.text, document)
             edits = [LineEdit(run.base_start, run.base_end, "".join(run.added)) for run in runs]
@@ -395,18 +394,18 @@ class EditorEnvironment(FrontingEnvironment):
         return os.path.normpath(os.path.join(self.working_directory(), path))
 
 
-def _rebased(document: OpenDocument, write: FileWrite) -> Sequence[str]:
-    """Return the lines that the document will have after the write.
+def _rebase_text(document: OpenDocument, write: FileWrite) -> str:
+    """Return the text that the document will have after the write.
 
     Raises:
         StaleFileError: the user changed the same lines. EditRefusedError: the new content is binary.
     """
     base, proposed = _text(write, write.base, document), _text(write, write.content, document)
     if base == document.text:
-        return split_lines(proposed)
+        return proposed
     merged = rebase(split_lines(base), split_lines(proposed), split_lines(document.text))
     if isinstance(merged, MergedText):
-        return merged.lines
+        return "".join(merged.lines)
     detail = f"the user has changed the same lines in the editor ({merged.describe()})"
     raise StaleFileError(write.path, detail)
 

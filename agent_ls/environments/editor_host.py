@@ -9,7 +9,7 @@ from typing import Protocol
 from agent_ls.environments.base import Attribution
 from agent_ls.notebook.cell_alignment import EditorCell
 from agent_ls.notebook.notebook_text import TargetCell
-from agent_ls.text import split_lines
+from agent_ls.text import TextLines
 
 
 def not_told(paths: Sequence[str]) -> None:
@@ -40,10 +40,12 @@ class LineEdit:
 
 def apply_edits(text: str, edits: Sequence[LineEdit]) -> str:
     """Return `text` with the edits of one call."""
-    lines = split_lines(text)
-    for edit in reversed(edits):
-        lines[edit.start : edit.end] = [edit.text]
-    return "".join(lines)
+    lines = TextLines(text)
+    parts, at = [], 0
+    for edit in edits:
+        parts += [text[at : lines.find_start(edit.start)], edit.text]
+        at = lines.find_start(edit.end)
+    return "".join([*parts, text[at:]])
 
 
 @dataclass(frozen=True, slots=True)

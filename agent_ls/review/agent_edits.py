@@ -24,7 +24,7 @@ from agent_ls.patch.hunks import LineHunk, hunk_ids
 from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.splice import LineSplice, line_splice
 from agent_ls.review.hunks import Author, LedgerHunk, Lines, add_turns, new_hunk
-from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers
+from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers, with_known_text
 from agent_ls.review.merging import apply_same_change
 from agent_ls.review.segment_changes import apply_changes, segments_around
 from agent_ls.review.segments import Segment, current_lines, hunk_segment, join_segments, shared_segment
@@ -42,7 +42,8 @@ def apply_agent_edit(ledger: FileLedger, new_text: str | None, author: Author) -
     splice = line_splice(ledger.current_text or "", new_text)
     if splice.is_empty:
         return LedgerChange(ledger, ())
-    return diff_ledgers(ledger, _with_ids(_apply_splice(ledger, splice, author), author))
+    edited = with_known_text(_apply_splice(ledger, splice, author), new_text)
+    return diff_ledgers(ledger, _with_ids(edited, author))
 
 
 def link_new_hunks(made: LedgerChange, link: str) -> LedgerChange:

@@ -62,6 +62,15 @@ class FileLedger:
 _text: Memo[Lines, str] = Memo("".join, least=1_000, most=400_000, alike=is_)
 
 
+def with_known_text(ledger: FileLedger, text: str) -> FileLedger:
+    """Return the ledger. `text` must be its current text: the text is stored, so that it need not be joined from
+    the lines.
+    """
+    if ledger.current is not None:
+        _text.store(ledger.current, text)
+    return ledger
+
+
 def _ids(hunks: tuple[LedgerHunk, ...]) -> frozenset[str]:
     return frozenset(hunk.id for hunk in hunks)
 
@@ -85,8 +94,10 @@ class LedgerChange:
 
 def open_ledger(path: str, text: str | None) -> FileLedger:
     """Return the ledger of a file that no agent has changed. `text` is None if the file does not exist."""
-    lines = None if text is None else tuple(split_lines(text))
-    return FileLedger(path, lines, lines)
+    if text is None:
+        return FileLedger(path, None, None)
+    lines = tuple(split_lines(text))
+    return with_known_text(FileLedger(path, lines, lines), text)
 
 
 def diff_ledgers(before: FileLedger, after: FileLedger) -> LedgerChange:

@@ -21,7 +21,7 @@ from agent_ls.patch.hunks import LineHunk
 from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.splice import LineSplice, line_splice
 from agent_ls.review.hunks import LedgerHunk, Lines
-from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers
+from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers, with_known_text
 from agent_ls.review.segment_changes import apply_changes, segments_around
 from agent_ls.review.segments import Segment, current_lines, hunk_segment, join_segments, shared_segment
 from agent_ls.review.stale_hunks import close_overlapped_hunks
@@ -35,7 +35,7 @@ def apply_user_edit(ledger: FileLedger, new_text: str | None) -> LedgerChange:
     splice = line_splice(ledger.current_text or "", new_text)
     if splice.is_empty:
         return LedgerChange(ledger, ())
-    return diff_ledgers(ledger, _apply_splice(ledger, splice))
+    return diff_ledgers(ledger, with_known_text(_apply_splice(ledger, splice), new_text))
 
 
 def _apply_splice(ledger: FileLedger, splice: LineSplice) -> FileLedger:

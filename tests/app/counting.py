@@ -41,11 +41,11 @@ class CountingProvider(FakeProvider):
         super().__init__(script)
         self.rounds: list[Counter[str]] = []
         self._watched = watched
-        self._count: Counter[str] = Counter()
+        self.count: Counter[str] = Counter()
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        self.rounds.append(self._count)
-        self._count = Counter()
+        self.rounds.append(self.count)
+        self.count = Counter()
         async for event in super().stream(request):
             yield event
 
@@ -68,4 +68,4 @@ class CountingProvider(FakeProvider):
         if argument_name is None or frame.f_lasti > _start(frame.f_code):
             return
         if not argument_name or len(frame.f_locals[argument_name]) > LARGE:
-            self._count[name] += 1
+            self.count[name] += 1

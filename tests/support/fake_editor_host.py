@@ -18,7 +18,7 @@ from agent_ls.environments.editor_host import (
     not_told,
 )
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
-from agent_ls.text import split_lines
+from agent_ls.text import count_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class FakeEditorHost:
             raise EditRefusedError(path, reason)
         if self._documents[path].version != document.version:
             raise StaleFileError(path)
-        line_count = len(split_lines(document.text))
+        line_count = count_lines(document.text)
         assert all(0 <= edit.start <= edit.end <= line_count for edit in edits)
         after = apply_edits(document.text, edits)
         self.type(path, after)

@@ -227,6 +227,8 @@ class Proposals:
         """Record an edit that writes or reverts kept hunks of a proposal. Return whether this edit does so."""
         call = call_of(attribution)
         files = [file for file in self._state.files.values() if file.landing and file.landing.call == call]
+        if not files:
+            return False
         # The editor may have opened the file by another name, through a symbolic link.
         real = os.path.realpath(path)
         file = next((it for it in files if path == it.path or os.path.realpath(it.path) == real), None)

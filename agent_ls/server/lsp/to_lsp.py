@@ -13,7 +13,7 @@ from lsprotocol import types as lsp
 from agent_ls.environments.editor_host import LineEdit
 from agent_ls.server.lsp.capabilities import Encoding
 from agent_ls.server.lsp.from_lsp import document_lines
-from agent_ls.text import line_ending, split_lines
+from agent_ls.text import TextLines, has_lone_cr, line_ending, split_lines
 
 
 def character(content: str, offset: int, encoding: Encoding) -> int:
@@ -30,39 +30,61 @@ def text_edits(
     text: str, edits: Sequence[LineEdit], encoding: Encoding, *, newline_only: bool = False
 ) -> list[lsp.TextEdit]:
     """Convert line edits to range edits of `text`, in the same order."""
-    ours = split_lines(text)
-    theirs = document_lines(text, newline_only=newline_only) if newline_only else ours
-    starts = [0, *accumulate(map(len, theirs))]
-    offsets = starts if theirs is ours else [0, *accumulate(map(len, ours))]
+    if newline_only and has_lone_cr(text):
+        return _edits_of_other_lines(text, edits, encoding)
+    lines = TextLines(text)
     endings = ("\n",) if newline_only else ("\n", "\r")
 
+    def start_of(line: int) -> lsp.Position:
+        if lines[line : line + 1]:
+            return lsp.Position(line=line, character=0)
+        # The end of the document: an empty line after a final line ending, else the end of the last line.
+        last = lines[-1] if text else ""
+        if not last or last.endswith(endings):
+            return lsp.Position(line=line, character=0)
+        return lsp.Position(line=line - 1, character=character(last, len(last), encoding))
+
     def text_edit(edit: LineEdit) -> lsp.TextEdit:
-        start, end, new_text = offsets[edit.start], offsets[edit.end], edit.text
-        if edit.start == edit.end == len(ours) and (ending := _shared_ending(ours, new_text)):
+        is_at_end = edit.start == edit.end and not lines[edit.start : edit.start + 1]
+        if text and is_at_end and (ending := _shared_ending(lines[-1], edit.text)):
             # An insertion after the last line is sent as an insertion at the end of the last line, because
             # Neovim adds an empty line if the position's line does not exist. "a\n" + "b\n" is the same text
             # as "a" + "\nb" + "\n".
+            last = lines[-1]
+            at = lsp.Position(edit.start - 1, character(last, len(last) - len(ending), encoding))
+            return lsp.TextEdit(lsp.Range(at, at), ending + edit.text.removesuffix(ending))
+        return lsp.TextEdit(lsp.Range(start_of(edit.start), start_of(edit.end)), edit.text)
+
+    return [text_edit(edit) for edit in edits]
+
+
+def _edits_of_other_lines(text: str, edits: Sequence[LineEdit], encoding: Encoding) -> list[lsp.TextEdit]:
+    """Convert line edits for an editor in which a lone CR does not end a line."""
+    ours, theirs = split_lines(text), document_lines(text, newline_only=True)
+    starts, offsets = ([0, *accumulate(map(len, lines))] for lines in (theirs, ours))
+
+    def text_edit(edit: LineEdit) -> lsp.TextEdit:
+        start, end, new_text = offsets[edit.start], offsets[edit.end], edit.text
+        if edit.start == edit.end == len(ours) and (ending := _shared_ending(ours[-1], new_text)):
             start = end = start - len(ending)
             new_text = ending + new_text.removesuffix(ending)
-        places = (_position(theirs, starts, offset, encoding, endings) for offset in (start, end))
+        places = (_position(theirs, starts, offset, encoding) for offset in (start, end))
         return lsp.TextEdit(range=lsp.Range(*places), new_text=new_text)
 
     return [text_edit(edit) for edit in edits]
 
 
-def _shared_ending(lines: Sequence[str], text: str) -> str:
-    ending = line_ending(lines[-1]) if lines else ""
+def _shared_ending(last_line: str, text: str) -> str:
+    ending = line_ending(last_line)
     return ending if text.endswith(ending) and line_ending(text) == ending else ""
 
 
-def _position(
-    lines: Sequence[str], starts: Sequence[int], offset: int, encoding: Encoding, endings: tuple[str, ...]
-) -> lsp.Position:
+def _position(lines: Sequence[str], starts: Sequence[int], offset: int, encoding: Encoding) -> lsp.Position:
     line = bisect_right(starts, offset) - 1
     if line < len(lines):
         return lsp.Position(line=line, character=character(lines[line], offset - starts[line], encoding))
     # The end of the document: an empty line after a final line ending, else the end of the last line.
-    if not lines or lines[-1].endswith(endings):
+    if not lines or lines[-1].endswith("\n"):
         return lsp.Position(line=len(lines), character=0)
     return lsp.Position(line=len(lines) - 1, character=character(lines[-1], len(lines[-1]), encoding))
 
