@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Subprotocol
 
 from agent_ls.server.transport.framing import MAX_BODY_BYTES
-from agent_ls.server.transport.websocket import TOKEN_SUBPROTOCOL, Door, Pulse, listen_websocket
+from agent_ls.server.transport.websocket import TOKEN_SUBPROTOCOL, AccessRules, Pulse, listen_websocket
 from tests.e2e import frame_echo
 from tests.e2e.two_clients import one_has_a_session_until_it_leaves
 from tests.e2e.websocket_client import bearer, connected, opened
@@ -73,11 +73,11 @@ async def echoing(
     token.write_text("t" * 40)
     token.chmod(0o600)
     command = (sys.executable, "-I", "-S", frame_echo.__file__, str(folder))
-    door = Door(token, (ORIGIN,))
+    access_rules = AccessRules(token, (ORIGIN,))
     async with anyio.create_task_group() as tasks:
 
         async def listen() -> None:
-            await listen_websocket(("127.0.0.1", 0), door, command=command, pulse=pulse)
+            await listen_websocket(("127.0.0.1", 0), access_rules, command=command, pulse=pulse)
 
         tasks.start_soon(listen)
         told = ""

@@ -59,7 +59,7 @@ class Pulse:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class AccessRules:
     """Access control: clients need the token in `token_file`; web pages must have one of `origins`."""
 
     token_file: Path
@@ -81,7 +81,11 @@ def parse_origin(given: str) -> str:
 
 
 async def listen_websocket(
-    address: tuple[str, int], door: Door, *, command: Sequence[str] = (), pulse: Pulse | None = None
+    address: tuple[str, int],
+    access_rules: AccessRules,
+    *,
+    command: Sequence[str] = (),
+    pulse: Pulse | None = None,
 ) -> int:
     """Serve until a signal. Returns the exit code of the process. `command` replaces the command that starts
     the agent-ls server.
@@ -99,14 +103,14 @@ async def listen_websocket(
         running += 1
         try:
             async with stream:
-                await _serve(stream, door, server, pulse or Pulse())
+                await _serve(stream, access_rules, server, pulse or Pulse())
         finally:
             running -= 1
 
     async with await anyio.create_tcp_listener(local_host=host, local_port=port) as listener:
         shown = f"[{host}]" if ":" in host else host
         place = f"ws://{shown}:{listener.extra(SocketAttribute.local_port)}/"
-        sys.stderr.write(f"agent-ls: listening on {place}, the token is in {door.token_file}\n")
+        sys.stderr.write(f"agent-ls: listening on {place}, the token is in {access_rules.token_file}\n")
         sys.stderr.flush()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(until_signal, tasks.cancel_scope)
@@ -114,11 +118,13 @@ async def listen_websocket(
     return 0
 
 
-async def _serve(stream: SocketStream, door: Door, command: Sequence[str], pulse: Pulse) -> None:
-    socket = WebSocket(stream, door.origins)
+async def _serve(
+    stream: SocketStream, access_rules: AccessRules, command: Sequence[str], pulse: Pulse
+) -> None:
+    socket = WebSocket(stream, access_rules.origins)
     try:
         with anyio.move_on_after(HANDSHAKE_S):
-            token = await anyio.to_thread.run_sync(read_token, door.token_file)
+            token = await anyio.to_thread.run_sync(read_token, access_rules.token_file)
             await socket.do_handshake(partial(_check_token, token))
     except ListenError as error:
         sys.stderr.write(f"agent-ls: {error}\n")

@@ -137,7 +137,7 @@ class SessionOwnership:
             return False
         return owner is not None and not owner.is_same(make_own_owner())
 
-    async def read_along(self, session_id: str) -> SessionFollower | None:
+    async def open_follower(self, session_id: str) -> SessionFollower | None:
         """Return a follower of another process's session, read up to the current end of its log.
 
         Returns None if, while the log was read, this process opened the session or the last subscriber left.
