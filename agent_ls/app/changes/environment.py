@@ -64,11 +64,11 @@ class ReviewedEnvironment(ForwardingEnvironment):
             )
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        audience = self._review.state.audience(attribution.session_id)
-        if audience and self._is_reviewed_first(attribution.call_id):
+        session = self._review.state.find_session(attribution.session_id)
+        if session and self._is_reviewed_first(attribution.call_id):
             named = [replace(write, path=self._absolute(write.path)) for write in writes]
             await self._journal.propose(named, attribution)
-            return await self._review.proposals.review_first(named, attribution, audience)
+            return await self._review.proposals.review_first(named, attribution, session)
         meant = [self._resolve_write(write) for write in writes]
         await self._journal.announce(meant, attribution)
         links = links_of([replace(write, path=self._absolute(write.path)) for write in writes])
@@ -148,8 +148,8 @@ class ReviewedEnvironment(ForwardingEnvironment):
         self._review.state.publish(attribution.session_id, SaveRequested(attribution.call_id, tuple(paths)))
 
     def _tell(self, attribution: Attribution, words: str) -> None:
-        if audience := self._review.state.audience(attribution.session_id):
-            audience.notice(words)
+        if session := self._review.state.find_session(attribution.session_id):
+            session.notice(words)
 
     def _resolve_write(self, write: FileWrite) -> FileState:
         return FileState(self._absolute(write.path), write.base, write.content)
