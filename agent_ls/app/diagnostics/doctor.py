@@ -29,8 +29,8 @@ from agent_ls.app.models.certificates import look_at
 from agent_ls.app.models.key_store import load_credentials
 from agent_ls.app.models.probe import LOCAL, reach_all
 from agent_ls.app.models.service import server_title
-from agent_ls.app.permissions.looking import LookingSandbox
 from agent_ls.app.permissions.paths import places_of
+from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.app.permissions.sandbox import SessionSandbox
 from agent_ls.app.permissions.trust import TRUST_VARIABLE, WorkspaceTrust, trusted_by_variable
 from agent_ls.app.settings.model import SandboxSettings, Settings, ToolPackSettings
@@ -82,7 +82,7 @@ async def examine(*, asks_providers: bool, settings: Settings | None = None) -> 
     found = [_program(), *_system()]
     found += await anyio.to_thread.run_sync(lambda: [_state(), *_kept_keys(), *_log()])
     found += await anyio.to_thread.run_sync(_trust)
-    found += [await _sandbox(), await _looking(settings)]
+    found += [await _sandbox(), await _check_read_only(settings)]
     found += [
         await _ripgrep(),
         await _versioned("git", "git", GIT_FROM, "without git, sessions have no information about branches"),
@@ -131,7 +131,7 @@ async def _sandbox() -> DoctorFinding:
             lambda: places,
             str(state_folder()),
             lambda event: None,
-            LookingSandbox(state_folder()),
+            ReadOnlySandbox(state_folder()),
         )
         text = await sandbox.start_sandbox()
         stands = sandbox.is_started
@@ -143,10 +143,10 @@ async def _sandbox() -> DoctorFinding:
     )
 
 
-async def _looking(settings: Settings) -> DoctorFinding:
+async def _check_read_only(settings: Settings) -> DoctorFinding:
     """Report whether read-only commands can be confined, so that they cannot write files or use the network."""
-    looking = LookingSandbox(state_folder())
-    if sandbox := await looking.find():
+    read_only = ReadOnlySandbox(state_folder())
+    if sandbox := await read_only.find():
         text = f"read-only commands run confined ({sandbox.kind}): they cannot write files or use the network"
         return DoctorFinding("read-only", "good", text)
     asked = settings.unconfined_commands == "ask"
@@ -155,7 +155,7 @@ async def _looking(settings: Settings) -> DoctorFinding:
         if asked
         else "your settings let them run without approval"
     )
-    text = f"read-only commands cannot be confined ({looking.why}): {then}"
+    text = f"read-only commands cannot be confined ({read_only.why}): {then}"
     return DoctorFinding("read-only", "note", text, "see `agent-ls docs security-details silent commands`")
 
 

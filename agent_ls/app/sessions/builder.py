@@ -89,7 +89,7 @@ from agent_ls.store.sessions import OpenSession
 
 if TYPE_CHECKING:
     from agent_ls.app.hooks.service import SessionHooks
-    from agent_ls.app.permissions.looking import LookingSandbox
+    from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
     from agent_ls.app.permissions.sandbox import SessionSandbox
     from agent_ls.app.sessions.workspaces.worktree import SessionWorktree
     from agent_ls.app.worktrees.worktree import Worktree
@@ -123,7 +123,7 @@ class SessionBuilder:
       client configured for one session.
     - `notebooks`: returns whether session folders contain notebooks; None: search the folder.
     - `now`: returns the current settings.
-    - `looking`: finds a sandbox for read-only commands.
+    - `read_only`: finds a sandbox for read-only commands.
     - `hide`: adds values to redact.
     """
 
@@ -139,13 +139,13 @@ class SessionBuilder:
     review: ReviewService
     tapes: Tapes
     start: TaskStarter
-    audience: Callable[[str], LiveSession | None]
+    find_session: Callable[[str], LiveSession | None]
     folders: Callable[[], Sequence[str]]
     session_folders: Callable[[str], Sequence[str]]
     session_servers: Callable[[str], Mapping[str, Mapping[str, Any]]]
     notebooks: Callable[[], bool | None]
     now: Callable[[], Settings]
-    looking: LookingSandbox
+    read_only: ReadOnlySandbox
     hide: Callable[[Sequence[str]], None]
 
     def local(self, folder: str, check_right: Callable[[], None] = anybody) -> ExecutionEnvironment:
@@ -336,7 +336,7 @@ class SessionBuilder:
             prompts=prompts,
             editor_context=editor_context(parts, location),
             reviews=ResumedReviews(
-                self.review.proposals, permissions.approver, lambda: self.audience(header.session_id)
+                self.review.proposals, permissions.approver, lambda: self.find_session(header.session_id)
             ),
             secrets=self.secrets,
             pinned=lambda: [
@@ -412,7 +412,7 @@ class SessionBuilder:
                 lambda: location.bounds.places,
                 str(self.state),
                 link.emit,
-                looking=self.looking,
+                read_only=self.read_only,
             )
         approver = PolicyApprover(
             bounds=location.bounds,
@@ -452,11 +452,11 @@ class SessionBuilder:
         """Return the session's environment with its sandbox and path rules."""
         within = parts.files
         if permissions.sandbox:
-            from agent_ls.app.permissions.sandbox import Leaving  # not needed to accept a message
+            from agent_ls.app.permissions.sandbox import RerunApproval  # not needed to accept a message
             from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 
-            leaving = Leaving(permissions.approver, location.folder)
-            within = SandboxedEnvironment(within, permissions.sandbox, leaving)
+            approval = RerunApproval(permissions.approver, location.folder)
+            within = SandboxedEnvironment(within, permissions.sandbox, approval)
         # A recording and a client get the path of a file, so with them the path must be checked first.
         opens_here = bool(location.listed) and not (parts.tape or self.editor.client_files)
         on_read = touched.was_read if opens_here else None
