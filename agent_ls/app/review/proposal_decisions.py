@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace as with_fields
 
 from agent_ls.app.review.change_events import action, build_proposed_hunk
 from agent_ls.app.review.decision_request import DecisionRequest
-from agent_ls.app.review.proposal_notes import Judged, orphan_notice
+from agent_ls.app.review.proposal_notes import JudgedHunk, orphan_notice
 from agent_ls.app.review.proposals import Proposals
 from agent_ls.app.review.reviewed_file import Call, PendingWrite, Proposal, ReviewedFile, text_of
 from agent_ls.app.review.state import ReviewedSession, ReviewState
@@ -54,7 +54,7 @@ class CallDecision:
     wanted: frozenset[str]
     asked: DecisionRequest
     refused: dict[str, str] = field(default_factory=dict)
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[JudgedHunk] = field(default_factory=list)
     changed: list[Hunk] = field(default_factory=list)
 
     @property
@@ -109,7 +109,7 @@ class ProposalDecisions:
             proposal.sheets = sheets
             hunks = [hunk for hunk in proposal.pending_hunks if hunk.id in ids]
             judged = [
-                Judged(
+                JudgedHunk(
                     file.path, build_proposed_hunk(file.ledger, hunk), "undone", comment=task.asked.comment
                 )
                 for hunk in hunks
@@ -236,19 +236,21 @@ class ProposalDecisions:
 
     def _judge_kept_hunks(
         self, file: ReviewedFile, pending_write: PendingWrite, task: CallDecision
-    ) -> list[Judged]:
+    ) -> list[JudgedHunk]:
         hunks = [
             hunk for sheet in pending_write.sheets for hunk in sheet.hunks if hunk.id in pending_write.ids
         ]
         asked = task.asked
         return [
-            Judged(
+            JudgedHunk(
                 file.path, build_proposed_hunk(file.ledger, hunk), "kept", asked.replacement, asked.comment
             )
             for hunk in hunks
         ]
 
-    def _note(self, file: ReviewedFile, proposal: Proposal, judged: list[Judged], task: CallDecision) -> None:
+    def _note(
+        self, file: ReviewedFile, proposal: Proposal, judged: list[JudgedHunk], task: CallDecision
+    ) -> None:
         ids = {it.hunk.id for it in judged}
         task.judged += judged
         told = ids | (task.open_ids if ids else frozenset())  # includes the undecided part of a split hunk

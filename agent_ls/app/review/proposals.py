@@ -18,7 +18,7 @@ import anyio
 
 from agent_ls.app.review.change_events import build_proposed_hunk, file_change
 from agent_ls.app.review.hunk_events import By
-from agent_ls.app.review.proposal_notes import Judged, note_of_file, stopped_notice
+from agent_ls.app.review.proposal_notes import JudgedHunk, note_of_file, stopped_notice
 from agent_ls.app.review.reviewed_file import (
     Call,
     PendingWrite,
@@ -50,7 +50,7 @@ ADMISSION_S = 5
 
 
 @dataclass(slots=True)
-class Wait:
+class CallReview:
     """A call that waits until each of its hunks is decided.
 
     `is_admitted` is set when the policy allows the call; after a resume the policy is checked again.
@@ -58,7 +58,7 @@ class Wait:
 
     attribution: Attribution
     writes: Sequence[FileWrite]
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[JudgedHunk] = field(default_factory=list)
     is_over: anyio.Event = field(default_factory=anyio.Event)
     is_admitted: anyio.Event = field(default_factory=anyio.Event)
 
@@ -72,7 +72,7 @@ class Proposals:
     def __init__(self, state: ReviewState) -> None:
         self._state = state
         state.follow_texts(self.follow)
-        self._waits: dict[Call, Wait] = {}
+        self._waits: dict[Call, CallReview] = {}
 
     # -- calls
 
@@ -86,7 +86,7 @@ class Proposals:
             read.
         """
         proposals = await self._proposals(writes, attribution, session)
-        self.wait_again(Wait(attribution, writes), proposals, "agent")
+        self.wait_again(CallReview(attribution, writes), proposals, "agent")
         return await self.wait_for_decisions(attribution, session)
 
     async def propose(
@@ -112,7 +112,7 @@ class Proposals:
             if (sheet := await self._sheet(write, attribution, session))
         ]
 
-    def wait_again(self, wait: Wait, proposals: Sequence[Proposal], by: By) -> None:
+    def wait_again(self, wait: CallReview, proposals: Sequence[Proposal], by: By) -> None:
         """Add the proposals of a call, and register the call as waiting.
 
         The caller then waits for the decisions.
@@ -128,7 +128,7 @@ class Proposals:
             self.follow(self._state.files[proposal.write.path])
 
     async def wait_for_decisions(self, attribution: Attribution, session: ReviewedSession) -> list[FileState]:
-        """Wait until each hunk of the call is decided; return the resulting files."""
+        """CallReview until each hunk of the call is decided; return the resulting files."""
         call = call_of(attribution)
         wait = self._waits[call]
         wait.is_admitted.set()
@@ -187,7 +187,7 @@ class Proposals:
         if any(judged.outcome == "kept" for judged in wait.judged):
             session.notice(stopped_notice(wait.judged, session.files.working_directory()))
 
-    async def _outcome(self, write: FileWrite, wait: Wait, session: ReviewedSession) -> FileState:
+    async def _outcome(self, write: FileWrite, wait: CallReview, session: ReviewedSession) -> FileState:
         try:
             after = await maybe_bytes(session.files, write.path)
         except EnvError:
@@ -199,7 +199,7 @@ class Proposals:
     def is_waiting(self, call: Call) -> bool:
         return call in self._waits
 
-    def judge(self, proposal: Proposal, judged: Judged) -> None:
+    def judge(self, proposal: Proposal, judged: JudgedHunk) -> None:
         """Record the decision about a hunk. The last decision of a call ends its wait."""
         if wait := self._waits.get(proposal.call):
             wait.judged.append(judged)
@@ -220,7 +220,9 @@ class Proposals:
             proposal.sheets = tuple(rebase_sheet(sheet, text) for sheet in proposal.sheets)
             for hunk in self._tell_news(file, proposal, "editor"):
                 if hunk.state == "kept":
-                    self.judge(proposal, Judged(file.path, build_proposed_hunk(file.ledger, hunk), "made"))
+                    self.judge(
+                        proposal, JudgedHunk(file.path, build_proposed_hunk(file.ledger, hunk), "made")
+                    )
         self.tidy(file)
 
     def record_write(self, path: str, before: str, after: str, attribution: Attribution) -> bool:

@@ -17,7 +17,7 @@ import anyio.to_thread
 from agent_ls.app.review.change_events import file_change
 from agent_ls.app.review.notebooks import user_edited
 from agent_ls.app.review.proposal_notes import orphan_notice
-from agent_ls.app.review.proposals import Proposals, Wait, call_of
+from agent_ls.app.review.proposals import CallReview, Proposals, call_of
 from agent_ls.app.review.restore_proposals import WaitingCall, read_decisions, read_waiting, restore_proposal
 from agent_ls.app.review.reviewed_file import Proposal, is_text, maybe_bytes, text_of
 from agent_ls.app.review.state import ReviewedSession, ReviewState
@@ -183,7 +183,7 @@ def restore_proposals(proposals: Proposals, found: LogComparison, session: Revie
     """
     for it in found.waiting:
         own = [proposal for proposal in found.proposals if proposal.call == call_of(it.attribution)]
-        proposals.wait_again(Wait(it.attribution, it.writes, list(it.judged)), own, "editor")
+        proposals.wait_again(CallReview(it.attribution, it.writes, list(it.judged)), own, "editor")
     waiting = {call_of(it.attribution) for it in found.waiting}
     for proposal in found.proposals:
         if proposal.call not in waiting:

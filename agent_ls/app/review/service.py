@@ -252,7 +252,7 @@ class ReviewService:
 
         Returns None if the file does not exist or was not read, for example while a foreground command runs.
         """
-        await self.under_way.settle()
+        await self.under_way.record_background_changes()
         if (file := self.state.files.get(path)) and not self.under_way.is_waited_for:
             return await self._seen_on_disk(file)
         return None

@@ -501,7 +501,7 @@ class SessionBuilder:
         )
         opened.recorder.on_read = touched.record_read
         if location.listed or location.site:
-            notices.look_with(touched.look)
+            notices.look_with(touched.check_files)
         return touched
 
     def _hooks(
