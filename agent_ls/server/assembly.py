@@ -71,7 +71,7 @@ def assemble(
     )
     host.attach(manager.review, requests)
     manager.folders = partial(_folders, server)
-    host.language.attach(requests)
+    host.language.set_sender(requests)
     if protocol.client.workspace_trusted:
         manager.trust.of_editor = partial(_folders, server)
     virtual_documents = VirtualDocuments(
@@ -133,7 +133,7 @@ def assemble(
         lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: files_changed,
     }
     interface = _create_interface(context, protocol, start)
-    host.watch(interface)
+    host.set_watcher(interface)
     standard |= interface.answers
     listeners = [interface.text_changed]
     if protocol.client.review:

@@ -23,7 +23,7 @@ from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
 from agent_ls.loop.ids import new_id
 from agent_ls.server import protocol as wire
-from agent_ls.server.chat.chat_text import ChatText, append_line, heading, mentions, read_below, read_chat
+from agent_ls.server.chat.chat_text import ChatText, append_line, get_mentions, heading, read_below, read_chat
 from agent_ls.server.chat.follower import ChatEventHandler
 from agent_ls.server.chat.last_turn import last_turn
 from agent_ls.server.chat.running_sessions import MOST, is_running_command, list_running
@@ -36,7 +36,7 @@ from agent_ls.server.chat.servers import (
 )
 from agent_ls.server.chat.services import ChatServices
 from agent_ls.server.chat.transcript import ChatTranscript, read_answer_text
-from agent_ls.server.chat.words import chosen, strip_controls
+from agent_ls.server.chat.words import match_choices, strip_controls
 from agent_ls.server.chat.writer import ATTRIBUTION, TRIES, ChatWriter
 from agent_ls.server.features.mentions import as_parts
 from agent_ls.server.features.server_prompts import with_server_prompts
@@ -351,7 +351,7 @@ class ChatDocument:
             self._writer.begin_new_answer()
 
     def _answer_question(self, live: LiveSession, asked: QuestionAsked, words: str) -> None:
-        said = chosen(words, asked.choices, multiple=asked.multiple)
+        said = match_choices(words, asked.choices, multiple=asked.multiple)
         by = self._services.context.client_id
         live.session.questions.answer(asked.question_id, said, declined=False, by=by, client_key=new_id("k"))
 
@@ -540,7 +540,7 @@ class ChatDocument:
         resources = mentioned_resources(live, message)
         parts += resources.values()
         folder = live.summary().workspace_folder
-        for mention in mentions(message):
+        for mention in get_mentions(message):
             path = os.path.normpath(os.path.join(folder, mention.path))  # noqa: ASYNC240  # no disk is read
             if mention.path == "problems":
                 # Plugin-free editors do not send the diagnostics of other servers, so zero does not mean that there

@@ -76,7 +76,7 @@ class ChatEventHandler:
         if turn is None:
             return
         self._turn, self._answer, self._last = turn, turn.answer, turn.last
-        self._transcript.miss(turn.open_parts)
+        self._transcript.set_missed_starts(turn.open_parts)
         self.is_unanswered = self._writer.lacks_answer(turn.message, turn.answer)
         if not turn.open_parts and self._write_missing_part():
             if self._live.session.questions.pending():

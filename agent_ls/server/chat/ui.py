@@ -209,7 +209,7 @@ class ChatInterface:
         found = self._chat_offers(path, uri) + self._worktree_offers(path, uri)
         hunks = self._diagnostics.hunks(path)
         for hunk in hunks:
-            if offers.touches(hunk, first, last):
+            if offers.is_in_lines(hunk, first, last):
                 found += offers.hunk_offers(hunk)
         found += [
             offers.Offer(offers.QUICKFIX, action.title, action.command, (dict(action.argument),))
@@ -255,15 +255,15 @@ class ChatInterface:
             line = max(read_chat(document.text).message_line - 1, 0)
             last = max(len(split_lines(document.text)) - 1, 0)
             asked = [
-                offers.lens(last, offer)
+                offers.make_lens(last, offer)
                 for request in chat_document.pending.values()
                 for offer in offers.approval_offers(
                     request, chat_document.live.session.id if chat_document.live else ""
                 )
             ]
-            return [offers.lens(line, offer) for offer in self._chat_offers(path, uri)] + asked
+            return [offers.make_lens(line, offer) for offer in self._chat_offers(path, uri)] + asked
         return [
-            offers.lens(hunk.start, offer)
+            offers.make_lens(hunk.start, offer)
             for hunk in self._diagnostics.hunks(path)
             for offer in offers.hunk_offers(hunk)
         ]

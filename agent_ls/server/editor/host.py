@@ -201,7 +201,7 @@ class LspEditorHost:
         for tracked in self._tracked.values():
             listener.document_opened(tracked.path, tracked.told)
 
-    def watch(self, watcher: Watcher) -> None:
+    def set_watcher(self, watcher: Watcher) -> None:
         """Set the watcher. It gets the documents that are already open and the saves that were remembered."""
         self._watcher = watcher
         for tracked in list(self._tracked.values()):

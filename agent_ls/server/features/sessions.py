@@ -22,7 +22,7 @@ from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.access import read_info
 from agent_ls.server.rpc.context import Context
-from agent_ls.server.rpc.event_sender import Sending
+from agent_ls.server.rpc.event_sender import PausedSubscription
 from agent_ls.server.rpc.router import route
 from agent_ls.server.transport.errors import NotNegotiatedError
 from agent_ls.server.transport.jsonrpc import RawJson
@@ -120,7 +120,7 @@ async def _encode_result(
     params: wire.Subscribe,
     source: LiveSession | SessionFollower,
     told: wire.SubscribeResult,
-    sending: Sending,
+    sending: PausedSubscription,
 ) -> RawJson:
     latest = dict(source.latest)
     try:

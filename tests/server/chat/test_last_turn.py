@@ -93,7 +93,7 @@ def test_a_text_without_its_beginning_is_written_completely_at_its_end() -> None
     transcript = ChatTranscript()
     turn = last_turn(log(UserInput("b", "", ""), AssistantTextStart("p-1")), transcript)
     assert turn and turn.open_parts == {"p-1"} and not turn.is_over
-    transcript.miss(turn.open_parts)
+    transcript.set_missed_starts(turn.open_parts)
     told = [
         transcript.feed(Envelope("s-1", seq, "2026-01-01T00:00:00.000Z", event, turn_id="t-1"))
         for seq, event in (
