@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agent_ls.app.errors import BadChoiceError
-from agent_ls.app.models.default_model import Choice, remember, remembered
+from agent_ls.app.models.default_model import DefaultModel, read_default_model, store_default_model
 from agent_ls.app.settings.model import ProviderSettings, Settings
 from agent_ls.environments.local.environ import without_secrets
 from agent_ls.llm.adapter import ProviderAdapter
@@ -130,7 +130,7 @@ class ModelService:
         self._endpoints: dict[str, EndpointSettings] = {}
         self._take(settings.providers)
         self._state_dir = state_dir
-        self._chosen = remembered(state_dir)
+        self._chosen = read_default_model(state_dir)
         self._told: dict[tuple[str, str], int] = {}
         self.client = build_client(credentials, self._endpoints, adapters)
         self.child_environ = without_secrets(os.environ, credentials.known_secrets())
@@ -327,8 +327,8 @@ class ModelService:
         Raises:
             AppError: the file cannot be written.
         """
-        choice = Choice(provider, model, self._told.get((provider, model), 0))
-        remember(choice, self._state_dir)
+        choice = DefaultModel(provider, model, self._told.get((provider, model), 0))
+        store_default_model(choice, self._state_dir)
         self._chosen = choice
 
     def _default(self, provider: str) -> str:

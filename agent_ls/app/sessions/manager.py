@@ -34,7 +34,7 @@ from agent_ls.app.models.warm_up import warm_up
 from agent_ls.app.permissions.paths import user_memory
 from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.app.permissions.trust import Trusting, WorkspaceTrust
-from agent_ls.app.recording.tapes import Tapes
+from agent_ls.app.recording.session_recordings import SessionRecordings
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.restore import find, gather, restore_proposals
 from agent_ls.app.review.service import ReviewService
@@ -46,7 +46,7 @@ from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.sessions.own_task import in_own_task
 from agent_ls.app.sessions.ownership.session_ownership import Opener, SessionOwnership
 from agent_ls.app.sessions.ownership.takeover_notices import follow_missing
-from agent_ls.app.sessions.rollback import RolledBack, Wanted, roll_back
+from agent_ls.app.sessions.rollback import RollbackRequest, RollbackResult, roll_back
 from agent_ls.app.sessions.rules import RuleManager
 from agent_ls.app.sessions.session_log import end_left_commands
 from agent_ls.app.sessions.setup.config import session_config
@@ -122,7 +122,9 @@ class SessionManager:
         )
         self.secrets = credentials.known_secrets
         self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
-        self._tapes = Tapes(self._store.layout.root / "recordings", credentials.known_secrets, record_to)
+        self._recordings = SessionRecordings(
+            self._store.layout.root / "recordings", credentials.known_secrets, record_to
+        )
         self._live: dict[str, LiveSession] = {}
         self.archive = Archive(self._store, self.find_live)
         self.rules = RuleManager(rules := RuleStore(chosen), self.find_live)
@@ -140,7 +142,7 @@ class SessionManager:
             program=program,
             sites=self.sites,
             review=self.review,
-            tapes=self._tapes,
+            recordings=self._recordings,
             start=self._run_in_background,
             find_session=self._find_session_for_notices,
             folders=lambda: self.folders(),
@@ -154,7 +156,9 @@ class SessionManager:
         self.skills = self._assembler.skills
         self.commits = RecentCommits(self._assembler.local, self.trust, self._clock)
         self.worktrees = Worktrees(self._store.layout, self.models, self.trust, self._assembler)
-        self._listing = SessionListing(self._store, self._lasting, lambda: self.settings, self.worktrees.name)
+        self._listing = SessionListing(
+            self._store, self._find_open, lambda: self.settings, self.worktrees.name
+        )
         self.review.state.is_reviewed = self.worktrees.is_in_none
         self._opening = anyio.Lock()
         self._host = editor.host
@@ -203,7 +207,7 @@ class SessionManager:
         """Run the sessions until cancelled; then end all of them in an orderly way."""
         try:
             async with anyio.create_task_group() as self._group:
-                self._run_in_background(self.owners.look)
+                self._run_in_background(self.owners.watch_handovers)
                 task_status.started()
                 try:
                     await anyio.sleep_forever()
@@ -272,7 +276,7 @@ class SessionManager:
         with closed_on_failure(opened):
             with store_errors(header.session_id):
                 trust_state = partial(self.trust.get_trust, header.workspace_folder)
-                await self._tapes.begin(
+                await self._recordings.start(
                     header,
                     choice.mode,
                     choice.review,
@@ -466,11 +470,11 @@ class SessionManager:
             opened.close()
             if live.scope.cancel_called:  # another process manages the session's hunks now
                 self.review.state.forget(live.session.id)
-            self._tapes.close(live.session.id)
+            self._recordings.close(live.session.id)
             self._live.pop(live.session.id, None)
             live.ended.set()
 
-    def _lasting(self, session_id: str) -> LiveSession | None:
+    def _find_open(self, session_id: str) -> LiveSession | None:
         """Return a live session that no other process is taking over."""
         live = self._live.get(session_id)
         return live if live and not live.scope.cancel_called else None
@@ -502,7 +506,7 @@ class SessionManager:
             await anyio.to_thread.run_sync(self._store.fork, session_id, header, at_turn)
         return await self.open_session(new)
 
-    async def revert(self, session_id: str, wanted: Wanted) -> tuple[LiveSession, RolledBack]:
+    async def revert(self, session_id: str, wanted: RollbackRequest) -> tuple[LiveSession, RollbackResult]:
         """Return a live or stored session to its state before an input (X10).
 
         Raises: UnknownSessionError, BadChoiceError (unknown turn), AppError. loop.errors.SessionError: a turn
