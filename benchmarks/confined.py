@@ -14,8 +14,8 @@ from pathlib import Path
 
 import anyio
 
-from agent_ls.app.permissions.looking import LookingSandbox
 from agent_ls.app.permissions.paths import places_of
+from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.app.permissions.sandbox import SessionSandbox
 from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.environments.base import CommandOptions, ExecutionEnvironment
@@ -49,7 +49,7 @@ async def measured(kind: str, state: Path) -> float:
 
     Return the largest number of milliseconds that confinement adds to a command, 0 if this machine lacks the kind.
     """
-    machine = LookingSandbox(state, kind)
+    machine = ReadOnlySandbox(state, kind)
     if await machine.find() is None:
         print(f"{kind}: {machine.why}")
         return 0.0

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         return 2
     text = options.recording.read_text("utf-8", "backslashreplace")
     known = load_credentials().known_secrets()
-    text = redaction_of_this_machine(known).recording(text)
+    text = redaction_of_this_machine(known).redact_recording(text)
     if options.output is None:
         print(text, end="")
         return 0

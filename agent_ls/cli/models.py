@@ -34,7 +34,7 @@ SHOWN = 5  # models listed for each provider; with a PROVIDER argument all are l
 
 
 async def _show(provider: str) -> int:
-    from agent_ls.app.models.default_model import remembered
+    from agent_ls.app.models.default_model import read_default_model
     from agent_ls.app.models.key_store import load_credentials
     from agent_ls.app.models.probe import reach_all
     from agent_ls.app.models.service import provider_title, server_title
@@ -58,7 +58,7 @@ async def _show(provider: str) -> int:
             print(to_single_row(f"    {one.provider}/{model.id}{size}"))
         if len(one.models) > len(shown):
             print(f"    … {len(one.models) - len(shown)} more: agent-ls models {one.provider}")
-    choice = remembered()
+    choice = read_default_model()
     if choice.provider:
         print(
             f"New sessions use {choice.provider}/{choice.model} unless the settings name another model (`--forget` "
@@ -71,7 +71,7 @@ async def _show(provider: str) -> int:
 
 async def _use(name: str) -> int:
     from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.models.default_model import Choice, remember
+    from agent_ls.app.models.default_model import DefaultModel, store_default_model
     from agent_ls.app.models.key_store import load_credentials
     from agent_ls.app.models.probe import reach_all
     from agent_ls.app.models.service import make_profile
@@ -87,7 +87,7 @@ async def _use(name: str) -> int:
     reached = {one.provider: one for one in await reach_all(load_credentials(), user_endpoints())}
     listed = reached[provider].models if provider in reached else ()
     known = next((m for m in listed if m.id == model), None)
-    remember(Choice(provider, model, (known and known.context_window_tokens) or 0))
+    store_default_model(DefaultModel(provider, model, (known and known.context_window_tokens) or 0))
     print(f"New sessions use {provider}/{model} unless the settings name another model.")
     if provider in reached and known is None:
         why = reached[provider].problem or "the model is not in the provider's list"
@@ -96,9 +96,9 @@ async def _use(name: str) -> int:
 
 
 def _forget() -> int:
-    from agent_ls.app.models.default_model import forget
+    from agent_ls.app.models.default_model import delete_default_model
 
-    forget()
+    delete_default_model()
     print(
         "The default is removed: new sessions use the model of the settings, or the first provider with a key."
     )

@@ -76,6 +76,6 @@ def _listener(
         if options.origin:
             raise ListenError("--origin needs --ws: web pages cannot connect over TCP")
         return partial(listen, where, token_file)
-    from agent_ls.server.transport.websocket import Door, listen_websocket, parse_origin
+    from agent_ls.server.transport.websocket import AccessRules, listen_websocket, parse_origin
 
-    return partial(listen_websocket, where, Door(token_file, [*map(parse_origin, options.origin)]))
+    return partial(listen_websocket, where, AccessRules(token_file, [*map(parse_origin, options.origin)]))

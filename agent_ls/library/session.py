@@ -20,7 +20,7 @@ from agent_ls.app.sessions.host import ProgramParts
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.sessions.new_session import SessionSpec
-from agent_ls.app.sessions.rollback import RolledBack, Wanted
+from agent_ls.app.sessions.rollback import RollbackRequest, RollbackResult
 from agent_ls.app.sessions.setup.tool_limits import check_limits
 from agent_ls.app.sessions.workspaces.worktree import WorktreeFile
 from agent_ls.app.settings.layers import layered, limits_of
@@ -334,7 +334,7 @@ class AgentSession:
         *,
         conversation: bool = True,
         files: Literal["restore", "keep", "preview"] = "restore",
-    ) -> RolledBack:
+    ) -> RollbackResult:
         """Restore the state before the turn `turn_id` (see `Event.turn_id`).
 
         `turn_id` may also be the `revert_id` of an earlier revert, to restore the state before that revert.
@@ -343,7 +343,7 @@ class AgentSession:
             BadChoiceError: there is no such turn.
             SessionBusyError: a turn is running.
         """
-        _, done = await self._manager.revert(self.id, Wanted(turn_id, conversation, files))
+        _, done = await self._manager.revert(self.id, RollbackRequest(turn_id, conversation, files))
         return done
 
     async def calls(self) -> tuple[ToolRecord, ...]:

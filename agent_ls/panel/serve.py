@@ -26,7 +26,7 @@ from agent_ls.panel.link import Message
 from agent_ls.panel.page import HEADERS, File, message_page
 from agent_ls.panel.routing import PageRouter
 from agent_ls.server.transport.tcp import until_signal
-from agent_ls.server.transport.websocket import HANDSHAKE_S, Pulse, WebSocket, watch_pulse
+from agent_ls.server.transport.websocket import HANDSHAKE_S, KeepAlive, WebSocket, watch_keep_alive
 
 log = logging.getLogger(__name__)
 
@@ -164,7 +164,7 @@ async def _serve_page(socket: WebSocket, home: HomeServer) -> None:
                 await socket.send(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
         async def watch() -> None:
-            await watch_pulse(socket, Pulse())
+            await watch_keep_alive(socket, KeepAlive())
             tasks.cancel_scope.cancel()
 
         router = PageRouter(put.send_nowait, home, tasks)

@@ -21,7 +21,7 @@ import anyio.lowlevel
 from agent_ls.app.errors import AppError
 from agent_ls.app.permissions.trust import Trusting
 from agent_ls.app.recording.codec import to_json_value, value_of
-from agent_ls.app.recording.tape import FORMAT, conversation_messages
+from agent_ls.app.recording.recorders import FORMAT, conversation_messages
 from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.sessions.new_session import SessionSpec

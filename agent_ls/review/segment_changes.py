@@ -78,10 +78,10 @@ class _Placed:
 
 
 def apply_changes(
-    pieces: Sequence[Segment], runs: Sequence[LineHunk], manner: ChangeHandler
+    pieces: Sequence[Segment], runs: Sequence[LineHunk], handler: ChangeHandler
 ) -> list[Segment]:
     """Return the segments after the changes `runs`. The changes must be sorted. At least one unchanged
-    line must be between two changes. `manner` returns the new segments for each change.
+    line must be between two changes. `handler` returns the new segments for each change.
     """
     # From last to first, so that text before a range keeps its position while the range is replaced.
     left = _with_positions(pieces)
@@ -91,7 +91,7 @@ def apply_changes(
             right.append(left.pop().piece)
         group = _group(left, run)
         first = group[0].start if group else run.base_start
-        result = _replace_group([member.piece for member in group], run, first, manner)
+        result = _replace_group([member.piece for member in group], run, first, handler)
         if result and first < run.base_start:
             left.append(_Placed(result[0], first))
             result = result[1:]
@@ -123,7 +123,7 @@ def _group(left: list[_Placed], run: LineHunk) -> list[_Placed]:
     return group
 
 
-def _replace_group(group: list[Segment], run: LineHunk, first: int, manner: ChangeHandler) -> list[Segment]:
+def _replace_group(group: list[Segment], run: LineHunk, first: int, handler: ChangeHandler) -> list[Segment]:
     start, end = run.base_start - first, run.base_end - first
     head: list[Segment] = []
     tail: list[Segment] = []
@@ -135,7 +135,7 @@ def _replace_group(group: list[Segment], run: LineHunk, first: int, manner: Chan
         group[-1], after = _split(group[-1], len(group[-1].current) - behind)
         tail = [after]
     group = [piece for piece in group if piece.hunk or piece.current]
-    return [*head, *manner(group, start, end, run.added), *tail]
+    return [*head, *handler(group, start, end, run.added), *tail]
 
 
 def _split(piece: Segment, at: int) -> tuple[Segment, Segment]:

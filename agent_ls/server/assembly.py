@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agent_ls.app.sessions.manager import SessionManager
     from agent_ls.app.settings.model import Settings
     from agent_ls.server.channel.listener import LocalChannel
-    from agent_ls.server.chat.ui import StockFace
+    from agent_ls.server.chat.ui import ChatInterface
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def assemble(
     )
     host.attach(manager.review, requests)
     manager.folders = partial(_folders, server)
-    host.language.attach(requests)
+    host.language.set_sender(requests)
     if protocol.client.workspace_trusted:
         manager.trust.of_editor = partial(_folders, server)
     virtual_documents = VirtualDocuments(
@@ -124,7 +124,7 @@ def assemble(
         paths = host.watched_files.filter_changes(params)
         manager.files_changed(paths)
         for path in paths:
-            face.text_changed(path)
+            interface.text_changed(path)
 
     standard: dict[str, Callable[[Any], Awaitable[Any]]] = {
         lsp.INITIALIZED: initialized,
@@ -132,10 +132,10 @@ def assemble(
         lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.handle_change,
         lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: files_changed,
     }
-    face = _face(context, protocol, start)
-    host.watch(face)
-    standard |= face.answers
-    listeners = [face.text_changed]
+    interface = _create_interface(context, protocol, start)
+    host.set_watcher(interface)
+    standard |= interface.answers
+    listeners = [interface.text_changed]
     if protocol.client.review:
         moved_hunks = MovedHunks(
             partial(review.settled_hunks, context),
@@ -163,14 +163,16 @@ def assemble(
     return manager, Router(ROUTES, context, answers, standard), channel
 
 
-def _face(context: Context, protocol: AgentProtocol, start: TaskStarter) -> RichFindings | StockFace:
-    """Return the handler of standard LSP messages: RichFindings for a rich client, StockFace for others."""
+def _create_interface(
+    context: Context, protocol: AgentProtocol, start: TaskStarter
+) -> RichFindings | ChatInterface:
+    """Return the handler of standard LSP messages: RichFindings for a rich client, ChatInterface for others."""
     if context.client.is_rich:
         return RichFindings(context, context.manager.review.findings, protocol, start)
     # Imported only here, because rich clients do not need the chat, which has a tenth of agent-ls's classes.
-    from agent_ls.server.chat.ui import StockFace
+    from agent_ls.server.chat.ui import ChatInterface
 
-    return StockFace(context, protocol, start)
+    return ChatInterface(context, protocol, start)
 
 
 def _follow_notebooks(manager: SessionManager, host: LspEditorHost, moved_hunks: MovedHunks) -> None:

@@ -19,7 +19,7 @@ from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocumen
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.events.types import Hunk
-from tests.app.fake_audience import FakeAudience
+from tests.app.fake_reviewed_session import FakeReviewedSession
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_editor_host import FakeEditorHost
 
@@ -101,22 +101,22 @@ class Review:
         self.host = ReportingHost()
         self.clock = FakeClock()
         self.tasks: list[Callable[[], Awaitable[None]]] = []
-        self.sessions: dict[str, FakeAudience] = {}
+        self.sessions: dict[str, FakeReviewedSession] = {}
         self.service = ReviewService(self.sessions.get, clock=self.clock, start=self.tasks.append)
         self.host.service = self.service
         self.files = EditorEnvironment(self.memory, self.host)
         self._calls = 0
         self.session("s1")
 
-    def session(self, session_id: str) -> FakeAudience:
-        audience = self.sessions.setdefault(session_id, FakeAudience(session_id, self.files))
-        audience.environment = ReviewedEnvironment(
+    def session(self, session_id: str) -> FakeReviewedSession:
+        session = self.sessions.setdefault(session_id, FakeReviewedSession(session_id, self.files))
+        session.environment = ReviewedEnvironment(
             self.files, self.service, SilentJournal(), lambda call_id: call_id.startswith("before")
         )
-        return audience
+        return session
 
     @property
-    def s1(self) -> FakeAudience:
+    def s1(self) -> FakeReviewedSession:
         return self.sessions["s1"]
 
     async def agent_writes(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.paths import PathBounds, look as look_at, places_of
+from agent_ls.app.permissions.paths import PathBounds, places_of, read_effect_facts
 from agent_ls.environments.base import (
     Attribution,
     CommandOptions,
@@ -54,13 +54,13 @@ class Guarded:
         paths = [str(self.root / name) for name in names]
         effect = WriteEffect(tuple(PlannedWrite(path, "modify", "", "") for path in paths))
         self.bounds.register_allowed(
-            effect, look_at(effect, self.bounds.places).resolved, call_id=call_id, turn_id="t"
+            effect, read_effect_facts(effect, self.bounds.places).resolved, call_id=call_id, turn_id="t"
         )
 
     def allow_read(self, path: Path) -> None:
         effect = ReadEffect((str(path),))
         self.bounds.register_allowed(
-            effect, look_at(effect, self.bounds.places).resolved, call_id="call", turn_id="t"
+            effect, read_effect_facts(effect, self.bounds.places).resolved, call_id="call", turn_id="t"
         )
 
     async def write(self, name: str, content: str, base: str | None, who: Attribution = CALL) -> None:
@@ -253,7 +253,7 @@ async def test_a_write_permission_ends_with_the_turn(guarded: Guarded) -> None:
     guarded.allow_write("a.txt")
     effect = ReadEffect((str(guarded.root),))
     guarded.bounds.register_allowed(
-        effect, look_at(effect, guarded.bounds.places).resolved, call_id="later", turn_id="t2"
+        effect, read_effect_facts(effect, guarded.bounds.places).resolved, call_id="later", turn_id="t2"
     )
     with pytest.raises(AccessDeniedError):
         await guarded.write("a.txt", "new\n", "mine\n")

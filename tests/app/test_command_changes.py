@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.app.changes.snapshot import Changes, CommandChanges
+from agent_ls.app.changes.snapshot import ChangeFinder, FoundChanges
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.environments.base import FileState
 from agent_ls.environments.errors import PathNotFoundError
@@ -158,8 +158,8 @@ async def test_a_file_without_a_stored_old_text_is_reported_without_hunks(tmp_pa
     async def listed(limit: int) -> Sequence[str]:
         return ["large.txt"] if large.exists() else []
 
-    changes = CommandChanges(str(tmp_path), listed)
-    before = await changes.look()
+    changes = ChangeFinder(str(tmp_path), listed)
+    before = await changes.take_snapshot()
     large.write_text("y")
     found = await changes.changes(before)
     assert (found.states, found.unknown) == ((), (str(large),))
@@ -174,10 +174,10 @@ async def test_files_of_a_folder_opened_during_the_command_do_not_count_as_new(t
     async def listed(limit: int) -> Sequence[str]:
         return ["old.txt"] if folders else []
 
-    changes = CommandChanges(str(tmp_path), listed, lambda: tuple(folders))
-    before = await changes.look()
+    changes = ChangeFinder(str(tmp_path), listed, lambda: tuple(folders))
+    before = await changes.take_snapshot()
     folders.append("beside")
-    found, now = await changes.advance(before)
+    found, now = await changes.find_changes(before)
     assert found.states == ()
     (tmp_path / "old.txt").write_text("changed")
     assert [state.before for state in (await changes.changes(now)).states] == [b"x"]
@@ -187,8 +187,8 @@ async def test_with_too_many_files_changes_are_not_searched_and_a_warning_says_s
     async def listed(limit: int) -> Sequence[str]:
         return [str(number) for number in range(limit)]
 
-    changes = CommandChanges(str(tmp_path), listed)
-    assert "too many" in (await changes.changes(await changes.look())).note
+    changes = ChangeFinder(str(tmp_path), listed)
+    assert "too many" in (await changes.changes(await changes.take_snapshot())).note
 
 
 async def test_a_command_that_removes_its_working_folder_is_reported_as_such(tmp_path: Path) -> None:
@@ -200,13 +200,13 @@ async def test_a_command_that_removes_its_working_folder_is_reported_as_such(tmp
             raise PathNotFoundError(str(folder))
         return []
 
-    changes = CommandChanges(str(folder), listed)
-    before = await changes.look()
+    changes = ChangeFinder(str(folder), listed)
+    before = await changes.take_snapshot()
     folder.rmdir()
     assert "the folder no longer exists" in (await changes.changes(before)).note
 
 
-class Passing(CommandChanges):
+class Passing(ChangeFinder):
     """Calls `then` after each file listing, so that a listed file can change before it is read."""
 
     then: Callable[[], object] = staticmethod(lambda: None)
@@ -232,19 +232,19 @@ async def test_a_file_that_changes_during_the_check_is_reported_with_its_first_s
     changes = Passing(str(tmp_path), listed)
     (tmp_path / "a.txt").write_text(OLD)
     passing("before")
-    looked = await changes.look()
+    looked = await changes.take_snapshot()
     passing("meanwhile")
-    first, looked = await changes.advance(looked)
+    first, looked = await changes.find_changes(looked)
     changes.then = lambda: (tmp_path / "a.txt").write_text("two\n")
     (tmp_path / "a.txt").write_text("one\n")
-    second, looked = await changes.advance(looked)
+    second, looked = await changes.find_changes(looked)
     changes.then = (tmp_path / "a.txt").unlink
     (tmp_path / "a.txt").write_text("three\n")
-    third, looked = await changes.advance(looked)
+    third, looked = await changes.find_changes(looked)
     changes.then = lambda: None
-    last, _ = await changes.advance(looked)
+    last, _ = await changes.find_changes(looked)
 
     a, old = str(tmp_path / "a.txt"), OLD.encode()
-    assert (first, last) == (Changes(), Changes())
-    assert second == Changes((FileState(a, old, b"two\n"),))
-    assert third == Changes((FileState(a, b"two\n", None),))
+    assert (first, last) == (FoundChanges(), FoundChanges())
+    assert second == FoundChanges((FileState(a, old, b"two\n"),))
+    assert third == FoundChanges((FileState(a, b"two\n", None),))

@@ -15,7 +15,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from agent_ls.app.diagnostics.doctor import EDITORS as EDITORS_KNOWN, DoctorFinding, examine, windows
+from agent_ls.app.diagnostics.doctor import (
+    EDITORS as EDITORS_KNOWN,
+    DoctorFinding,
+    examine,
+    list_windows_limits,
+)
 from agent_ls.app.diagnostics.places import examine_place
 from agent_ls.app.diagnostics.user_files import user_file_findings
 from agent_ls.app.settings.model import Settings, parse_settings
@@ -305,7 +310,7 @@ async def test_an_editor_on_path_is_reported_with_the_minimum_version(
 
 @pytest.mark.req("H19")
 def test_on_windows_missing_and_untested_features_are_reported() -> None:
-    findings = list(windows())
+    findings = list(list_windows_limits())
 
     assert all(one.grade == "note" and "Windows" in one.text and one.hint for one in findings)
     assert {"commands", "processes", "untested"} == {one.subject for one in findings}

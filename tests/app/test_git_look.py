@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.paths import look, places_of
+from agent_ls.app.permissions.paths import places_of, read_effect_facts
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
 from agent_ls.policy.situation import Allow, Ask, Judgement, Mode, Situation
@@ -33,7 +33,7 @@ def work(tmp_path: Path) -> Path:
 def judged(command: str, work: Path, mode: Mode = "ask") -> Judgement:
     places = places_of(str(work))
     effect = CommandEffect(command, str(work))
-    seen = look(effect, places)
+    seen = read_effect_facts(effect, places)
     situation = Situation(
         mode, places, resolved=seen.resolved, leads=seen.leads, doubt=seen.doubt, config=seen.config
     )
@@ -237,7 +237,7 @@ def test_a_pattern_from_a_file_for_grep_is_resolved_too(work: Path) -> None:
 
 
 def test_a_pattern_outside_needs_approval_without_expanding_it(work: Path) -> None:
-    assert look(CommandEffect("ls /*/*/*/*", str(work)), places_of(str(work))).doubt == ""
+    assert read_effect_facts(CommandEffect("ls /*/*/*/*", str(work)), places_of(str(work))).doubt == ""
     assert isinstance(judged("ls /*/*/*/*", work), Ask)
 
 

@@ -185,14 +185,14 @@ def redaction() -> Redaction:
 @pytest.mark.req("H2")
 @pytest.mark.parametrize("text", PRIVATE)
 def test_redaction_reaches_every_text_of_every_item(text: str) -> None:
-    clean = redaction().text
+    clean = redaction().redact_text
     source = page(clean(text), [], [clean_item(item, clean) for item in items(text)], [])
 
     assert not any(word in source for word in ("ada-l", "/home", "cobol", "sk-ant", "configured", "navy"))
 
 
 def test_equal_secrets_get_equal_placeholders_and_project_paths_stay_readable() -> None:
-    clean = redaction().text
+    clean = redaction().redact_text
     other = SECRET.replace("a1", "z9")
 
     assert clean(SECRET) == clean(SECRET) != clean(other)

@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.errors import AppError, BadChoiceError
-from agent_ls.app.models.default_model import Choice, forget, remember, remembered
+from agent_ls.app.models.default_model import (
+    DefaultModel,
+    delete_default_model,
+    read_default_model,
+    store_default_model,
+)
 from agent_ls.app.models.key_store import KeyStore, load_credentials
 
 SECRET = "sk-secret-of-the-test"
@@ -112,12 +117,12 @@ def test_a_key_in_the_environment_has_priority_over_a_stored_key(tmp_path: Path)
 
 @pytest.mark.req("P5")
 def test_a_remembered_model_is_the_default_until_it_is_forgotten(tmp_path: Path) -> None:
-    choice = Choice("ollama", "qwen3", 32_768)
-    remember(choice, tmp_path)
-    assert remembered(tmp_path) == choice
+    choice = DefaultModel("ollama", "qwen3", 32_768)
+    store_default_model(choice, tmp_path)
+    assert read_default_model(tmp_path) == choice
     assert (tmp_path / "choice.json").stat().st_mode & 0o777 == 0o600
-    forget(tmp_path)
-    forget(tmp_path)
-    assert remembered(tmp_path) == Choice()
+    delete_default_model(tmp_path)
+    delete_default_model(tmp_path)
+    assert read_default_model(tmp_path) == DefaultModel()
     (tmp_path / "choice.json").write_text('{"provider": 1}')
-    assert remembered(tmp_path) == Choice()
+    assert read_default_model(tmp_path) == DefaultModel()

@@ -71,15 +71,15 @@ async def test_a_session_opened_while_another_process_follows_it_is_owned_here_o
         talk = await stored(rig)
         owners, found = rig.manager.owners, list[SessionFollower | None]()
 
-        async def read_along() -> None:
-            found.append(await owners.read_along(talk.session_id))
+        async def open_follower() -> None:
+            found.append(await owners.open_follower(talk.session_id))
 
         lock = lock_path(talk.live.folder)
         lock.unlink()
         os.mkfifo(lock)
         with anyio.fail_after(DEADLINE_S):
             async with anyio.create_task_group() as group:
-                group.start_soon(read_along)
+                group.start_soon(open_follower)
                 reading = await reached(lock)
                 group.start_soon(owners.report_open, talk.live)
                 os.close(reading)
@@ -91,25 +91,25 @@ async def test_a_follower_whose_last_subscriber_left_during_a_join_is_started_ag
     async with running(tmp_path) as rig:
         talk = await stored(rig)
         owners, found = rig.manager.owners, list[SessionFollower | None]()
-        first = await owners.read_along(talk.session_id)
+        first = await owners.open_follower(talk.session_id)
         assert first
         listening = first.subscribe()
 
-        async def read_along() -> None:
-            found.append(await owners.read_along(talk.session_id))
+        async def open_follower() -> None:
+            found.append(await owners.open_follower(talk.session_id))
 
         lock = lock_path(talk.live.folder)
         lock.unlink()
         os.mkfifo(lock)
         with anyio.fail_after(DEADLINE_S):
             async with anyio.create_task_group() as group:
-                group.start_soon(read_along)
+                group.start_soon(open_follower)
                 await anyio.lowlevel.checkpoint()
                 reading = await reached(lock)
                 listening.close()
                 os.close(reading)
         assert found == [None]
-        again = await owners.read_along(talk.session_id)
+        again = await owners.open_follower(talk.session_id)
         assert again and again is not first and owners.find_follower(talk.session_id) is again
         again.subscribe().close()
 
@@ -118,7 +118,7 @@ async def test_a_follower_whose_last_subscriber_left_during_a_join_is_started_ag
 async def test_joining_a_follower_that_has_ended_reports_its_end(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
         talk = await stored(rig)
-        session = await rig.manager.owners.read_along(talk.session_id)
+        session = await rig.manager.owners.open_follower(talk.session_id)
         assert session
         session.subscribe().close()
         with anyio.fail_after(DEADLINE_S):

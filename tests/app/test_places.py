@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.paths import PathBounds, look, places_of
+from agent_ls.app.permissions.paths import PathBounds, places_of, read_effect_facts
 from agent_ls.app.settings.model import PathSettings, parse_settings
 from agent_ls.environments.effects import Effect, PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.environments.errors import AccessDeniedError
@@ -45,7 +45,7 @@ def written(path: Path, found: Places) -> Judgement:
 
 
 def judged(effect: Effect, found: Places) -> Judgement:
-    return judge(effect, Situation("edits", found, resolved=look(effect, found).resolved))
+    return judge(effect, Situation("edits", found, resolved=read_effect_facts(effect, found).resolved))
 
 
 def test_added_folder_counts_as_inside_and_others_do_not(work: Path) -> None:

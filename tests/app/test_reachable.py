@@ -11,7 +11,7 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 
-from agent_ls.app.models.probe import ReachedProvider, look_around, reach_all
+from agent_ls.app.models.probe import ReachedProvider, find_servers, reach_all
 from agent_ls.app.models.service import server_title
 from agent_ls.llm.credentials import Credentials
 
@@ -64,7 +64,7 @@ async def test_a_local_server_at_its_usual_port_is_listed_with_its_url_and_queri
         await stream.send(reply("200 OK", LIST))
 
     async with usual_port("lmstudio", answer) as came:
-        (found,) = [row for row in await look_around(NOBODY) if row.provider == "lmstudio"]
+        (found,) = [row for row in await find_servers(NOBODY) if row.provider == "lmstudio"]
         assert (found.address, [model.id for model in found.models]) == ("http://localhost:1234/v1", ["qwen"])
         assert came
         for request in came:
@@ -89,7 +89,7 @@ async def test_a_local_server_that_does_not_answer_is_reported_after_a_timeout()
 
     async with usual_port("llamacpp", answer):
         assert (await reached("llamacpp")).problem
-        assert not [row for row in await look_around(NOBODY) if row.provider == "llamacpp"]
+        assert not [row for row in await find_servers(NOBODY) if row.provider == "llamacpp"]
 
 
 @pytest.mark.req("P5")

@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.app.errors import BadChoiceError
 from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.sessions.rollback import RolledBack, Wanted
+from agent_ls.app.sessions.rollback import RollbackRequest, RollbackResult
 from agent_ls.llm.messages import Role
 from agent_ls.loop.errors import SessionBusyError
 from agent_ls.loop.events.types import FileChange, PlanChanged, Reverted, ToolCallStart
@@ -61,8 +61,10 @@ async def three_turns(rig: SessionRig) -> tuple[Talk, list[str]]:
     return talk, [it.turn_id for it in talk.envelopes if it.kind == "user_input"]
 
 
-async def back(rig: SessionRig, talk: Talk, at_turn: str, **options: Any) -> RolledBack:
-    wanted = Wanted(at_turn, options.pop("conversation", True), options.pop("files", "restore"), **options)
+async def back(rig: SessionRig, talk: Talk, at_turn: str, **options: Any) -> RollbackResult:
+    wanted = RollbackRequest(
+        at_turn, options.pop("conversation", True), options.pop("files", "restore"), **options
+    )
     _, done = await rig.manager.revert(talk.session_id, wanted)
     return done
 
@@ -127,7 +129,7 @@ async def test_a_roll_back_is_known_after_reopening_the_session(
         assert texts(rig.folder)["a.txt"] == "one\nTWO!\nthree\nFOUR\n"
     async with running(tmp_path, [text("Yes.")]) as rig:
         # the same for a session that is stored but not open
-        wanted = Wanted(second, conversation=True, files="restore")
+        wanted = RollbackRequest(second, conversation=True, files="restore")
         live, _ = await rig.manager.revert(session_id, wanted)
         assert texts(rig.folder) == {"a.txt": "one\nTWO\nthree\nfour\n"}
         assert live.session.state == "IDLE"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.permissions.git_index import tracked_files
-from agent_ls.app.permissions.paths import PathBounds, look, places_of
+from agent_ls.app.permissions.paths import PathBounds, places_of, read_effect_facts
 from agent_ls.app.settings.model import PathSettings
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.effects import CommandEffect
@@ -51,7 +51,7 @@ def repository(work: Path) -> Path:
 def judged(text: str, work: Path) -> Judgement:
     places = places_of(str(work), settings=PathSettings(temporary="off"), state=str(work.parent / "state"))
     effect = CommandEffect(text, str(work))
-    seen = look(effect, places)
+    seen = read_effect_facts(effect, places)
     situation = Situation(
         "ask", places, resolved=seen.resolved, leads=seen.leads, doubt=seen.doubt, config=seen.config
     )

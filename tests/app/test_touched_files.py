@@ -190,10 +190,10 @@ async def test_a_file_that_the_model_just_read_is_not_read_again_to_check_it(tmp
     path.write_text(OLD)
     touched.was_read(a_read(path, path.stat(), age_ns=STEP_NS + 1))
     touched.record_read(str(path), sha256(OLD.encode()))
-    await touched.look()
+    await touched.check_files()
     assert (files.reads, told) == (0, [])
     path.write_text("another\n")
-    await touched.look()
+    await touched.check_files()
     assert (files.reads, told) == (
         1,
         [f"{notice('a.txt')}. Read these files again before you rely on their text."],
@@ -210,7 +210,7 @@ async def test_a_change_while_the_model_reads_a_file_is_reported_before_the_next
     path.write_text(OLD.replace("two", "2wo!"))
     touched.was_read(a_read(path, opened, age_ns=STEP_NS + 1))
     touched.record_read(str(path), sha256(OLD.encode()))
-    await touched.look()
+    await touched.check_files()
     assert len(told) == 1
 
 
@@ -226,7 +226,7 @@ async def test_a_change_that_leaves_the_times_of_a_new_file_is_reported_before_t
     same_times = path.stat()
     touched.was_read(a_read(path, same_times, age_ns=STEP_NS))
     touched.record_read(str(path), sha256(OLD.encode()))
-    await touched.look()
+    await touched.check_files()
     assert len(told) == 1
 
 
@@ -238,10 +238,10 @@ async def test_the_cost_of_a_check_does_not_grow_with_the_session(tmp_path: Path
         path = tmp_path / f"{number:04}"
         path.write_text("x")
         touched.record_read(str(path), sha256(b"x"))
-    await touched.look()
+    await touched.check_files()
     assert files.reads == MAX_FILES
     (tmp_path / "0000").write_text("one of long ago")
     (tmp_path / "0699").write_text("one of late")
-    await touched.look()
+    await touched.check_files()
     assert files.reads == MAX_FILES + 1
     assert ["0699" in it and "0000" not in it for it in told] == [True]

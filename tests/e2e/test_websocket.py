@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Subprotocol
 
 from agent_ls.server.transport.framing import MAX_BODY_BYTES
-from agent_ls.server.transport.websocket import TOKEN_SUBPROTOCOL, Door, Pulse, listen_websocket
+from agent_ls.server.transport.websocket import TOKEN_SUBPROTOCOL, AccessRules, KeepAlive, listen_websocket
 from tests.e2e import frame_echo
 from tests.e2e.two_clients import one_has_a_session_until_it_leaves
 from tests.e2e.websocket_client import bearer, connected, opened
@@ -66,18 +66,18 @@ class Place:
 
 @asynccontextmanager
 async def echoing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], pulse: Pulse | None = None
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], keep_alive: KeepAlive | None = None
 ) -> AsyncIterator[Place]:
     folder, token = tmp_path / "programs", tmp_path / "token"
     folder.mkdir()
     token.write_text("t" * 40)
     token.chmod(0o600)
     command = (sys.executable, "-I", "-S", frame_echo.__file__, str(folder))
-    door = Door(token, (ORIGIN,))
+    access_rules = AccessRules(token, (ORIGIN,))
     async with anyio.create_task_group() as tasks:
 
         async def listen() -> None:
-            await listen_websocket(("127.0.0.1", 0), door, command=command, pulse=pulse)
+            await listen_websocket(("127.0.0.1", 0), access_rules, command=command, keep_alive=keep_alive)
 
         tasks.start_soon(listen)
         told = ""
@@ -318,7 +318,7 @@ async def test_the_server_of_a_vanished_client_ends_and_others_continue(
 async def test_a_client_that_neither_reads_nor_answers_pings_is_disconnected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with echoing(tmp_path, capsys, Pulse(every_s=0.2, missed=2)) as place:
+    async with echoing(tmp_path, capsys, KeepAlive(every_s=0.2, missed=2)) as place:
         async with await anyio.connect_tcp("127.0.0.1", place.port) as stream:
             await stream.send(handshake("/", "Authorization: Bearer " + "t" * 40))
             assert b" 101 " in await stream.receive()
@@ -331,8 +331,8 @@ async def test_a_client_that_neither_reads_nor_answers_pings_is_disconnected(
 async def test_an_idle_client_that_answers_pings_is_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pulse = Pulse(every_s=0.2, missed=1000)
-    async with echoing(tmp_path, capsys, pulse) as place:
+    keep_alive = KeepAlive(every_s=0.2, missed=1000)
+    async with echoing(tmp_path, capsys, keep_alive) as place:
         async with await anyio.connect_tcp("127.0.0.1", place.port) as stream:
             await stream.send(handshake("/", "Authorization: Bearer " + "t" * 40))
             answer = await stream.receive()

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_ls.app.permissions.paths import look, places_of
+from agent_ls.app.permissions.paths import places_of, read_effect_facts
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
 from agent_ls.policy.places import Places
@@ -179,7 +179,7 @@ class Scratch:
     def is_silent(self, command: str) -> bool:
         """Return whether a session in mode ask would run the command without a question."""
         effect = CommandEffect(command, str(self.work))
-        seen = look(effect, self.places)
+        seen = read_effect_facts(effect, self.places)
         situation = Situation(
             "ask",
             self.places,

@@ -100,7 +100,7 @@ async def test_a_missing_answer_by_the_deadline_is_a_normal_outcome_and_a_late_o
 
 async def test_a_check_time_request_is_not_waited_for() -> None:
     wire = Wire(deadline_ms=0)
-    wire.requests.check_time(["/a", "/b"])
+    wire.requests.reload_files(["/a", "/b"])
     assert wire.sent == []
     (work,) = wire.started
     await work()

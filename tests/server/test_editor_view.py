@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.environments.editor_host import OpenDocument
-from agent_ls.server.editor.view import MAX_VISIBLE, EditorView, Selected
+from agent_ls.server.editor.view import MAX_VISIBLE, EditorView, SelectedLines
 from agent_ls.server.protocol import EditorSelection
 
 A, B = "file:///p/a.py", "file:///p/b.py"
@@ -53,7 +53,7 @@ def test_other_visible_files_are_named_and_documents_without_a_file_are_not() ->
     assert seen.format_view(str) == "[Editor: /p/a.py; also visible: /p/b.py]"
     seen.update(A, selection(0, 0, 2, 0), [f"file:///p/{n}.py" for n in range(20)])
     assert seen.format_view(str).count(".py") == MAX_VISIBLE + 1
-    assert seen.read_selection() == Selected("/p/a.py", 0, 2, "one\ntwo\n")
+    assert seen.read_selection() == SelectedLines("/p/a.py", 0, 2, "one\ntwo\n")
 
 
 def test_line_breaks_and_brackets_are_removed_from_file_names() -> None:

@@ -37,7 +37,7 @@ class Client:
         self.asked: list[tuple[str, dict[str, Any], int | None]] = []
         self.known = EditorDiagnostics(self.document)
         self.language = EditorLanguage(lambda: abilities, self.document, self.known)
-        self.language.attach(self)
+        self.language.set_sender(self)
 
     def document(self, path: str) -> OpenDocument | None:
         return OPEN if path == OPEN.path else None

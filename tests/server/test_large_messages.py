@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent_ls.server.transport.framing import FrameParser, frame
-from agent_ls.server.transport.large_messages import LargeMessage, Summary, summary
+from agent_ls.server.transport.large_messages import LargeMessage, LargeMessageSummary, summarize
 from tests.support.framed_client import FramedClient, ResponseError
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.served import served
@@ -21,32 +21,40 @@ URI = "file:///w/a%20b.py"
 DOCUMENT = {"textDocument": {"languageId": "x", "uri": URI, "version": 1, "text": "x" * 3000}}
 
 
-def told(message: Any, head: int = 1000, tail: int = 60) -> Summary:
+def told(message: Any, head: int = 1000, tail: int = 60) -> LargeMessageSummary:
     body = json.dumps(message).encode()
-    return summary(LargeMessage(body[:head], body[-tail:], len(body)))
+    return summarize(LargeMessage(body[:head], body[-tail:], len(body)))
 
 
-MESSAGES: list[tuple[Any, Summary]] = [
-    ({"jsonrpc": "2.0", "id": 5, "method": "m", "params": DOCUMENT}, Summary(5, "m", URI)),
-    ({"jsonrpc": "2.0", "method": "m", "params": DOCUMENT, "id": "a-b"}, Summary("a-b", "m", URI)),
-    ({"params": DOCUMENT, "method": "m", "id": 7, "jsonrpc": "2.0"}, Summary(7, "m", URI)),
-    ({"method": "m", "params": DOCUMENT, "jsonrpc": "2.0"}, Summary(None, "m", URI)),
-    ({"id": 5, "result": "x" * 3000}, Summary(5, "", "")),
-    ({"method": "m", "params": {"id": 9, "x": "y" * 3000, "deep": {"id": 8}}}, Summary(None, "m", "")),
+MESSAGES: list[tuple[Any, LargeMessageSummary]] = [
+    ({"jsonrpc": "2.0", "id": 5, "method": "m", "params": DOCUMENT}, LargeMessageSummary(5, "m", URI)),
+    (
+        {"jsonrpc": "2.0", "method": "m", "params": DOCUMENT, "id": "a-b"},
+        LargeMessageSummary("a-b", "m", URI),
+    ),
+    ({"params": DOCUMENT, "method": "m", "id": 7, "jsonrpc": "2.0"}, LargeMessageSummary(7, "m", URI)),
+    ({"method": "m", "params": DOCUMENT, "jsonrpc": "2.0"}, LargeMessageSummary(None, "m", URI)),
+    ({"id": 5, "result": "x" * 3000}, LargeMessageSummary(5, "", "")),
+    (
+        {"method": "m", "params": {"id": 9, "x": "y" * 3000, "deep": {"id": 8}}},
+        LargeMessageSummary(None, "m", ""),
+    ),
     (
         {"method": "m", "params": {"text": '{"id": 9, "method": "n", ' + "x" * 3000}, "id": 5},
-        Summary(5, "m", ""),
+        LargeMessageSummary(5, "m", ""),
     ),
-    ({"method": "m", "params": ["x" * 3000], "id": None}, Summary(None, "m", "")),
-    ({"method": "m", "params": "x" * 3000 + '","id":9}'}, Summary(None, "m", "")),
-    ({"method": 7, "id": True, "params": "x" * 3000}, Summary(None, "", "")),
-    (["x" * 3000], Summary(None, "", "")),
-    ("x" * 3000, Summary(None, "", "")),
+    ({"method": "m", "params": ["x" * 3000], "id": None}, LargeMessageSummary(None, "m", "")),
+    ({"method": "m", "params": "x" * 3000 + '","id":9}'}, LargeMessageSummary(None, "m", "")),
+    ({"method": 7, "id": True, "params": "x" * 3000}, LargeMessageSummary(None, "", "")),
+    (["x" * 3000], LargeMessageSummary(None, "", "")),
+    ("x" * 3000, LargeMessageSummary(None, "", "")),
 ]
 
 
 @pytest.mark.parametrize(("message", "expected"), MESSAGES)
-def test_a_large_message_is_identified_by_its_head_and_tail(message: Any, expected: Summary) -> None:
+def test_a_large_message_is_identified_by_its_head_and_tail(
+    message: Any, expected: LargeMessageSummary
+) -> None:
     assert told(message) == expected
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.server import features, protocol
 from agent_ls.server.features.routes import METHODS, ROUTES
-from agent_ls.server.rpc.access import READING
+from agent_ls.server.rpc.access import READ_ONLY_METHODS
 
 
 def test_methods_are_those_of_the_modules() -> None:
@@ -28,7 +28,7 @@ def test_a_route_is_found_by_its_method() -> None:
 
 
 def test_methods_listed_as_read_only_exist() -> None:
-    assert set(ROUTES) >= READING
+    assert set(ROUTES) >= READ_ONLY_METHODS
 
 
 def test_a_name_that_no_message_class_has_is_reported() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.looking import LookingSandbox
+from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.app.permissions.sandbox import SessionSandbox
 from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.confinement.confine import unavailable
@@ -43,6 +43,6 @@ def make_sandbox(
         lambda: places,
         str(state),
         recorded.append,
-        LookingSandbox(state),
+        ReadOnlySandbox(state),
         replaced=(str(root.parent / "tmp"),),
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from agent_ls.app.changes.commands import Before, CommandChangeRecorder, RecordedChanges
+from agent_ls.app.changes.commands import ChangeBaseline, CommandChangeRecorder, RecordedChanges
 from agent_ls.app.review.running_commands import RunningCommands
 from agent_ls.environments.base import Attribution
 
@@ -29,47 +29,47 @@ class BackgroundChanges:
 
     def __init__(
         self,
-        filing: CommandChangeRecorder,
+        recorder: CommandChangeRecorder,
         tell: Callable[[Attribution, str], None],
         under_way: RunningCommands,
     ) -> None:
-        self._filing = filing
+        self._recorder = recorder
         self._tell = tell
         self._under_way = under_way
         self._running: list[_Running] = []
-        self._before: Before | None = None
+        self._before: ChangeBaseline | None = None
         self._pauses = 0
         self._lock = anyio.Lock()
         self._told_note = ""
 
-    async def look(self) -> None:
+    async def record_changes(self) -> None:
         """Record the changes since the last check."""
         if self._running:
             async with self._lock:
-                await self._settle()
+                await self._record_unless_paused()
 
-    async def pause(self) -> Before:
+    async def pause(self) -> ChangeBaseline:
         """Record the changes so far and return the current state.
 
         Until `resume`, changes belong to a foreground command.
         """
         async with self._lock:
-            await self._settle()
-            before = (self._before if self._running else None) or await self._filing.look()
+            await self._record_unless_paused()
+            before = (self._before if self._running else None) or await self._recorder.take_baseline()
             self._pauses += 1
             return before
 
-    def resume(self, now: Before) -> None:
+    def resume(self, now: ChangeBaseline) -> None:
         self._pauses -= 1
         self._before = now if self._running else None
 
-    def register_process(self, process_id: str, attribution: Attribution, before: Before) -> None:
+    def register_process(self, process_id: str, attribution: Attribution, before: ChangeBaseline) -> None:
         """Register a background process that a command has started, and call `resume`.
 
         `before` is the state that `pause` returned before the command.
         """
         self._running.append(_Running(process_id, attribution))
-        self._under_way.add_background(self.look)
+        self._under_way.add_background(self.record_changes)
         self.resume(before)
 
     async def record_end(self, process_id: str) -> None:
@@ -79,23 +79,23 @@ class BackgroundChanges:
             return
         async with self._lock:
             if found in self._running:
-                await self._settle(found)
+                await self._record_unless_paused(found)
                 self._running.remove(found)
-                self._under_way.remove_background(self.look)
+                self._under_way.remove_background(self.record_changes)
 
-    async def _settle(self, ended: _Running | None = None) -> None:
+    async def _record_unless_paused(self, ended: _Running | None = None) -> None:
         if self._pauses or not self._running or self._before is None:
             return
         who = ended or self._running[-1]
-        filed, self._before = await self._filing.advance(self._before, who.attribution)
-        if words := self._words(who, filed):
+        recorded, self._before = await self._recorder.record_changes(self._before, who.attribution)
+        if words := self._format_notice(who, recorded):
             self._tell(who.attribution, words)
-        await self._filing.reload(filed)
+        await self._recorder.reload_files(recorded)
 
-    def _words(self, who: _Running, filed: RecordedChanges) -> str:
+    def _format_notice(self, who: _Running, recorded: RecordedChanges) -> str:
         """Return the notice for the model. A note that files cannot be checked is not repeated."""
-        words = filed.words(f"while the background process {who.process_id} ran")
-        if words != filed.note:
+        words = recorded.format_notice(f"while the background process {who.process_id} ran")
+        if words != recorded.note:
             return words
         was_told, self._told_note = self._told_note, words
         return "" if words == was_told else words

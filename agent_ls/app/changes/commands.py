@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import anyio
 import anyio.lowlevel
 
-from agent_ls.app.changes.snapshot import Changes, CommandChanges, ListFiles, Looked
+from agent_ls.app.changes.snapshot import ChangeFinder, FileSnapshot, FoundChanges, ListFiles
 from agent_ls.app.review.journal import Journal
 from agent_ls.app.review.reviewed_file import is_text, read_form, text_of
 from agent_ls.app.review.service import ReviewService
@@ -33,7 +33,7 @@ MERGED, CONFLICT = "merged_change", "disk_conflict"
 
 _NO_LEDGER = object()
 
-_Outcome: TypeAlias = Literal["filed", "merged", "refused"]
+_Outcome: TypeAlias = Literal["recorded", "merged", "refused"]
 
 
 async def _saved_nothing(told: Callable[[Sequence[str]], None]) -> None:
@@ -51,7 +51,7 @@ class CommandFiles:
     the saved paths, so that a save is not recorded as a change by the command.
     """
 
-    changes: CommandChanges
+    changes: ChangeFinder
     files: ExecutionEnvironment
     document: Callable[[str], str | None] = lambda path: None
     reloads: bool = False
@@ -66,7 +66,7 @@ def command_files(
 
     `listed` lists the files in the working directory and in the folders from `scope`.
     """
-    changes = CommandChanges(files.working_directory(), listed, scope)
+    changes = ChangeFinder(files.working_directory(), listed, scope)
     if host is None:
         return CommandFiles(changes, files)
 
@@ -78,10 +78,10 @@ def command_files(
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class ChangeBaseline:
     """State of files and ledgers at a check. `save` is the number of the editor's last save at that time."""
 
-    looked: Looked
+    snapshot: FileSnapshot
     ledgers: Mapping[str, object]
     save: int = 0
 
@@ -103,7 +103,7 @@ class RecordedChanges:
     note: str = ""
     folder: str = ""
 
-    def words(self, how: str) -> str:
+    def format_notice(self, how: str) -> str:
         """Return the notice for the model, or "". `how` is a phrase such as "by the command"."""
         told = [self._format_change(state) for state in self.states]
         more = f" and {len(told) - NAMED_FILES} more" if len(told) > NAMED_FILES else ""
@@ -113,12 +113,12 @@ class RecordedChanges:
         if self.unknown:
             notes.append(
                 f"Changed {how}, but the earlier text is unknown, so these files are not listed for review: "
-                f"{self._names(self.unknown)}."
+                f"{self._join_names(self.unknown)}."
             )
         if self.refused:
             notes.append(
                 f"Changed on disk {how}, but these files have conflicting unsaved changes of the user in the "
-                f"editor, which were kept: {self._names(self.refused)}."
+                f"editor, which were kept: {self._join_names(self.refused)}."
             )
         return " ".join([*notes, self.note]).strip()
 
@@ -132,7 +132,7 @@ class RecordedChanges:
             else _display_path(state.path, self.folder)
         )
 
-    def _names(self, paths: Sequence[str]) -> str:
+    def _join_names(self, paths: Sequence[str]) -> str:
         return ", ".join(_display_path(path, self.folder) for path in paths[:NAMED_FILES])
 
 
@@ -144,30 +144,32 @@ class CommandChangeRecorder:
         self._journal = journal
         self._commands = commands
 
-    async def look(self) -> Before:
+    async def take_baseline(self) -> ChangeBaseline:
         # Read the number before the check: the check may miss a save that happens while it runs.
         save = self._review.saved.number
-        return self._read_before(await self._commands.changes.look(), save)
+        return self._make_baseline(await self._commands.changes.take_snapshot(), save)
 
-    async def advance(self, before: Before, who: Attribution) -> tuple[RecordedChanges, Before]:
+    async def record_changes(
+        self, before: ChangeBaseline, who: Attribution
+    ) -> tuple[RecordedChanges, ChangeBaseline]:
         """Record the changes since `before` as changes of the call `who`. Return the changes and the new state."""
         save = self._review.saved.number
-        found, looked = await self._commands.changes.advance(before.looked)
+        found, snapshot = await self._commands.changes.find_changes(before.snapshot)
         with anyio.CancelScope(shield=True):  # cancelling this half way would record some changes twice
-            filed = await self._record(found, before, who)
-        return filed, self._read_before(looked, save)
+            recorded = await self._record(found, before, who)
+        return recorded, self._make_baseline(snapshot, save)
 
-    async def reload(self, filed: RecordedChanges) -> None:
+    async def reload_files(self, recorded: RecordedChanges) -> None:
         """Ask the editor to reload the changed files that it has open."""
-        paths = [state.path for state in filed.states if self._commands.document(state.path) is not None]
+        paths = [state.path for state in recorded.states if self._commands.document(state.path) is not None]
         if paths and self._commands.tell_changed:
             await self._commands.tell_changed(paths)
 
-    def _read_before(self, looked: Looked, save: int) -> Before:
-        return Before(looked, self._review.current_texts(), save)
+    def _make_baseline(self, snapshot: FileSnapshot, save: int) -> ChangeBaseline:
+        return ChangeBaseline(snapshot, self._review.current_texts(), save)
 
-    async def _record(self, found: Changes, before: Before, who: Attribution) -> RecordedChanges:
-        changed = (self._as_its_own(state, before) for state in found.states)
+    async def _record(self, found: FoundChanges, before: ChangeBaseline, who: Attribution) -> RecordedChanges:
+        changed = (self._reduce_to_own_part(state, before) for state in found.states)
         states = [state for state in changed if state]
         await self._journal.announce(states, who)
         refused: list[str] = []
@@ -191,7 +193,7 @@ class CommandChangeRecorder:
             self._commands.files.working_directory(),
         )
 
-    def _as_its_own(self, state: FileState, before: Before) -> FileState | None:
+    def _reduce_to_own_part(self, state: FileState, before: ChangeBaseline) -> FileState | None:
         """Return the part of a change that the command made: without what the editor saved, and without what the ledger
         already contains. None if nothing remains, or if a version is binary.
         """
@@ -220,7 +222,7 @@ class CommandChangeRecorder:
         shown, old, new = self._commands.document(state.path), text_of(state.before), text_of(state.after)
         if shown is None:
             self._record_edit(state, old, new, who)
-            return "filed"
+            return "recorded"
         is_clean = shown in (old, new) or self._review.saved.was_saved_as(state.path, shown)
         if new is None and not is_clean:
             return "refused"
@@ -231,7 +233,7 @@ class CommandChangeRecorder:
                 return "refused"
         if is_clean:
             self._record_edit(state, old, new, who)
-        return "filed" if is_clean else "merged"
+        return "recorded" if is_clean else "merged"
 
     async def _merge(self, path: str, old: str, new: str, who: Attribution) -> None:
         """Merge the change into the document.

@@ -33,7 +33,7 @@ class _Commands:
     """The objects that find the files which commands change."""
 
     files: CommandFiles
-    filing: CommandChangeRecorder
+    recorder: CommandChangeRecorder
     background: BackgroundChanges
 
 
@@ -58,17 +58,17 @@ class ReviewedEnvironment(ForwardingEnvironment):
         self._is_reviewed_first = is_reviewed_first
         self._commands: _Commands | None = None
         if commands:
-            filing = CommandChangeRecorder(review, journal, commands)
+            recorder = CommandChangeRecorder(review, journal, commands)
             self._commands = _Commands(
-                commands, filing, BackgroundChanges(filing, self._tell, review.under_way)
+                commands, recorder, BackgroundChanges(recorder, self._notify_model, review.under_way)
             )
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        audience = self._review.state.audience(attribution.session_id)
-        if audience and self._is_reviewed_first(attribution.call_id):
+        session = self._review.state.find_session(attribution.session_id)
+        if session and self._is_reviewed_first(attribution.call_id):
             named = [replace(write, path=self._absolute(write.path)) for write in writes]
             await self._journal.propose(named, attribution)
-            return await self._review.proposals.review_first(named, attribution, audience)
+            return await self._review.proposals.review_first(named, attribution, session)
         meant = [self._resolve_write(write) for write in writes]
         await self._journal.announce(meant, attribution)
         links = links_of([replace(write, path=self._absolute(write.path)) for write in writes])
@@ -90,25 +90,27 @@ class ReviewedEnvironment(ForwardingEnvironment):
         if not (self._commands and options.attribution.call_id):
             return await self.inner.exec_command(command, options, on_output)
         watched = self._commands
-        await watched.files.save(partial(self._tell_of_save, options.attribution))
+        await watched.files.save(partial(self._publish_save_request, options.attribution))
         before = await watched.background.pause()
-        filed = RecordedChanges()
+        recorded = RecordedChanges()
         with self._review.under_way.mark_running():
             try:
                 result = await self.inner.exec_command(command, options, on_output)
             finally:
                 # Runs even if the command was cancelled, because its file changes remain.
                 with anyio.CancelScope(shield=True):
-                    filed, before = await watched.filing.advance(before, options.attribution)
+                    recorded, before = await watched.recorder.record_changes(before, options.attribution)
                     watched.background.resume(before)
-        return replace(result, note=" ".join(filter(None, (result.note, filed.words("by the command")))))
+        return replace(
+            result, note=" ".join(filter(None, (result.note, recorded.format_notice("by the command"))))
+        )
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         self._journal.check_ownership()
         if not (self._commands and options.attribution.call_id):
             return await self.inner.start_process(command, options)
         watched = self._commands
-        await watched.files.save(partial(self._tell_of_save, options.attribution))
+        await watched.files.save(partial(self._publish_save_request, options.attribution))
         before = await watched.background.pause()
         try:
             process = await self.inner.start_process(command, options)
@@ -144,12 +146,12 @@ class ReviewedEnvironment(ForwardingEnvironment):
                 await self._journal.record_written(states, attribution)
             return states
 
-    def _tell_of_save(self, attribution: Attribution, paths: Sequence[str]) -> None:
+    def _publish_save_request(self, attribution: Attribution, paths: Sequence[str]) -> None:
         self._review.state.publish(attribution.session_id, SaveRequested(attribution.call_id, tuple(paths)))
 
-    def _tell(self, attribution: Attribution, words: str) -> None:
-        if audience := self._review.state.audience(attribution.session_id):
-            audience.notice(words)
+    def _notify_model(self, attribution: Attribution, words: str) -> None:
+        if session := self._review.state.find_session(attribution.session_id):
+            session.notice(words)
 
     def _resolve_write(self, write: FileWrite) -> FileState:
         return FileState(self._absolute(write.path), write.base, write.content)

@@ -42,7 +42,7 @@ ListFiles: TypeAlias = Callable[[int], Awaitable[Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class FileSnapshot:
     """State of the files at a check.
 
     `stamps` None: there were too many files, or listing took too long. `scope`: the folders that were searched.
@@ -53,7 +53,7 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class FoundChanges:
     """Result of a comparison.
 
     `states` are changes with the old and new content. `unknown` are changed files without a stored old content.
@@ -65,7 +65,7 @@ class Changes:
 
 
 @dataclass(slots=True)
-class CommandChanges:
+class ChangeFinder:
     """Finds changes of files.
 
     `files` lists the names of files below `folder`, without ignored files. Its argument is the maximum
@@ -79,36 +79,36 @@ class CommandChanges:
     _packed_files: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
     _size: int = 0
 
-    async def look(self) -> Looked:
+    async def take_snapshot(self) -> FileSnapshot:
         """Return the state of the files before a command, and store their texts."""
         end, scope = time.monotonic() + BUDGET_S, self.scope()
         stamps = await self._stamps(end)
         if stamps is not None:
             await anyio.to_thread.run_sync(self._keep_all, stamps, end, self._renewed)
-        return Looked(stamps, scope)
+        return FileSnapshot(stamps, scope)
 
-    async def advance(self, before: Looked) -> tuple[Changes, Looked]:
+    async def find_changes(self, before: FileSnapshot) -> tuple[FoundChanges, FileSnapshot]:
         """Return the changes since `before`, and the new state."""
         if before.stamps is None:
-            return Changes(
+            return FoundChanges(
                 note="agent-ls did not look for files that the command changed, because the folder has too many "
                 "files. See `git status`."
             ), before
         if before.scope != (scope := self.scope()):
-            return Changes(), await self.look()
+            return FoundChanges(), await self.take_snapshot()
         end = time.monotonic() + BUDGET_S
         stamps = await self._stamps(end)
         if stamps is None:
-            return Changes(
+            return FoundChanges(
                 note=f"agent-ls did not look for files that the command changed, because {self._describe_unlisted()}."
             ), before
         found = await anyio.to_thread.run_sync(self._compare_states, before.stamps, stamps)
         await anyio.to_thread.run_sync(self._keep_all, stamps, end, self._keep_as_listed)
-        return found, Looked(stamps, scope)
+        return found, FileSnapshot(stamps, scope)
 
-    async def changes(self, before: Looked) -> Changes:
+    async def changes(self, before: FileSnapshot) -> FoundChanges:
         """Return the changes since `before`."""
-        return (await self.advance(before))[0]
+        return (await self.find_changes(before))[0]
 
     async def _stamps(self, end: float) -> dict[str, Stamp] | None:
         with anyio.move_on_after(end - time.monotonic()):
@@ -173,7 +173,7 @@ class CommandChanges:
         if known := self._packed_files.pop(path, None):
             self._size -= len(known[1])
 
-    def _compare_states(self, before: Mapping[str, Stamp], after: dict[str, Stamp]) -> Changes:
+    def _compare_states(self, before: Mapping[str, Stamp], after: dict[str, Stamp]) -> FoundChanges:
         """Compare two states. Update `after` with the stamps of the files that were read."""
         changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
         states, unknown = [], []
@@ -191,7 +191,7 @@ class CommandChanges:
                 states.append(FileState(path, old, new))
         more = len(changed) - MAX_CHANGED
         note = f"{more} more files were changed; they are not listed for review." if more > 0 else ""
-        return Changes(tuple(states), tuple(unknown), note)
+        return FoundChanges(tuple(states), tuple(unknown), note)
 
 
 def _stamp(path: str) -> Stamp | None:

@@ -127,9 +127,9 @@ class TouchedFiles:
         """Record that the model knows of the file's new content, so that it gets no notice about this change."""
         self._touch(path, None)
 
-    async def look(self) -> None:
+    async def check_files(self) -> None:
         """Check the files; called before model calls. Waits first for changes that are being recorded."""
-        await self._review.under_way.settle()
+        await self._review.under_way.record_background_changes()
         paths = list(self._touched)
         if not paths:
             return

@@ -42,7 +42,7 @@ class _CachedDocuments:
     check: TurnRead[Facts]
 
 
-class KnownDocuments:
+class ProjectDocumentCache:
     """The project documents of one session. `reads` are the session's reads at the start of a turn.
 
     `documents` returns the versions of open documents. If it is None, changes cannot be detected, so the files are
@@ -54,7 +54,7 @@ class KnownDocuments:
         self._reads = reads
         self._cache: dict[tuple[str, ...], _CachedDocuments] = {}
 
-    async def of(
+    async def find(
         self, environment: ExecutionEnvironment, family: Sequence[str]
     ) -> tuple[ProjectDocument, ...]:
         """Return the result of `find_project_documents`, from the cache if no file has changed."""

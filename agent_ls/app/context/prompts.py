@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.app.changes.stamps import Documents
-from agent_ls.app.context.project_docs import KnownDocuments
+from agent_ls.app.context.project_docs import ProjectDocumentCache
 from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.app.turn_reads import TurnReads
 from agent_ls.environments.base import ExecutionEnvironment
@@ -47,7 +47,7 @@ class PromptWorkspace:
       above the working folder. A symbolic link that leaves the project is not followed.
     - `trusted`: returns whether the workspace is trusted; may ask the user at the start of a turn.
     - `others`: returns the other trusted workspace folders, by path.
-    - `open_documents`: versions of open documents, as in KnownDocuments.
+    - `open_documents`: versions of open documents, as in ProjectDocumentCache.
     - `bounds`: returns the path policy of a folder; blocks.
     """
 
@@ -88,7 +88,7 @@ class SessionPrompts:
         self._gathering = anyio.Lock()
         self._early: tuple[int, EnvironmentFacts] | None = None
         self._projects: dict[str, ExecutionEnvironment] = {}
-        self._known = KnownDocuments(workspace.open_documents, reads or TurnReads())
+        self._known = ProjectDocumentCache(workspace.open_documents, reads or TurnReads())
         self.documents_bytes = 0
         """Bytes of the project documents at the last input."""
 
@@ -111,7 +111,7 @@ class SessionPrompts:
         trusted = await self._workspace.trusted()
         beside = await self._workspace.others()
         family = profile.project_documents
-        found = await self._known.of(await self._project(self._quiet, self._workspace.files), family)
+        found = await self._known.find(await self._project(self._quiet, self._workspace.files), family)
         for folder, files in beside.items():
             found += await self._named_by_folder(folder, await self._project(files, files), family)
         self.documents_bytes = sum(len(document.text.encode("utf-8")) for document in found)
@@ -131,7 +131,7 @@ class SessionPrompts:
     ) -> tuple[ProjectDocument, ...]:
         """Return the instruction files of another workspace folder, with absolute paths."""
         root = await find_git_root(project) or folder
-        found = await self._known.of(project, family)
+        found = await self._known.find(project, family)
         return tuple(replace(document, path=join(root, document.path)) for document in found)
 
     async def _project(

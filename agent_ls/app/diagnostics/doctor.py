@@ -25,12 +25,12 @@ from agent_ls.app.diagnostics.findings import DoctorFinding as DoctorFinding
 from agent_ls.app.diagnostics.logs import log_path
 from agent_ls.app.diagnostics.servers import server_findings
 from agent_ls.app.diagnostics.user_files import user_file_findings
-from agent_ls.app.models.certificates import look_at
+from agent_ls.app.models.certificates import check_authorities
 from agent_ls.app.models.key_store import load_credentials
 from agent_ls.app.models.probe import LOCAL, reach_all
 from agent_ls.app.models.service import server_title
-from agent_ls.app.permissions.looking import LookingSandbox
 from agent_ls.app.permissions.paths import places_of
+from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.app.permissions.sandbox import SessionSandbox
 from agent_ls.app.permissions.trust import TRUST_VARIABLE, WorkspaceTrust, trusted_by_variable
 from agent_ls.app.settings.model import SandboxSettings, Settings, ToolPackSettings
@@ -79,32 +79,34 @@ async def examine(*, asks_providers: bool, settings: Settings | None = None) -> 
     """
     credentials = load_credentials()
     settings = settings or Settings()
-    found = [_program(), *_system()]
-    found += await anyio.to_thread.run_sync(lambda: [_state(), *_kept_keys(), *_log()])
-    found += await anyio.to_thread.run_sync(_trust)
-    found += [await _sandbox(), await _looking(settings)]
+    found = [_check_program(), *_check_system()]
+    found += await anyio.to_thread.run_sync(lambda: [_check_state(), *_check_kept_keys(), *_check_log()])
+    found += await anyio.to_thread.run_sync(_check_trust)
+    found += [await _check_sandbox(), await _check_read_only(settings)]
     found += [
-        await _ripgrep(),
-        await _versioned("git", "git", GIT_FROM, "without git, sessions have no information about branches"),
+        await _check_ripgrep(),
+        await _check_version(
+            "git", "git", GIT_FROM, "without git, sessions have no information about branches"
+        ),
     ]
-    found += await anyio.to_thread.run_sync(lambda: [*_tool_packs(settings)])
-    found += await anyio.to_thread.run_sync(lambda: [*_certificates(settings)])
-    found += [_keys(credentials), *_misnamed(credentials)]
+    found += await anyio.to_thread.run_sync(lambda: [*_check_tool_packs(settings)])
+    found += await anyio.to_thread.run_sync(lambda: [*_check_certificates(settings)])
+    found += [_check_keys(credentials), *_check_misnamed_keys(credentials)]
     found += await anyio.to_thread.run_sync(server_findings, settings)
     found += await anyio.to_thread.run_sync(lambda: [*user_file_findings(settings)])
     if asks_providers:
-        found += await _providers(credentials, settings)
-    return found + await _editors()
+        found += await _check_providers(credentials, settings)
+    return found + await _check_editors()
 
 
-def _program() -> DoctorFinding:
+def _check_program() -> DoctorFinding:
     python = ".".join(map(str, sys.version_info[:3]))
     return DoctorFinding("agent-ls", "good", f"{__version__}, Python {python}, {platform.platform()}")
 
 
-def _system() -> Iterator[DoctorFinding]:
+def _check_system() -> Iterator[DoctorFinding]:
     if os.name == "nt":
-        yield from windows()
+        yield from list_windows_limits()
         return
     shell = shutil.which("bash") or shutil.which("sh")
     if shell:
@@ -113,7 +115,7 @@ def _system() -> Iterator[DoctorFinding]:
         yield DoctorFinding("commands", "bad", "there is no shell on PATH", "install bash, or correct PATH")
 
 
-def windows() -> Iterator[DoctorFinding]:
+def list_windows_limits() -> Iterator[DoctorFinding]:
     """Report the features that are missing on Windows, except the sandbox, which has its own finding."""
     for subject, text in _WINDOWS:
         yield DoctorFinding(
@@ -121,7 +123,7 @@ def windows() -> Iterator[DoctorFinding]:
         )
 
 
-async def _sandbox() -> DoctorFinding:
+async def _check_sandbox() -> DoctorFinding:
     """Report the limits that a sandbox would enforce for a session in this folder."""
     text = "bubblewrap and seatbelt are not for Windows"
     if os.name == "posix":
@@ -131,7 +133,7 @@ async def _sandbox() -> DoctorFinding:
             lambda: places,
             str(state_folder()),
             lambda event: None,
-            LookingSandbox(state_folder()),
+            ReadOnlySandbox(state_folder()),
         )
         text = await sandbox.start_sandbox()
         stands = sandbox.is_started
@@ -143,10 +145,10 @@ async def _sandbox() -> DoctorFinding:
     )
 
 
-async def _looking(settings: Settings) -> DoctorFinding:
+async def _check_read_only(settings: Settings) -> DoctorFinding:
     """Report whether read-only commands can be confined, so that they cannot write files or use the network."""
-    looking = LookingSandbox(state_folder())
-    if sandbox := await looking.find():
+    read_only = ReadOnlySandbox(state_folder())
+    if sandbox := await read_only.find():
         text = f"read-only commands run confined ({sandbox.kind}): they cannot write files or use the network"
         return DoctorFinding("read-only", "good", text)
     asked = settings.unconfined_commands == "ask"
@@ -155,11 +157,11 @@ async def _looking(settings: Settings) -> DoctorFinding:
         if asked
         else "your settings let them run without approval"
     )
-    text = f"read-only commands cannot be confined ({looking.why}): {then}"
+    text = f"read-only commands cannot be confined ({read_only.why}): {then}"
     return DoctorFinding("read-only", "note", text, "see `agent-ls docs security-details silent commands`")
 
 
-def _state() -> DoctorFinding:
+def _check_state() -> DoctorFinding:
     folder = state_folder()
     hint = "set AGENT_LS_STATE_DIR to a folder that you may write"
     try:
@@ -180,7 +182,7 @@ def _state() -> DoctorFinding:
     return DoctorFinding("state", "good", f"sessions are stored in {folder}")
 
 
-def _kept_keys() -> Iterator[DoctorFinding]:
+def _check_kept_keys() -> Iterator[DoctorFinding]:
     """Report stored keys that other users can read, for example after the folder's mode was changed."""
     file = state_folder() / "keys.json"
     try:
@@ -192,7 +194,7 @@ def _kept_keys() -> Iterator[DoctorFinding]:
         yield DoctorFinding("keys", "bad", f"other users may read {file} (mode {mode:o})", hint)
 
 
-def _trust() -> list[DoctorFinding]:
+def _check_trust() -> list[DoctorFinding]:
     here = str(Path().resolve())
     trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(here)
     words = {
@@ -211,7 +213,7 @@ def _trust() -> list[DoctorFinding]:
     return found
 
 
-def _log() -> Iterator[DoctorFinding]:
+def _check_log() -> Iterator[DoctorFinding]:
     file = log_path()
     nearest = next(place for place in (file, *file.parents) if place.exists())
     if nearest != file and not nearest.is_dir():
@@ -228,7 +230,7 @@ def _log() -> Iterator[DoctorFinding]:
     yield DoctorFinding("log", "good", f"{file}; {places}")
 
 
-async def _ripgrep() -> DoctorFinding:
+async def _check_ripgrep() -> DoctorFinding:
     program = await anyio.to_thread.run_sync(lambda: find_newest(candidates()))
     if not program:
         hint = "pip install ripgrep==14.1.0, or put rg on PATH"
@@ -245,7 +247,7 @@ async def _ripgrep() -> DoctorFinding:
     )
 
 
-def _tool_packs(settings: Settings) -> Iterator[DoctorFinding]:
+def _check_tool_packs(settings: Settings) -> Iterator[DoctorFinding]:
     """Report missing programs and permissions of the tool packs in the settings; nothing if no pack is chosen."""
     chosen = settings.tool_packs
     if chosen == ToolPackSettings():
@@ -269,7 +271,7 @@ def _tool_packs(settings: Settings) -> Iterator[DoctorFinding]:
         yield DoctorFinding("tool packs", "note", problem)
 
 
-def _certificates(settings: Settings) -> Iterator[DoctorFinding]:
+def _check_certificates(settings: Settings) -> Iterator[DoctorFinding]:
     if (folder := os.environ.get("SSL_CERT_DIR")) and not Path(folder).is_dir():
         text = f"SSL_CERT_DIR names {folder}, which does not exist"
         yield DoctorFinding("certificates", "bad", text, "unset SSL_CERT_DIR")
@@ -277,7 +279,7 @@ def _certificates(settings: Settings) -> Iterator[DoctorFinding]:
     files |= {f"providers.{name}.caFile": entry.ca_file for name, entry in settings.providers.items()}
     for name, file in files.items():
         if file:
-            yield _authorities(name, Path(file))
+            yield _check_authorities(name, Path(file))
     proxies = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
     if proxies:
         # The values may contain a password.
@@ -292,8 +294,8 @@ def _certificates(settings: Settings) -> Iterator[DoctorFinding]:
         yield DoctorFinding("certificates", "good", f"{count} authorities of the system")
 
 
-def _authorities(name: str, file: Path) -> DoctorFinding:
-    found = look_at(file, datetime.fromisoformat(SystemClock().now()).timestamp())
+def _check_authorities(name: str, file: Path) -> DoctorFinding:
+    found = check_authorities(file, datetime.fromisoformat(SystemClock().now()).timestamp())
     if not found.problem:
         return DoctorFinding("certificates", "good", f"{name}: {found.text}")
     hint = f"set {name} to a PEM file of valid certificates, or unset it"
@@ -301,7 +303,7 @@ def _authorities(name: str, file: Path) -> DoctorFinding:
     return DoctorFinding("certificates", "bad" if found.is_useless else "note", text, hint)
 
 
-def _keys(credentials: Credentials) -> DoctorFinding:
+def _check_keys(credentials: Credentials) -> DoctorFinding:
     names = [name for name in credentials.providers if credentials.secret(name)]
     if names:
         return DoctorFinding("keys", "good", f"keys are set for {', '.join(names)}")
@@ -309,7 +311,7 @@ def _keys(credentials: Credentials) -> DoctorFinding:
     return DoctorFinding("keys", "note", "there is none", hint)
 
 
-def _misnamed(credentials: Credentials) -> Iterator[DoctorFinding]:
+def _check_misnamed_keys(credentials: Credentials) -> Iterator[DoctorFinding]:
     """Report a misnamed environment variable that probably contains the key of a provider without a key.
 
     The report names the variable, never its value.
@@ -325,7 +327,7 @@ def _misnamed(credentials: Credentials) -> Iterator[DoctorFinding]:
             )
 
 
-async def _providers(credentials: Credentials, settings: Settings) -> list[DoctorFinding]:
+async def _check_providers(credentials: Credentials, settings: Settings) -> list[DoctorFinding]:
     """Check the configured providers and the usual ports of local model servers."""
     endpoints = {name: entry.endpoint() for name, entry in settings.providers.items()}
     found = []
@@ -344,7 +346,7 @@ async def _providers(credentials: Credentials, settings: Settings) -> list[Docto
     return found
 
 
-async def _editors() -> list[DoctorFinding]:
+async def _check_editors() -> list[DoctorFinding]:
     found = []
     for program, name, lowest in EDITORS:
         if not shutil.which(program):
@@ -375,7 +377,7 @@ async def _editors() -> list[DoctorFinding]:
     return found
 
 
-async def _versioned(program: str, name: str, lowest: tuple[int, ...], without: str) -> DoctorFinding:
+async def _check_version(program: str, name: str, lowest: tuple[int, ...], without: str) -> DoctorFinding:
     if not shutil.which(program):
         return DoctorFinding(name, "note", f"not found: {without}", f"install {name}")
     version = await _version_of(program)

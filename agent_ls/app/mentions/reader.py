@@ -17,7 +17,7 @@ from agent_ls.app.context.attachments import format_code_block
 from agent_ls.app.mentions.git import GitMentions
 from agent_ls.app.mentions.typed import IMAGE_NAMES, find_mentions
 from agent_ls.app.mentions.values import (
-    Attached,
+    AttachedContent,
     CommitMention,
     DiffMention,
     FileMention,
@@ -73,7 +73,7 @@ class SessionMentions:
     secrets: Known
     turn_id: Callable[[], str]
 
-    async def read_typed(self, text: str) -> Attached:
+    async def read_typed(self, text: str) -> AttachedContent:
         """Read the mentions in the text of a message.
 
         Raises:
@@ -81,9 +81,9 @@ class SessionMentions:
         """
         found = [await self.read(mention) for mention in find_mentions(text, self.folder)]
         images = [image for one in found for image in one.images]
-        return Attached("\n\n".join(one.text for one in found), images)
+        return AttachedContent("\n\n".join(one.text for one in found), images)
 
-    async def read(self, mention: Mention) -> Attached:
+    async def read(self, mention: Mention) -> AttachedContent:
         """Return the text and images of a mention. Keys are removed from the text.
 
         Raises:
@@ -103,8 +103,8 @@ class SessionMentions:
             case FileMention(path, is_folder):
                 return await self._file(path, is_folder)
 
-    def _format_attachment(self, heading: str, text: str) -> Attached:
-        return Attached(f"{heading}:\n{format_code_block(redacted(text, self.secrets()))}")
+    def _format_attachment(self, heading: str, text: str) -> AttachedContent:
+        return AttachedContent(f"{heading}:\n{format_code_block(redacted(text, self.secrets()))}")
 
     async def _git(self) -> GitMentions:
         if not await self.is_trusted():
@@ -127,7 +127,7 @@ class SessionMentions:
 
     # -- symbols
 
-    async def _symbol(self, mention: SymbolMention) -> Attached:
+    async def _symbol(self, mention: SymbolMention) -> AttachedContent:
         if not self.language or "symbols" not in self.language.answers():
             raise MentionError(
                 f"the symbol {mention.name} cannot be looked up: this editor gives agent-ls no access to its "
@@ -178,7 +178,7 @@ class SessionMentions:
 
     # -- terminals
 
-    async def _terminal(self, mention: TerminalMention) -> Attached:
+    async def _terminal(self, mention: TerminalMention) -> AttachedContent:
         text, name = mention.text, mention.name
         if text is None:
             processes = {process.id: process for process in await self.local.list_processes()}
@@ -197,7 +197,7 @@ class SessionMentions:
 
     # -- pages
 
-    async def _page(self, url: str) -> Attached:
+    async def _page(self, url: str) -> AttachedContent:
         from pydantic import ValidationError
 
         from agent_ls.tools.base import ToolError
@@ -242,7 +242,7 @@ class SessionMentions:
 
     # -- files
 
-    async def _file(self, path: str, is_folder: bool) -> Attached:
+    async def _file(self, path: str, is_folder: bool) -> AttachedContent:
         try:
             await anyio.to_thread.run_sync(self.bounds.check_readable, path)
         except (OutsideBoundsError, PathNotFoundError):
@@ -250,16 +250,16 @@ class SessionMentions:
         except AccessDeniedError as error:
             raise MentionError(f"{path} is not attached: {_reason(error, path)}", SEND_AGAIN) from None
         if is_folder or not path.lower().endswith(IMAGE_NAMES):
-            return Attached(f"{'Folder' if is_folder else 'File'}: {path}")
+            return AttachedContent(f"{'Folder' if is_folder else 'File'}: {path}")
         from agent_ls.tools.base import ToolError
         from agent_ls.tools.read_file import ReadFileArguments, image_type, render_file
 
         data = await self._read(path)
         if not image_type(data):
-            return Attached(f"File: {path}")
+            return AttachedContent(f"File: {path}")
         try:
             render = partial(render_file, data, path, ReadFileArguments(file_path=path))
-            return Attached(f"File: {path}", (await anyio.to_thread.run_sync(render)).images)
+            return AttachedContent(f"File: {path}", (await anyio.to_thread.run_sync(render)).images)
         except ToolError as error:
             raise MentionError(f"{path} is not attached: {error}", "attach a smaller file") from None
 

@@ -64,7 +64,7 @@ Mention: TypeAlias = SymbolMention | DiffMention | CommitMention | TerminalMenti
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachedContent:
     """Text and images that a mention adds to the message."""
 
     text: str = ""

@@ -12,7 +12,7 @@ _DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Authorities:
+class CheckedAuthorities:
     """Result of checking one file of certificate authorities.
 
     `problem` "": all certificates are usable and do not expire soon. `is_useless`: no certificate is usable.
@@ -23,13 +23,13 @@ class Authorities:
     is_useless: bool = False
 
 
-def look_at(file: Path, now_s: float) -> Authorities:
+def check_authorities(file: Path, now_s: float) -> CheckedAuthorities:
     """Check a file of certificate authorities; an unusable file is reported in the result. `now_s` is Unix time."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         context.load_verify_locations(cafile=file)
     except FileNotFoundError:
-        return Authorities(str(file), "the file does not exist", is_useless=True)
+        return CheckedAuthorities(str(file), "the file does not exist", is_useless=True)
     except (
         OSError,
         ssl.SSLError,
@@ -40,23 +40,23 @@ def look_at(file: Path, now_s: float) -> Authorities:
             if isinstance(error, ssl.SSLError)
             else error.strerror
         )
-        return Authorities(str(file), words or str(error), is_useless=True)
+        return CheckedAuthorities(str(file), words or str(error), is_useless=True)
     ends = sorted(ssl.cert_time_to_seconds(str(found["notAfter"])) for found in context.get_ca_certs())
     text = f"{file}, {context.cert_store_stats()['x509']} certificates"
     if not ends:
-        return Authorities(
+        return CheckedAuthorities(
             text,
             "none of the certificates belongs to a certificate authority: only servers with exactly these "
             "certificates are trusted",
         )
     gone = [end for end in ends if end < now_s]
     if gone:
-        return Authorities(
+        return CheckedAuthorities(
             text, f"{len(gone)} of the certificates have expired", is_useless=len(gone) == len(ends)
         )
     if ends[0] < now_s + SOON_DAYS * _DAY_S:
-        return Authorities(text, f"the first certificate expires on {_day(ends[0])}")
-    return Authorities(f"{text}, valid until {_day(ends[0])} or longer")
+        return CheckedAuthorities(text, f"the first certificate expires on {_day(ends[0])}")
+    return CheckedAuthorities(f"{text}, valid until {_day(ends[0])} or longer")
 
 
 def _day(seconds: float) -> str:

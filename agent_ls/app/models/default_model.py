@@ -11,7 +11,7 @@ from agent_ls.app.settings.state_folder import state_folder, write_private
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DefaultModel:
     """A remembered model.
 
     `context_tokens` is the size that the server reported, or 0. If both names are "", the user has not chosen a model.
@@ -22,16 +22,16 @@ class Choice:
     context_tokens: int = 0
 
 
-def remembered(folder: Path | None = None) -> Choice:
+def read_default_model(folder: Path | None = None) -> DefaultModel:
     """Return the stored choice, or an empty choice. `folder` None: the user's state folder."""
     try:
         found = json.loads(_path(folder).read_text(encoding="utf-8"))
-        return Choice(str(found["provider"]), str(found["model"]), int(found["context_tokens"]))
+        return DefaultModel(str(found["provider"]), str(found["model"]), int(found["context_tokens"]))
     except (OSError, ValueError, KeyError, TypeError):
-        return Choice()
+        return DefaultModel()
 
 
-def remember(choice: Choice, folder: Path | None = None) -> None:
+def store_default_model(choice: DefaultModel, folder: Path | None = None) -> None:
     """Store the choice.
 
     Raises:
@@ -46,7 +46,7 @@ def remember(choice: Choice, folder: Path | None = None) -> None:
         ) from error
 
 
-def forget(folder: Path | None = None) -> None:
+def delete_default_model(folder: Path | None = None) -> None:
     """Delete the stored choice."""
     _path(folder).unlink(missing_ok=True)
 

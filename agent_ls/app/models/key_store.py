@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent_ls.app.errors import BadChoiceError
-from agent_ls.app.models.secret_store import Ring, SecretStore, StoredKey, open_ring as open_ring
+from agent_ls.app.models.secret_store import Keyring, SecretStore, StoredKey, open_ring as open_ring
 from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.llm.client import supported_providers
 from agent_ls.llm.credentials import Credentials, take_keys_from_environment
@@ -24,7 +24,7 @@ _ABOUT = (
 class KeyStore(SecretStore):
     """Stores the keys of providers. `ring` is the system's keyring, None if there is none."""
 
-    def __init__(self, folder: Path | None = None, ring: Ring | None = None) -> None:
+    def __init__(self, folder: Path | None = None, ring: Keyring | None = None) -> None:
         path = (folder or state_folder()) / "keys.json"
         super().__init__(path, ring, _ABOUT, ", or set the provider's variable")
 
@@ -58,7 +58,7 @@ def protect_keys() -> None:
 
 
 def load_credentials(
-    environ: Mapping[str, str] | None = None, folder: Path | None = None, ring: Ring | None = None
+    environ: Mapping[str, str] | None = None, folder: Path | None = None, ring: Keyring | None = None
 ) -> Credentials:
     """Return the keys from the environment, and stored keys for providers without a key in the environment."""
     found = Credentials.from_environment(environ)

@@ -49,7 +49,7 @@ class ReachedProvider:
     is_guessed: bool = False
 
     @property
-    def says(self) -> str:
+    def reported_name(self) -> str:
         """Return the server's own name from its list of models; "" if the list has no name."""
         return next((_BY_OWNER[model.owner] for model in self.models if model.owner in _BY_OWNER), "")
 
@@ -70,7 +70,7 @@ async def reach_all(
     return tuple(found[name] for name in supported_providers())
 
 
-async def look_around(
+async def find_servers(
     credentials: Credentials, settings: Mapping[str, ConnectionSettings] | None = None
 ) -> tuple[ReachedProvider, ...]:
     """Return the reachable servers that need no key, at the configured address or else at their usual ports."""

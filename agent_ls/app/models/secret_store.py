@@ -17,7 +17,7 @@ from agent_ls.app.settings.state_folder import write_private
 SERVICE = "agent-ls"
 
 
-class Ring(Protocol):
+class Keyring(Protocol):
     """Interface to the system's keyring. The methods are functions of the `keyring` package."""
 
     def get_password(self, service: str, name: str) -> str | None: ...
@@ -38,7 +38,7 @@ class SecretStore:
     `hint` is added to the error message if the file cannot be written.
     """
 
-    def __init__(self, path: Path, ring: Ring | None, about: str, hint: str) -> None:
+    def __init__(self, path: Path, ring: Keyring | None, about: str, hint: str) -> None:
         self._path = path
         self._ring = ring
         self._about = about
@@ -139,7 +139,7 @@ class SecretStore:
             ) from error
 
 
-def open_ring() -> Ring | None:
+def open_ring() -> Keyring | None:
     """Return the system's keyring (optional package `keyring`); None without the package or a working backend."""
     try:
         import keyring

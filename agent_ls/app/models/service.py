@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agent_ls.app.errors import BadChoiceError
-from agent_ls.app.models.default_model import Choice, remember, remembered
+from agent_ls.app.models.default_model import DefaultModel, read_default_model, store_default_model
 from agent_ls.app.settings.model import ProviderSettings, Settings
 from agent_ls.environments.local.environ import without_secrets
 from agent_ls.llm.adapter import ProviderAdapter
@@ -130,7 +130,7 @@ class ModelService:
         self._endpoints: dict[str, EndpointSettings] = {}
         self._take(settings.providers)
         self._state_dir = state_dir
-        self._chosen = remembered(state_dir)
+        self._chosen = read_default_model(state_dir)
         self._told: dict[tuple[str, str], int] = {}
         self.client = build_client(credentials, self._endpoints, adapters)
         self.child_environ = without_secrets(os.environ, credentials.known_secrets())
@@ -284,14 +284,14 @@ class ModelService:
             )
         return tuple(choices)
 
-    async def look(self) -> tuple[ModelChoice, ...]:
+    async def find_server_models(self) -> tuple[ModelChoice, ...]:
         """Return the models of reachable servers that need no key, on this machine or at a configured address.
 
         This call only searches for servers; a server is used only if the user chooses it. Never raises.
         """
-        from agent_ls.app.models.probe import look_around  # imported late: needed only for a model picker
+        from agent_ls.app.models.probe import find_servers  # imported late: needed only for a model picker
 
-        found = await look_around(self._credentials, self._endpoints)
+        found = await find_servers(self._credentials, self._endpoints)
         for reached in found:
             self._note_sizes(reached.provider, reached.models)
         return tuple(
@@ -327,8 +327,8 @@ class ModelService:
         Raises:
             AppError: the file cannot be written.
         """
-        choice = Choice(provider, model, self._told.get((provider, model), 0))
-        remember(choice, self._state_dir)
+        choice = DefaultModel(provider, model, self._told.get((provider, model), 0))
+        store_default_model(choice, self._state_dir)
         self._chosen = choice
 
     def _default(self, provider: str) -> str:
@@ -342,15 +342,23 @@ def server_title(reached: ReachedProvider) -> str:
     A server that was found at a usual port and reports no name is called unidentified.
     """
     title = provider_title(reached.provider)
-    if reached.says:
-        return title if title.startswith(reached.says) else f"{reached.says}, at the usual address of {title}"
+    if reached.reported_name:
+        return (
+            title
+            if title.startswith(reached.reported_name)
+            else f"{reached.reported_name}, at the usual address of {title}"
+        )
     return f"an unidentified server at the usual port of {title}" if reached.is_guessed else title
 
 
 def _other_server(reached: ReachedProvider) -> str:
     """Return a suffix such as " (vLLM)" if the server's own name differs from the name usual for its port."""
     title = provider_title(reached.provider)
-    return f" ({reached.says})" if reached.says and not title.startswith(reached.says) else ""
+    return (
+        f" ({reached.reported_name})"
+        if reached.reported_name and not title.startswith(reached.reported_name)
+        else ""
+    )
 
 
 def _own_profile(name: str, own: OwnProfile, model: str, options: ProfileOptions) -> ProviderProfile:

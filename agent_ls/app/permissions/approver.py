@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import anyio.to_thread
 
-from agent_ls.app.permissions.paths import Look, PathBounds, look
+from agent_ls.app.permissions.paths import EffectFacts, PathBounds, read_effect_facts
 from agent_ls.app.permissions.session_rules import SessionRules
 from agent_ls.environments.effects import CallEffect, CommandEffect, WriteEffect
 from agent_ls.loop.calls.approval import (
@@ -117,8 +117,10 @@ class PolicyApprover:
             "Read the files again before you repeat the call."
         )
 
-    async def _judge(self, question: ApprovalQuestion, review: ReviewSetting) -> tuple[Look, Judgement]:
-        seen, stored, is_trusted = await anyio.to_thread.run_sync(self._look, question)
+    async def _judge(
+        self, question: ApprovalQuestion, review: ReviewSetting
+    ) -> tuple[EffectFacts, Judgement]:
+        seen, stored, is_trusted = await anyio.to_thread.run_sync(self._read_facts, question)
         situation = Situation(
             mode=self.mode,
             places=self._bounds.places,
@@ -146,11 +148,11 @@ class PolicyApprover:
             return "unavailable"
         return "available" if await self._kernel.can_confine() else "unavailable"
 
-    def _look(self, question: ApprovalQuestion) -> tuple[Look, frozenset[str], bool]:
+    def _read_facts(self, question: ApprovalQuestion) -> tuple[EffectFacts, frozenset[str], bool]:
         # without spare file descriptors the checks below could not read anything
         require_spare_files(SPARE_FOR_CALLS)
         return (
-            look(question.effect, self._bounds.places, self._bounds.disk),
+            read_effect_facts(question.effect, self._bounds.places, self._bounds.disk),
             self.grants.read_stored_ids(),
             self._is_trusted(),
         )
@@ -225,7 +227,7 @@ class PolicyApprover:
         self._register(question, judgement, seen)
         return Allowed(is_confined=judgement.is_confined)
 
-    def _register(self, question: ApprovalQuestion, judgement: Judgement, seen: Look) -> None:
+    def _register(self, question: ApprovalQuestion, judgement: Judgement, seen: EffectFacts) -> None:
         """Count a use of the rules that allowed an effect, and register the effect with the path
         policy.
         """

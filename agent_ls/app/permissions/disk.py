@@ -96,19 +96,19 @@ class FarDisk:
     def at_once(self, paths: Sequence[str]) -> Iterator[None]:
         """Get the facts about these paths and about the targets of links with two requests.
 
-        Inside the `with` block, calls of `look` in the same thread use these facts instead of sending requests.
+        Inside the `with` block, calls of `read_facts` in the same thread use these facts instead of sending requests.
         """
         wanted = [self._to_far(path) for path in paths]
-        found = dict(zip(wanted, self.look(paths), strict=True))
+        found = dict(zip(wanted, self.read_facts(paths), strict=True))
         reals = [facts.real for facts in found.values()]
-        found.update(zip(reals, self.look([self._to_near(real) for real in reals]), strict=True))
+        found.update(zip(reals, self.read_facts([self._to_near(real) for real in reals]), strict=True))
         self._seen.facts = found
         try:
             yield
         finally:
             self._seen.facts = {}
 
-    def look(self, paths: Sequence[str]) -> Sequence[Facts]:
+    def read_facts(self, paths: Sequence[str]) -> Sequence[Facts]:
         """Return the facts about each path, and update the patterns of the ignore files."""
         seen: Mapping[str, Facts] = getattr(self._seen, "facts", {})
         if seen and all(self._to_far(path) in seen for path in paths):
@@ -134,7 +134,7 @@ class FarDisk:
     def is_ignored(self, path: str) -> bool:
         """Return whether an ignore file on the other machine names the path.
 
-        Uses the ignore files as `look` has last read them.
+        Uses the ignore files as `read_facts` has last read them.
         """
         far = self._to_far(path)
         for root, (_, spec) in self._ignored.items():
@@ -146,17 +146,17 @@ class FarDisk:
         return False
 
     def real_path(self, path: str) -> str:
-        return self._to_near(self.look([path])[0].real)
+        return self._to_near(self.read_facts([path])[0].real)
 
     def exists(self, real: str) -> bool:
-        facts = self.look([real])[0]
+        facts = self.read_facts([real])[0]
         return facts.is_link_there
 
     def has_other_names(self, path: str) -> bool:
-        return self.look([path])[0].has_other_names
+        return self.read_facts([path])[0].has_other_names
 
     def stat(self, path: str) -> os.stat_result:
-        facts = self.look([path])[0]
+        facts = self.read_facts([path])[0]
         if not facts.exists:
             raise FileNotFoundError(2, "no such file", path)
         return facts.result()
@@ -171,7 +171,7 @@ class FarDisk:
         """
         return {
             path: (_stamp(facts), documents.get(path))
-            for path, facts in zip(paths, self.look(paths), strict=True)
+            for path, facts in zip(paths, self.read_facts(paths), strict=True)
         }
 
     def find_linked(self, places: Sequence[str]) -> frozenset[FileId]:

@@ -7,8 +7,8 @@ from typing import cast
 
 import anyio
 
-from agent_ls.app.permissions.looking import LookingSandbox
-from agent_ls.app.permissions.paths import look, places_of
+from agent_ls.app.permissions.paths import places_of, read_effect_facts
+from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.commands import analyse_command
@@ -22,13 +22,13 @@ def explain_command(line: str, folder: str, modes: Sequence[str]) -> Iterator[st
     places = places_of(folder)
     effect = CommandEffect(line, folder)
     found = analyse_command(effect, places.home)
-    seen = look(effect, places)
+    seen = read_effect_facts(effect, places)
     for argv in found.commands:
         yield f"would run: {' '.join(argv)}"
     if found.is_read_only:
         yield "it is read-only"
     grants = frozenset(rule.id for rule in RuleStore(state_folder()).rules(folder))
-    can_confine = anyio.run(LookingSandbox(state_folder()).find) is not None
+    can_confine = anyio.run(ReadOnlySandbox(state_folder()).find) is not None
     for mode in modes:
         situation = Situation(
             cast("Mode", mode),

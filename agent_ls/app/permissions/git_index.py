@@ -18,7 +18,7 @@ _SHARED = "sharedindex."
 
 
 @dataclass(frozen=True, slots=True)
-class Tracked:
+class TrackedFile:
     """A tracked file: its absolute path, blob id (hex), and size and modification time recorded by git.
 
     `is_repository`: the path is the folder of another repository, such as a submodule.
@@ -39,7 +39,7 @@ class Tracked:
         return self.path == place or self.path.startswith(place.rstrip(os.sep) + os.sep)
 
 
-def tracked_files(folder: str) -> Sequence[Tracked]:
+def tracked_files(folder: str) -> Sequence[TrackedFile]:
     """Return the files of the repository that contains `folder`.
 
     Returns () if there is no repository or its index cannot be read.
@@ -55,7 +55,7 @@ def tracked_files(folder: str) -> Sequence[Tracked]:
     return [it for path in (index, *_find_shared_indexes(index)) for it in _read_tracked(path, place)]
 
 
-def _read_tracked(index: str, root: str) -> Sequence[Tracked]:
+def _read_tracked(index: str, root: str) -> Sequence[TrackedFile]:
     try:
         facts = os.stat(index)
         return (
@@ -90,13 +90,13 @@ def _index_of(git: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _parse_index(index: str, root: str, mtime_ns: int, size: int) -> Sequence[Tracked]:
+def _parse_index(index: str, root: str, mtime_ns: int, size: int) -> Sequence[TrackedFile]:
     with open(index, "rb") as file:
         data = file.read()
     return tuple(_entries(data, root))
 
 
-def _entries(data: bytes, root: str) -> Iterator[Tracked]:
+def _entries(data: bytes, root: str) -> Iterator[TrackedFile]:
     magic, version, count = _HEADER.unpack_from(data)
     if magic != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("unknown index format")
@@ -119,7 +119,7 @@ def _entries(data: bytes, root: str) -> Iterator[Tracked]:
             end = data.index(b"\0", at)
             name = data[at:end]
             at = start + (end - start + 8) // 8 * 8
-        yield Tracked(
+        yield TrackedFile(
             os.path.join(root, os.fsdecode(name)),
             object_id,
             numbers[9],

@@ -262,7 +262,7 @@ def _is_linked(facts: os.stat_result, places: Places, disk: Disk) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class EffectFacts:
     """Facts about an effect that were read from the disk.
 
     `resolved` maps each path of the effect to its real path. `leads` are paths that patterns and links of a
@@ -276,23 +276,23 @@ class Look:
     config: str = ""
 
 
-def look(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -> Look:
+def read_effect_facts(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -> EffectFacts:
     """Resolve each path of an effect, and check the files that its command reads. Blocks."""
     command = effect.runs if isinstance(effect, CallEffect) else effect
     if isinstance(command, CommandEffect):
         if isinstance(disk, FarDisk):
-            return _look_at_far_command(command, places, disk)
-        return _look_at_command(command, places)
+            return _read_far_command_facts(command, places, disk)
+        return _read_command_facts(command, places)
     resolved = {path: disk.real_path(path) for path in _paths(effect)}
     linked = next(
         (p for p in resolved.values() if isinstance(effect, WriteEffect) and disk.has_other_names(p)), ""
     )
-    return Look(
+    return EffectFacts(
         resolved, doubt=f"{linked} has other hard links, so their content would change too" if linked else ""
     )
 
 
-def _look_at_command(effect: CommandEffect, places: Places) -> Look:
+def _read_command_facts(effect: CommandEffect, places: Places) -> EffectFacts:
     from agent_ls.policy.commands import analyse_command  # imported late, because it loads a grammar
 
     found = analyse_command(effect, places.home)
@@ -305,7 +305,7 @@ def _look_at_command(effect: CommandEffect, places: Places) -> Look:
             continue  # needs approval in any case, and the pattern may have very many matches
         matches += islice(glob.iglob(pattern, include_hidden=True), MAX_MATCHES - len(matches) + 1)
     if len(matches) > MAX_MATCHES:
-        return Look(resolved, doubt="the patterns of the command match too many files to check")
+        return EffectFacts(resolved, doubt="the patterns of the command match too many files to check")
     # A pattern without matches is passed to the program unchanged, so its folder counts as well.
     leads = [os.path.realpath(place) for pattern in found.paths for place in (*_fixed_part(pattern),)]
     leads += [name for match in matches for name in (os.path.realpath(match), os.path.abspath(match))]
@@ -313,16 +313,16 @@ def _look_at_command(effect: CommandEffect, places: Places) -> Look:
     try:
         leads += shown_secrets(effect.command, found, effect.working_dir, linked)
     except TooManyFilesError as error:
-        return Look(resolved, tuple(leads), f"{error} has too many files to check them for secrets")
+        return EffectFacts(resolved, tuple(leads), f"{error} has too many files to check them for secrets")
     for path in (*resolved.values(), *leads) if linked else ():
         with suppress(OSError):
             facts = os.stat(path)
             if (facts.st_dev, facts.st_ino) in linked:
-                return Look(
+                return EffectFacts(
                     resolved, tuple(leads), f"{path} is another name of a file that contains credentials"
                 )
     if hidden := _looks_through(effect, found, places):
-        return Look(
+        return EffectFacts(
             resolved,
             tuple(leads),
             f"the command searches a folder that contains {hidden}, which {IGNORE_FILE} lists",
@@ -332,13 +332,13 @@ def _look_at_command(effect: CommandEffect, places: Places) -> Look:
         doubt = doubt or f"A pattern matches the file {option}, whose name looks like an option."
     doubt = doubt or compared_folder(found) or unusual_name(effect.command, found, effect.working_dir)
     config = next(filter(None, (_deciding_file(*it, places) for it in found.configs)), "")
-    return Look(resolved, tuple(dict.fromkeys(leads)), doubt, config)
+    return EffectFacts(resolved, tuple(dict.fromkeys(leads)), doubt, config)
 
 
 _FAR_FILES = "on another machine, files of the project may change what this command runs"
 
 
-def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -> Look:
+def _read_far_command_facts(effect: CommandEffect, places: Places, disk: FarDisk) -> EffectFacts:
     """Resolve the paths that a command on another machine names.
 
     Files of that machine are not checked. If they may decide what the command reads or runs, `doubt` or
@@ -357,7 +357,7 @@ def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -
         doubt = _FAR_FILES
     elif found.needs_plain_names or reads_folders(effect.command, found.commands):
         doubt = "the command reads folders on another machine, where files were not checked for secrets"
-    return Look(resolved, doubt=doubt, config=_FAR_FILES if found.configs else "")
+    return EffectFacts(resolved, doubt=doubt, config=_FAR_FILES if found.configs else "")
 
 
 def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places) -> str:

@@ -16,8 +16,8 @@ from typing import TypedDict
 
 import anyio.to_thread
 
-from agent_ls.app.permissions.looking import LookingSandbox
 from agent_ls.app.permissions.placeholders import Placeholders, is_placeholder
+from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.effects import CommandEffect
@@ -45,7 +45,7 @@ class SessionSandbox:
     places: Callable[[], Places]
     state: str
     emit: Callable[[RecordedEvent], object]
-    looking: LookingSandbox
+    read_only: ReadOnlySandbox
     sandbox: Sandbox | None = None
     replaced: tuple[str, ...] = REPLACED
     _temporary: str = field(default="")
@@ -71,12 +71,12 @@ class SessionSandbox:
         """Return whether a read-only command can be confined."""
         if self.settings.enabled:
             return self.sandbox is not None
-        return await self.looking.find() is not None
+        return await self.read_only.find() is not None
 
     def wrap_command(
         self, command: str, options: CommandOptions, folder: str, *, only_looks: bool
     ) -> Inside | None:
-        sandbox = self.sandbox if self.settings.enabled or not only_looks else self.looking.sandbox
+        sandbox = self.sandbox if self.settings.enabled or not only_looks else self.read_only.sandbox
         if sandbox is None:
             if only_looks:
                 raise ProcessStartError(
@@ -84,7 +84,7 @@ class SessionSandbox:
                     "such sandbox now."
                 )
             return None
-        limits = self._looking_limits() if only_looks else self._limits()
+        limits = self._read_only_limits() if only_looks else self._limits()
         made: tuple[str, ...] = ()
         if sandbox.kind == "bubblewrap" and limits.absent:
             made = self._placeholders.acquire([it for it in limits.absent if it.endswith(_FOLDERS)])
@@ -121,7 +121,7 @@ class SessionSandbox:
         limits = limits_of(self.settings, self.places(), self.state, self._temporary)
         return replace(limits, replaced=self.replaced)
 
-    def _looking_limits(self) -> SandboxLimits:
+    def _read_only_limits(self) -> SandboxLimits:
         """Return the limits of a read-only command.
 
         If a sandbox is configured, the command can read the temporary folder of other commands.
@@ -251,7 +251,7 @@ def warn_unavailable(why: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class RerunApproval:
     """Asks for approval to run a command again without the limits under which it failed.
 
     Leaving the sandbox needs approval in every mode. A command that failed under the confinement of read-only

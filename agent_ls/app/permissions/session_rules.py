@@ -40,7 +40,7 @@ def hold_rule(rule: StoredRule) -> HeldRule:
 class SessionRules:
     """Holds the rules of one session, and counts their uses.
 
-    Rules for the project or the user are written to `store` in a background task, which `beside`
+    Rules for the project or the user are written to `store` in a background task, which `start`
     starts. `emit` records an event of the session.
     """
 
@@ -49,13 +49,13 @@ class SessionRules:
         store: RuleStore,
         workspace: str,
         clock: Clock,
-        beside: TaskStarter,
+        start: TaskStarter,
         emit: Callable[[RecordedEvent], object],
     ) -> None:
         self._store = store
         self._workspace = workspace
         self._clock = clock
-        self._beside = beside
+        self._start = start
         self._emit = emit
         self._session: dict[str, HeldRule] = {}
         self._turn: dict[str, HeldRule] = {}
@@ -87,7 +87,7 @@ class SessionRules:
             self._session[offer.id] = HeldRule(offer.id, offer.label, "session", 0, created=self._clock.now())
         elif scope in ("project", "user"):
             self._unwritten.add(offer.id)
-            self._beside(partial(self._keep, offer, scope))
+            self._start(partial(self._keep, offer, scope))
 
     def allow_reading(self, folder: str) -> None:
         """Allow reads below `folder` for this session without approval, except through links that leave it."""
@@ -106,7 +106,7 @@ class SessionRules:
                     held_rules[rule_id], hits=held_rules[rule_id].hits + 1, used=self._clock.now()
                 )
         if left := [rule_id for rule_id in ids if rule_id not in self._session and rule_id not in self._turn]:
-            self._beside(partial(self._count, left))
+            self._start(partial(self._count, left))
 
     def rules(self) -> Sequence[HeldRule]:
         """Return the rules of the session and its turn; stored rules are listed by RuleStore."""

@@ -16,7 +16,7 @@ from fnmatch import fnmatch
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from agent_ls.app.permissions.git_index import Tracked, tracked_files
+from agent_ls.app.permissions.git_index import TrackedFile, tracked_files
 from agent_ls.environments.search import IGNORE_FILES, SEARCH_LIMIT_BYTES, walk
 from agent_ls.policy.places import Places, is_secret_name
 
@@ -349,7 +349,7 @@ def _shows_content(words: Sequence[str]) -> bool:
     )
 
 
-def is_unchanged(it: Tracked) -> bool:
+def is_unchanged(it: TrackedFile) -> bool:
     """Return whether the file still has the size and modification time recorded in git's index."""
     try:
         facts = os.lstat(it.path)

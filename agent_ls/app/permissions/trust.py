@@ -40,7 +40,7 @@ Trusting: TypeAlias = Literal["asked", "kept", "trusted", "restricted"]
 `trusted` and `restricted` apply to all folders and override stored decisions.
 """
 
-NOT_PERSONS = frozenset(("headless", "program", "interrupt", "timeout", "replay", ""))
+UNSTORED_SOURCES = frozenset(("headless", "program", "interrupt", "timeout", "replay", ""))
 """Decisions from these sources are not stored, and are valid only until the process ends."""
 
 REASON = (
@@ -90,7 +90,7 @@ class WorkspaceTrust:
         path, owner = await anyio.to_thread.run_sync(_identity, folder)
         self._here.pop(path, None)
         # A folder that is not on this disk belongs to the host's environment: store nothing.
-        if trust and (by in NOT_PERSONS or owner is None):
+        if trust and (by in UNSTORED_SOURCES or owner is None):
             self._here[path] = trust
         else:
             await anyio.to_thread.run_sync(self._keep, folder, trust)

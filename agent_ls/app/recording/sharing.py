@@ -53,7 +53,7 @@ class Redaction:
         self._secrets: dict[str, str] = {}
         self._mails: dict[str, str] = {}
 
-    def recording(self, text: str) -> str:
+    def redact_recording(self, text: str) -> str:
         """Return the text of a recording without private data, so that it can still be replayed.
 
         The home folder is replaced by the absolute path `/home/ada`.
@@ -63,7 +63,7 @@ class Redaction:
             text = text.replace(self._home, "/home/ada")
         return self._without_names(text)
 
-    def text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Return a text for readers without private data. The home folder of any user is replaced by `~`."""
         text = redacted(self._without_secrets(text), self._known)
         if len(self._home) > 1:

@@ -19,8 +19,8 @@ from agent_ls.app.review.notebooks import user_edited
 from agent_ls.app.review.open_hunks import open_hunks
 from agent_ls.app.review.proposal_decisions import ProposalDecisions
 from agent_ls.app.review.review_notices import replacement_notice, verdict_notice
-from agent_ls.app.review.reviewed_file import ReviewedFile, Undoing, text_of
-from agent_ls.app.review.state import Audience, ReviewState, all_hunks
+from agent_ls.app.review.reviewed_file import PendingDecision, ReviewedFile, text_of
+from agent_ls.app.review.state import ReviewedSession, ReviewState, all_hunks
 from agent_ls.app.review.undone_saves import UndoneSaves
 from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
@@ -87,7 +87,7 @@ class _Step:
     """
 
     task: FileDecision
-    undoing: Undoing
+    pending_decision: PendingDecision
     data: bytes | None
     expected: str | None
     decided: list[Hunk]
@@ -168,13 +168,13 @@ class HunkDecisions:
 
     async def _in_files(self, tasks: Sequence[FileDecision]) -> None:
         """Carry out the decision in all of these files, or in none if one of them fails."""
-        audiences = (self._state.owner_of(task.file, task.ids) for task in tasks)
-        audience = next((found for found in audiences if found), None)
+        sessions = (self._state.owner_of(task.file, task.ids) for task in tasks)
+        session = next((found for found in sessions if found), None)
         async with AsyncExitStack() as locks:
             for task in sorted(tasks, key=lambda task: task.path):
                 await locks.enter_async_context(task.file.deciding)
             try:
-                reason = await self._carry_out(tasks, audience) if audience else CLOSED_SESSION
+                reason = await self._carry_out(tasks, session) if session else CLOSED_SESSION
             except (EnvError, NotEncodableError) as error:
                 reason = str(error)
         for task in tasks:
@@ -198,14 +198,14 @@ class HunkDecisions:
                 lambda name, hunks: verdict_notice(name, hunks, asked.verdict, asked.comment),
             )
 
-    async def _carry_out(self, tasks: Sequence[FileDecision], audience: Audience) -> str:
+    async def _carry_out(self, tasks: Sequence[FileDecision], session: ReviewedSession) -> str:
         """Carry out the tasks. Return the reason why they cannot be carried out, "" if they were.
 
         Raises:
             EnvError: a file cannot be read or written.
         """
         for _ in range(TRIES):
-            contents = [await self._state.catch_up(task.file, audience.files) for task in tasks]
+            contents = [await self._state.catch_up(task.file, session.files) for task in tasks]
             if any(
                 text_of(data) != task.file.ledger.current_text
                 for task, data in zip(tasks, contents, strict=True)
@@ -215,7 +215,7 @@ class HunkDecisions:
             steps = [
                 _step(task, ids, data) for task, ids, data in zip(tasks, chosen, contents, strict=True) if ids
             ]
-            if not steps or await self._is_done(steps, audience):
+            if not steps or await self._apply_steps(steps, session):
                 return ""
         return KEEPS_CHANGING
 
@@ -236,7 +236,7 @@ class HunkDecisions:
         for hunk in (*file.ledger.open_hunks, *file.ledger.closed):
             if hunk.id not in task.ids or hunk.id in task.refused:
                 continue
-            if self._state.audience(hunk.session_id) is None:
+            if self._state.find_session(hunk.session_id) is None:
                 task.refused[hunk.id] = CLOSED_SESSION
             elif hunk.link and (asked.lines or asked.replacement is not None):
                 task.refused[hunk.id] = LINKED
@@ -257,43 +257,45 @@ class HunkDecisions:
                 task.refused[ids.pop()] = str(error)
         return ids
 
-    async def _is_done(self, steps: Sequence[_Step], audience: Audience) -> bool:
+    async def _apply_steps(self, steps: Sequence[_Step], session: ReviewedSession) -> bool:
         """Apply the steps. Return False if a file has changed; in that case, no step remains applied.
 
         Raises:
             EnvError: a file could not be written; then all files have their previous content.
         """
         writing = [step for step in steps if step.writes]
-        if writing and not await self._are_written(writing, audience):
+        if writing and not await self._write_steps(writing, session):
             return False
         for step in steps:
-            if step.undoing.outcome is None:  # otherwise the editor's report has recorded the edit already
-                self.record_decision(step.task.file, step.undoing)
-            step.task.decided, step.task.changed = step.decided, step.undoing.list_changed()
+            if (
+                step.pending_decision.outcome is None
+            ):  # otherwise the editor's report has recorded the edit already
+                self.record_decision(step.task.file, step.pending_decision)
+            step.task.decided, step.task.changed = step.decided, step.pending_decision.list_changed()
         for step in writing:
             with suppress(EnvError):
-                await self._state.catch_up(step.task.file, audience.files)
+                await self._state.catch_up(step.task.file, session.files)
         return True
 
-    async def _are_written(self, steps: Sequence[_Step], audience: Audience) -> bool:
+    async def _write_steps(self, steps: Sequence[_Step], session: ReviewedSession) -> bool:
         for step in steps:
-            step.task.file.undoing = step.undoing
+            step.task.file.pending_decision = step.pending_decision
         writes = [_write(step, steps) for step in steps]
         is_done = False
         try:
             with self._state.writing([write.path for write in writes]):
-                await audience.files.commit(writes, Attribution(label=steps[0].task.asked.verdict))
+                await session.files.commit(writes, Attribution(label=steps[0].task.asked.verdict))
             is_done = True
         except StaleFileError:
             pass
         finally:
             for step in steps:
-                step.task.file.undoing = None
-                if not is_done and step.undoing.outcome:
+                step.task.file.pending_decision = None
+                if not is_done and step.pending_decision.outcome:
                     self._take_back(step.task.file, step.ledger)
         return is_done
 
-    def record_decision(self, file: ReviewedFile, undoing: Undoing) -> None:
+    def record_decision(self, file: ReviewedFile, pending_decision: PendingDecision) -> None:
         """Record a decision that has been written to the file.
 
         The ledger still has the previous text. If the user typed inside a hunk while some of its
@@ -301,14 +303,14 @@ class HunkDecisions:
         file's next text counts as an edit by the user.
         """
         try:
-            divided, ids = narrow_to_lines(file.ledger, undoing.decision)
-            undoing.outcome = apply_decision(file.ledger, undoing.decision)
+            divided, ids = narrow_to_lines(file.ledger, pending_decision.decision)
+            pending_decision.outcome = apply_decision(file.ledger, pending_decision.decision)
         except ValueError:
             return
         hunks = tuple(hunk for hunk in divided.open_hunks if hunk.id in ids and hunk.what == "content")
-        if undoing.decision.state == "undone" and hunks:
+        if pending_decision.decision.state == "undone" and hunks:
             file.undone.append(UndoneHunks(file.ledger.current or (), hunks))
-        self._state.replace_ledger(file, undoing.outcome, "user", undoing.comment)
+        self._state.replace_ledger(file, pending_decision.outcome, "user", pending_decision.comment)
 
     def _take_back(self, file: ReviewedFile, ledger: FileLedger) -> None:
         """Revert a recorded decision because another file of the same decision could not be
@@ -356,9 +358,14 @@ def _step(task: FileDecision, ids: Sequence[str], data: bytes | None) -> _Step:
     divided, chosen = narrow_to_lines(ledger, decision)
     stale = [hunk for hunk in divided.closed if hunk.id in chosen and hunk.state == "stale"]
     shown_before = [build_hunk(divided, hunk) for hunk in (*divided.open_hunks, *stale) if hunk.id in chosen]
-    undoing = Undoing(decision, task.asked.comment)
+    pending_decision = PendingDecision(decision, task.asked.comment)
     return _Step(
-        task, undoing, data, apply_decision(ledger, decision).ledger.current_text, shown_before, ledger
+        task,
+        pending_decision,
+        data,
+        apply_decision(ledger, decision).ledger.current_text,
+        shown_before,
+        ledger,
     )
 
 

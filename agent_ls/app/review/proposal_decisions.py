@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace as with_fields
 
 from agent_ls.app.review.change_events import action, build_proposed_hunk
 from agent_ls.app.review.decision_request import DecisionRequest
-from agent_ls.app.review.proposal_notes import Judged, orphan_notice
+from agent_ls.app.review.proposal_notes import JudgedHunk, orphan_notice
 from agent_ls.app.review.proposals import Proposals
-from agent_ls.app.review.reviewed_file import Call, Landing, Proposal, ReviewedFile, text_of
-from agent_ls.app.review.state import Audience, ReviewState
+from agent_ls.app.review.reviewed_file import Call, PendingWrite, Proposal, ReviewedFile, text_of
+from agent_ls.app.review.state import ReviewedSession, ReviewState
 from agent_ls.environments.base import FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events.types import FileChange, Hunk
@@ -54,7 +54,7 @@ class CallDecision:
     wanted: frozenset[str]
     asked: DecisionRequest
     refused: dict[str, str] = field(default_factory=dict)
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[JudgedHunk] = field(default_factory=list)
     changed: list[Hunk] = field(default_factory=list)
 
     @property
@@ -73,43 +73,43 @@ class ProposalDecisions:
         """Carry out the decision for each call that proposed one of these hunks or a hunk linked to them."""
         tasks = [CallDecision(call, wanted, asked) for call, wanted in self._by_call(ids).items()]
         for task in tasks:
-            audience = self._state.audience(task.call[0])
-            if audience is None:
+            session = self._state.find_session(task.call[0])
+            if session is None:
                 task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
                 continue
-            if asked.verdict == "keep" and (reason := await self._why_not_yet(task.call, audience)):
+            if asked.verdict == "keep" and (reason := await self._why_not_yet(task.call, session)):
                 task.refused = dict.fromkeys(task.wanted, reason)
                 continue
             async with AsyncExitStack() as locks:
                 for file, _ in sorted(self._find_concerned(task), key=lambda it: it[0].path):
                     await locks.enter_async_context(file.deciding)
                 # The session may have been closed during another decision.
-                if self._state.audience(task.call[0]) is not audience:
+                if self._state.find_session(task.call[0]) is not session:
                     task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
                     continue
                 try:
-                    await (self._keep if asked.verdict == "keep" else self._undo)(task, audience)
+                    await (self._keep if asked.verdict == "keep" else self._undo)(task, session)
                 except (EnvError, NotEncodableError) as error:
                     task.refused |= dict.fromkeys(task.open_ids, str(error))
             if task.judged and not self._proposals.is_waiting(task.call):
-                audience.notice(orphan_notice(task.judged, audience.files.working_directory()))
+                session.notice(orphan_notice(task.judged, session.files.working_directory()))
         return tasks
 
-    async def _why_not_yet(self, call: Call, audience: Audience) -> str:
+    async def _why_not_yet(self, call: Call, session: ReviewedSession) -> str:
         """Return why no hunk of this call may be written now, or ""."""
-        if audience.is_asked(call[1]):
+        if session.is_asked(call[1]):
             return ASKED_FIRST
         if await self._proposals.is_admitted(call):
             return ""
-        return ASKED_FIRST if audience.is_asked(call[1]) else NOT_YET
+        return ASKED_FIRST if session.is_asked(call[1]) else NOT_YET
 
-    async def _undo(self, task: CallDecision, audience: Audience) -> None:
+    async def _undo(self, task: CallDecision, session: ReviewedSession) -> None:
         for file, proposal in self._find_concerned(task):
             sheets, ids = self._divide(proposal, task)
             proposal.sheets = sheets
             hunks = [hunk for hunk in proposal.pending_hunks if hunk.id in ids]
             judged = [
-                Judged(
+                JudgedHunk(
                     file.path, build_proposed_hunk(file.ledger, hunk), "undone", comment=task.asked.comment
                 )
                 for hunk in hunks
@@ -117,7 +117,7 @@ class ProposalDecisions:
             self._proposals.close(file, proposal, ids, "undone", "user", task.asked.comment)
             self._note(file, proposal, judged, task)
 
-    async def _keep(self, task: CallDecision, audience: Audience) -> None:
+    async def _keep(self, task: CallDecision, session: ReviewedSession) -> None:
         """Write the kept hunks.
 
         Raises:
@@ -125,19 +125,21 @@ class ProposalDecisions:
         """
         for _ in range(TRIES):
             contents = {
-                file.path: await self._state.catch_up(file, audience.files)
+                file.path: await self._state.catch_up(file, session.files)
                 for file, _ in self._find_concerned(task)
             }
             self._refuse_unfit(task, contents)
-            landings = [it for it in self._plan_writes(task) if it[1].ids]
-            if not landings:
+            pending_writes = [it for it in self._plan_writes(task) if it[1].ids]
+            if not pending_writes:
                 return
             try:
-                await self._write(landings, contents, task, audience)
+                await self._write(pending_writes, contents, task, session)
             except StaleFileError:
                 continue
-            for file, landing in landings:
-                self._note(file, landing.proposal, self._judge_kept_hunks(file, landing, task), task)
+            for file, pending_write in pending_writes:
+                self._note(
+                    file, pending_write.proposal, self._judge_kept_hunks(file, pending_write, task), task
+                )
                 self._proposals.tidy(file)
             self._proposals.end_if_decided(task.call)
             return
@@ -155,9 +157,9 @@ class ProposalDecisions:
             if is_unfit or hunk.link in unfit:
                 task.refused[hunk.id] = DOES_NOT_FIT
 
-    def _plan_writes(self, task: CallDecision) -> list[tuple[ReviewedFile, Landing]]:
+    def _plan_writes(self, task: CallDecision) -> list[tuple[ReviewedFile, PendingWrite]]:
         """Return each file of the call with the hunks to write to it."""
-        landings = []
+        pending_writes = []
         for file, proposal in self._find_concerned(task):
             sheets, ids = self._divide(proposal, task)
             lines = {}
@@ -170,8 +172,10 @@ class ProposalDecisions:
                     )
                     for hunk in hunks
                 }
-            landings.append((file, Landing(task.call, proposal, sheets, ids, lines, task.asked.comment)))
-        return landings
+            pending_writes.append(
+                (file, PendingWrite(task.call, proposal, sheets, ids, lines, task.asked.comment))
+            )
+        return pending_writes
 
     def _divide(
         self, proposal: Proposal, task: CallDecision
@@ -197,10 +201,10 @@ class ProposalDecisions:
 
     async def _write(
         self,
-        landings: list[tuple[ReviewedFile, Landing]],
+        pending_writes: list[tuple[ReviewedFile, PendingWrite]],
         contents: Mapping[str, bytes | None],
         task: CallDecision,
-        audience: Audience,
+        session: ReviewedSession,
     ) -> None:
         """Write the files.
 
@@ -208,35 +212,45 @@ class ProposalDecisions:
             StaleFileError: a file has changed since `contents` were read. EnvError: a file cannot
             be written.
         """
-        writes = [_write_of(file, landing, contents[file.path]) for file, landing in landings]
-        who = landings[0][1].proposal.attribution
-        for file, landing in landings:
-            file.landing = landing
+        writes = [
+            _write_of(file, pending_write, contents[file.path]) for file, pending_write in pending_writes
+        ]
+        who = pending_writes[0][1].proposal.attribution
+        for file, pending_write in pending_writes:
+            file.pending_write = pending_write
         try:
             is_running = self._proposals.is_waiting(task.call)
-            states = await audience.apply(writes, who, is_running=is_running)
-            for (file, landing), state in zip(landings, states, strict=True):
-                if not landing.is_done:
-                    self._proposals.record_kept(file, landing, text_of(state.before), text_of(state.after))
+            states = await session.apply(writes, who, is_running=is_running)
+            for (file, pending_write), state in zip(pending_writes, states, strict=True):
+                if not pending_write.is_done:
+                    self._proposals.record_kept(
+                        file, pending_write, text_of(state.before), text_of(state.after)
+                    )
                     file.is_saved_by_us = True
-                if landing.is_opaque:
+                if pending_write.is_opaque:
                     what = action(state.before, state.after)
-                    audience.emit(FileChange(who.call_id, file.path, what, 0, 0, ""))
+                    session.emit(FileChange(who.call_id, file.path, what, 0, 0, ""))
         finally:
-            for file, _ in landings:
-                file.landing = None
+            for file, _ in pending_writes:
+                file.pending_write = None
 
-    def _judge_kept_hunks(self, file: ReviewedFile, landing: Landing, task: CallDecision) -> list[Judged]:
-        hunks = [hunk for sheet in landing.sheets for hunk in sheet.hunks if hunk.id in landing.ids]
+    def _judge_kept_hunks(
+        self, file: ReviewedFile, pending_write: PendingWrite, task: CallDecision
+    ) -> list[JudgedHunk]:
+        hunks = [
+            hunk for sheet in pending_write.sheets for hunk in sheet.hunks if hunk.id in pending_write.ids
+        ]
         asked = task.asked
         return [
-            Judged(
+            JudgedHunk(
                 file.path, build_proposed_hunk(file.ledger, hunk), "kept", asked.replacement, asked.comment
             )
             for hunk in hunks
         ]
 
-    def _note(self, file: ReviewedFile, proposal: Proposal, judged: list[Judged], task: CallDecision) -> None:
+    def _note(
+        self, file: ReviewedFile, proposal: Proposal, judged: list[JudgedHunk], task: CallDecision
+    ) -> None:
         ids = {it.hunk.id for it in judged}
         task.judged += judged
         told = ids | (task.open_ids if ids else frozenset())  # includes the undecided part of a split hunk
@@ -260,15 +274,15 @@ class ProposalDecisions:
         return [it for it in found if task.wanted & {hunk.id for hunk in it[1].pending_hunks}]
 
 
-def _write_of(file: ReviewedFile, landing: Landing, data: bytes | None) -> FileWrite:
+def _write_of(file: ReviewedFile, pending_write: PendingWrite, data: bytes | None) -> FileWrite:
     """Return the write that puts the kept hunks into a file with the content `data`."""
-    write = landing.proposal.write
-    if landing.is_opaque:
+    write = pending_write.proposal.write
+    if pending_write.is_opaque:
         if data != write.base:
             raise StaleFileError(file.path)
         return write
-    sheets = [with_new_lines(sheet, landing.lines) for sheet in landing.sheets]
-    hunks = [hunk for sheet in sheets for hunk in sheet.hunks if hunk.id in landing.ids]
+    sheets = [with_new_lines(sheet, pending_write.lines) for sheet in pending_write.sheets]
+    hunks = [hunk for sheet in sheets for hunk in sheet.hunks if hunk.id in pending_write.ids]
     text = text_with_proposals(file.ledger.current_text, hunks)
     if text is None:
         return FileWrite(file.path, None, data)

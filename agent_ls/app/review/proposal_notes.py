@@ -16,7 +16,7 @@ MAX_LINES = 20  # of one hunk
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedHunk:
     """A proposed hunk, as it was displayed, and the decision about it.
 
     The outcome `made` means that the user made the same change themselves. `replacement` is the
@@ -34,7 +34,7 @@ class Judged:
         return self.outcome != "undone" and self.replacement is None
 
 
-def note_of_file(folder: str, write: FileWrite, after: bytes | None, judged: Sequence[Judged]) -> str:
+def note_of_file(folder: str, write: FileWrite, after: bytes | None, judged: Sequence[JudgedHunk]) -> str:
     """Return the report about one file of a call; "" if all hunks were kept as proposed, without a comment."""
     name = relative_name(write.path, folder)
     if all(it.is_as_proposed and not it.comment for it in judged):
@@ -60,7 +60,7 @@ def note_of_file(folder: str, write: FileWrite, after: bytes | None, judged: Seq
     return "\n".join(parts)
 
 
-def stopped_notice(judged: Sequence[Judged], folder: str) -> str:
+def stopped_notice(judged: Sequence[JudgedHunk], folder: str) -> str:
     """Return the notice for a call that was stopped after the user had kept some of its hunks."""
     head = (
         "Review: your call was stopped. The user had already decided about these changes of the call; its "
@@ -69,13 +69,13 @@ def stopped_notice(judged: Sequence[Judged], folder: str) -> str:
     return "\n".join([head, *_by_file(judged, folder)])
 
 
-def orphan_notice(judged: Sequence[Judged], folder: str) -> str:
+def orphan_notice(judged: Sequence[JudgedHunk], folder: str) -> str:
     """Return the notice about decisions on proposals of a call that has ended."""
     head = "Review: the user decided about changes that you proposed earlier:"
     return "\n".join([head, *_by_file(judged, folder)])
 
 
-def _by_file(judged: Sequence[Judged], folder: str) -> Iterator[str]:
+def _by_file(judged: Sequence[JudgedHunk], folder: str) -> Iterator[str]:
     for path in dict.fromkeys(it.path for it in judged):
         own = [it for it in judged if it.path == path]
         kept = sum(it.outcome != "undone" for it in own)
@@ -83,7 +83,7 @@ def _by_file(judged: Sequence[Judged], folder: str) -> Iterator[str]:
         yield from _details(own)
 
 
-def _details(judged: Sequence[Judged]) -> Iterator[str]:
+def _details(judged: Sequence[JudgedHunk]) -> Iterator[str]:
     for it in judged:
         because = f" The user says: {it.comment}" if it.comment else ""
         near = f"near line {it.hunk.start + 1}"

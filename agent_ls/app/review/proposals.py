@@ -18,17 +18,17 @@ import anyio
 
 from agent_ls.app.review.change_events import build_proposed_hunk, file_change
 from agent_ls.app.review.hunk_events import By
-from agent_ls.app.review.proposal_notes import Judged, note_of_file, stopped_notice
+from agent_ls.app.review.proposal_notes import JudgedHunk, note_of_file, stopped_notice
 from agent_ls.app.review.reviewed_file import (
     Call,
-    Landing,
+    PendingWrite,
     Proposal,
     ReviewedFile,
     is_text,
     maybe_bytes,
     text_of,
 )
-from agent_ls.app.review.state import Audience, ReviewState
+from agent_ls.app.review.state import ReviewedSession, ReviewState
 from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events.types import HunkStateChanged
@@ -50,7 +50,7 @@ ADMISSION_S = 5
 
 
 @dataclass(slots=True)
-class Wait:
+class CallReview:
     """A call that waits until each of its hunks is decided.
 
     `is_admitted` is set when the policy allows the call; after a resume the policy is checked again.
@@ -58,7 +58,7 @@ class Wait:
 
     attribution: Attribution
     writes: Sequence[FileWrite]
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[JudgedHunk] = field(default_factory=list)
     is_over: anyio.Event = field(default_factory=anyio.Event)
     is_admitted: anyio.Event = field(default_factory=anyio.Event)
 
@@ -72,12 +72,12 @@ class Proposals:
     def __init__(self, state: ReviewState) -> None:
         self._state = state
         state.follow_texts(self.follow)
-        self._waits: dict[Call, Wait] = {}
+        self._waits: dict[Call, CallReview] = {}
 
     # -- calls
 
     async def review_first(
-        self, writes: Sequence[FileWrite], attribution: Attribution, audience: Audience
+        self, writes: Sequence[FileWrite], attribution: Attribution, session: ReviewedSession
     ) -> list[FileState]:
         """Propose these writes (absolute paths), wait for the decisions, and return the resulting files.
 
@@ -85,12 +85,12 @@ class Proposals:
             StaleFileError: the change does not fit the current file. EnvError: a file cannot be
             read.
         """
-        proposals = await self._proposals(writes, attribution, audience)
-        self.wait_again(Wait(attribution, writes), proposals, "agent")
-        return await self.wait_for_decisions(attribution, audience)
+        proposals = await self._proposals(writes, attribution, session)
+        self.wait_again(CallReview(attribution, writes), proposals, "agent")
+        return await self.wait_for_decisions(attribution, session)
 
     async def propose(
-        self, writes: Sequence[FileWrite], attribution: Attribution, audience: Audience
+        self, writes: Sequence[FileWrite], attribution: Attribution, session: ReviewedSession
     ) -> None:
         """Propose these writes of text files.
 
@@ -100,19 +100,19 @@ class Proposals:
             StaleFileError: the change does not fit the current file. EnvError: a file cannot be
             read.
         """
-        self._add(await self._proposals(writes, attribution, audience), "agent")
+        self._add(await self._proposals(writes, attribution, session), "agent")
 
     async def _proposals(
-        self, writes: Sequence[FileWrite], attribution: Attribution, audience: Audience
+        self, writes: Sequence[FileWrite], attribution: Attribution, session: ReviewedSession
     ) -> list[Proposal]:
         links = links_of(writes)
         return [
             Proposal(attribution, write, (with_fields(sheet, hunks=_link_moves(sheet, links)),))
             for write in writes
-            if (sheet := await self._sheet(write, attribution, audience))
+            if (sheet := await self._sheet(write, attribution, session))
         ]
 
-    def wait_again(self, wait: Wait, proposals: Sequence[Proposal], by: By) -> None:
+    def wait_again(self, wait: CallReview, proposals: Sequence[Proposal], by: By) -> None:
         """Add the proposals of a call, and register the call as waiting.
 
         The caller then waits for the decisions.
@@ -127,8 +127,8 @@ class Proposals:
         for proposal in proposals:
             self.follow(self._state.files[proposal.write.path])
 
-    async def wait_for_decisions(self, attribution: Attribution, audience: Audience) -> list[FileState]:
-        """Wait until each hunk of the call is decided; return the resulting files."""
+    async def wait_for_decisions(self, attribution: Attribution, session: ReviewedSession) -> list[FileState]:
+        """CallReview until each hunk of the call is decided; return the resulting files."""
         call = call_of(attribution)
         wait = self._waits[call]
         wait.is_admitted.set()
@@ -136,24 +136,24 @@ class Proposals:
             self.end_if_decided(call)
             await wait.is_over.wait()
         except anyio.get_cancelled_exc_class():
-            if audience.is_stopped:  # else the process is ending, and a resume restores the proposals
-                self.drop(attribution, audience)
+            if session.is_stopped:  # else the process is ending, and a resume restores the proposals
+                self.drop(attribution, session)
             raise
         finally:
             self._waits.pop(call, None)
-        return [await self._outcome(write, wait, audience) for write in wait.writes]
+        return [await self._outcome(write, wait, session) for write in wait.writes]
 
     def writes_of(self, call: Call) -> Sequence[FileWrite]:
         """Return the writes that a waiting call proposed."""
         return self._waits[call].writes
 
     async def _sheet(
-        self, write: FileWrite, attribution: Attribution, audience: Audience
+        self, write: FileWrite, attribution: Attribution, session: ReviewedSession
     ) -> ProposalSheet | None:
         """Return the proposal for one write, based on the current file; None if the write changes nothing."""
         if write.content == write.base:
             return None
-        data = await maybe_bytes(audience.files, write.path)
+        data = await maybe_bytes(session.files, write.path)
         if not (is_text(write.base) and is_text(write.content)):
             if data != write.base:
                 raise StaleFileError(write.path)
@@ -177,7 +177,7 @@ class Proposals:
             return wait.is_admitted.is_set()
         return True
 
-    def drop(self, attribution: Attribution, audience: Audience) -> None:
+    def drop(self, attribution: Attribution, session: ReviewedSession) -> None:
         """Drop the proposals of a waiting call."""
         wait = self._waits.pop(call_of(attribution))
         wait.is_admitted.set()
@@ -185,21 +185,21 @@ class Proposals:
             proposal.is_dropped = True
             self.close(file, proposal, {hunk.id for hunk in proposal.pending_hunks}, "gone", "agent")
         if any(judged.outcome == "kept" for judged in wait.judged):
-            audience.notice(stopped_notice(wait.judged, audience.files.working_directory()))
+            session.notice(stopped_notice(wait.judged, session.files.working_directory()))
 
-    async def _outcome(self, write: FileWrite, wait: Wait, audience: Audience) -> FileState:
+    async def _outcome(self, write: FileWrite, wait: CallReview, session: ReviewedSession) -> FileState:
         try:
-            after = await maybe_bytes(audience.files, write.path)
+            after = await maybe_bytes(session.files, write.path)
         except EnvError:
             after = write.base
         judged = [it for it in wait.judged if it.path == write.path]
-        folder = audience.files.working_directory()
+        folder = session.files.working_directory()
         return FileState(write.path, write.base, after, note_of_file(folder, write, after, judged))
 
     def is_waiting(self, call: Call) -> bool:
         return call in self._waits
 
-    def judge(self, proposal: Proposal, judged: Judged) -> None:
+    def judge(self, proposal: Proposal, judged: JudgedHunk) -> None:
         """Record the decision about a hunk. The last decision of a call ends its wait."""
         if wait := self._waits.get(proposal.call):
             wait.judged.append(judged)
@@ -215,62 +215,70 @@ class Proposals:
         """Move the proposals of a file after its text has changed."""
         text = file.ledger.current_text
         for proposal in list(file.proposals):
-            if file.landing and file.landing.proposal is proposal:
+            if file.pending_write and file.pending_write.proposal is proposal:
                 continue
             proposal.sheets = tuple(rebase_sheet(sheet, text) for sheet in proposal.sheets)
             for hunk in self._tell_news(file, proposal, "editor"):
                 if hunk.state == "kept":
-                    self.judge(proposal, Judged(file.path, build_proposed_hunk(file.ledger, hunk), "made"))
+                    self.judge(
+                        proposal, JudgedHunk(file.path, build_proposed_hunk(file.ledger, hunk), "made")
+                    )
         self.tidy(file)
 
-    def is_landing(self, path: str, before: str, after: str, attribution: Attribution) -> bool:
+    def record_write(self, path: str, before: str, after: str, attribution: Attribution) -> bool:
         """Record an edit that writes or reverts kept hunks of a proposal. Return whether this edit does so."""
         call = call_of(attribution)
-        files = [file for file in self._state.files.values() if file.landing and file.landing.call == call]
+        files = [
+            file
+            for file in self._state.files.values()
+            if file.pending_write and file.pending_write.call == call
+        ]
         if not files:
             return False
         # The editor may have opened the file by another name, through a symbolic link.
         real = os.path.realpath(path)
         file = next((it for it in files if path == it.path or os.path.realpath(it.path) == real), None)
-        if file is None or file.landing is None:
+        if file is None or file.pending_write is None:
             return False
-        if file.landing.is_done:
-            self._take_back(file, file.landing, before, after)
+        if file.pending_write.is_done:
+            self._take_back(file, file.pending_write, before, after)
         else:
-            self.record_kept(file, file.landing, before, after)
+            self.record_kept(file, file.pending_write, before, after)
         return True
 
     def record_kept(
-        self, file: ReviewedFile, landing: Landing, before: str | None, after: str | None
+        self, file: ReviewedFile, pending_write: PendingWrite, before: str | None, after: str | None
     ) -> None:
         """Record that the kept hunks are in the file.
 
         The write changed the file's text from `before` to `after`.
         """
-        proposal = landing.proposal
+        proposal = pending_write.proposal
         self._state.user_edit(file.path, before)
-        beside = (rebase_sheet(sheet, before) for sheet in landing.sheets)
+        rebased = (rebase_sheet(sheet, before) for sheet in pending_write.sheets)
         self._state.replace_ledger(file, apply_user_edit(file.ledger, after), "user")
-        landing.is_done, landing.sheets_before = True, proposal.sheets
+        pending_write.is_done, pending_write.sheets_before = True, proposal.sheets
         proposal.sheets = tuple(
             part
-            for sheet in beside
-            for part in mark_written(with_new_lines(sheet, landing.lines), landing.ids, after)
+            for sheet in rebased
+            for part in mark_written(with_new_lines(sheet, pending_write.lines), pending_write.ids, after)
         )
         # The proposal was dropped while these hunks were being written: do not propose its other hunks again.
         if proposal.is_dropped:
             rest = {hunk.id for hunk in proposal.pending_hunks}
             proposal.sheets = tuple(mark_decided(sheet, rest, "gone") for sheet in proposal.sheets)
-        self._tell_change(file, landing, before, after)
-        self._tell_news(file, proposal, "user", landing.comment)
+        self._tell_change(file, pending_write, before, after)
+        self._tell_news(file, proposal, "user", pending_write.comment)
 
-    def _take_back(self, file: ReviewedFile, landing: Landing, before: str, after: str) -> None:
+    def _take_back(self, file: ReviewedFile, pending_write: PendingWrite, before: str, after: str) -> None:
         """Return hunks to the proposal because another file of the same decision could not be written."""
         self._state.user_edit(file.path, after)
-        landing.is_done = False
-        landing.proposal.sheets = tuple(rebase_sheet(sheet, after) for sheet in landing.sheets_before)
-        self._tell_change(file, landing, before, after)
-        self._tell_news(file, landing.proposal, "agent")
+        pending_write.is_done = False
+        pending_write.proposal.sheets = tuple(
+            rebase_sheet(sheet, after) for sheet in pending_write.sheets_before
+        )
+        self._tell_change(file, pending_write, before, after)
+        self._tell_news(file, pending_write.proposal, "agent")
 
     def close(
         self,
@@ -297,8 +305,10 @@ class Proposals:
         """Remove proposals without pending hunks; remember the final states of their hunks."""
         for proposal in file.proposals:
             file.decided.update({hunk.id: hunk.state for hunk in proposal.hunks})
-        landing = file.landing.proposal if file.landing else None  # a write in progress may still be reverted
-        file.proposals = [it for it in file.proposals if it.pending_hunks or it is landing]
+        pending_write = (
+            file.pending_write.proposal if file.pending_write else None
+        )  # a write in progress may still be reverted
+        file.proposals = [it for it in file.proposals if it.pending_hunks or it is pending_write]
         self._state.texts_changed(file.path)
 
     def of_call(self, call: Call) -> Iterator[tuple[ReviewedFile, Proposal]]:
@@ -309,12 +319,12 @@ class Proposals:
                     yield file, proposal
 
     def _tell_change(
-        self, file: ReviewedFile, landing: Landing, before: str | None, after: str | None
+        self, file: ReviewedFile, pending_write: PendingWrite, before: str | None, after: str | None
     ) -> None:
-        if before != after and (audience := self._state.audience(landing.call[0])):
-            folder = audience.files.working_directory()
+        if before != after and (session := self._state.find_session(pending_write.call[0])):
+            folder = session.files.working_directory()
             change = LedgerChange(file.ledger, ())
-            audience.emit(file_change(before, after, change, call_id=landing.call[1], folder=folder))
+            session.emit(file_change(before, after, change, call_id=pending_write.call[1], folder=folder))
 
     def _tell_news(
         self, file: ReviewedFile, proposal: Proposal, by: By, comment: str = ""

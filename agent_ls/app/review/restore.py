@@ -17,10 +17,10 @@ import anyio.to_thread
 from agent_ls.app.review.change_events import file_change
 from agent_ls.app.review.notebooks import user_edited
 from agent_ls.app.review.proposal_notes import orphan_notice
-from agent_ls.app.review.proposals import Proposals, Wait, call_of
+from agent_ls.app.review.proposals import CallReview, Proposals, call_of
 from agent_ls.app.review.restore_proposals import WaitingCall, read_decisions, read_waiting, restore_proposal
 from agent_ls.app.review.reviewed_file import Proposal, is_text, maybe_bytes, text_of
-from agent_ls.app.review.state import Audience, ReviewState
+from agent_ls.app.review.state import ReviewedSession, ReviewState
 from agent_ls.environments.base import Attribution, ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.far.place import path_of
@@ -175,7 +175,7 @@ def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> LogCo
     )
 
 
-def restore_proposals(proposals: Proposals, found: LogComparison, audience: Audience) -> None:
+def restore_proposals(proposals: Proposals, found: LogComparison, session: ReviewedSession) -> None:
     """Restore proposals and register their calls as waiting.
 
     For calls that no longer wait, the model gets a notice of the decisions, because it never received the
@@ -183,14 +183,14 @@ def restore_proposals(proposals: Proposals, found: LogComparison, audience: Audi
     """
     for it in found.waiting:
         own = [proposal for proposal in found.proposals if proposal.call == call_of(it.attribution)]
-        proposals.wait_again(Wait(it.attribution, it.writes, list(it.judged)), own, "editor")
+        proposals.wait_again(CallReview(it.attribution, it.writes, list(it.judged)), own, "editor")
     waiting = {call_of(it.attribution) for it in found.waiting}
     for proposal in found.proposals:
         if proposal.call not in waiting:
             proposals.add_proposal(proposal, "editor")
     for it in found.decided:
         if it.judged:
-            audience.notice(orphan_notice(it.judged, audience.files.working_directory()))
+            session.notice(orphan_notice(it.judged, session.files.working_directory()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agent_ls.app.review.proposal_notes import Judged
+from agent_ls.app.review.proposal_notes import JudgedHunk
 from agent_ls.app.review.proposals import write_kind
 from agent_ls.app.review.reviewed_file import Proposal, is_text, text_of
 from agent_ls.environments.base import Attribution, FileWrite
@@ -32,7 +32,7 @@ class WaitingCall:
 
     attribution: Attribution
     writes: tuple[FileWrite, ...]
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[JudgedHunk, ...] = ()
 
 
 def read_waiting(
@@ -58,11 +58,11 @@ def read_waiting(
     return found
 
 
-def read_decisions(events: Iterable[bytes], calls: Iterable[str]) -> dict[str, list[Judged]]:
+def read_decisions(events: Iterable[bytes], calls: Iterable[str]) -> dict[str, list[JudgedHunk]]:
     """Return the recorded decisions about the proposals of these calls, by call id, from old to new."""
     wanted = set(calls)
     proposed: dict[str, Hunk] = {}
-    judged: dict[str, Judged] = {}
+    judged: dict[str, JudgedHunk] = {}
     for encoded in events if wanted else ():
         envelope = event_codec.decode(encoded) if _HUNK_STATE in encoded[:200] else None
         if envelope is None or not isinstance(envelope.event, HunkStateChanged):
@@ -75,21 +75,21 @@ def read_decisions(events: Iterable[bytes], calls: Iterable[str]) -> dict[str, l
                 proposed[hunk.id] = hunk
                 judged.pop(hunk.id, None)
             elif hunk.state == "undone":
-                judged[hunk.id] = Judged(told.path, hunk, "undone", None, told.comment)
+                judged[hunk.id] = JudgedHunk(told.path, hunk, "undone", None, told.comment)
             elif hunk.state == "kept":
                 judged[hunk.id] = _restore_decision(told, hunk, proposed.get(hunk.id, hunk))
-    found: dict[str, list[Judged]] = {}
+    found: dict[str, list[JudgedHunk]] = {}
     for it in judged.values():
         found.setdefault(it.hunk.call_id, []).append(it)
     return found
 
 
-def _restore_decision(told: HunkStateChanged, hunk: Hunk, proposed: Hunk) -> Judged:
+def _restore_decision(told: HunkStateChanged, hunk: Hunk, proposed: Hunk) -> JudgedHunk:
     shown = replace(hunk, lines=proposed.lines)
     if told.by != "user":
-        return Judged(told.path, shown, "made")
+        return JudgedHunk(told.path, shown, "made")
     own = None if hunk.lines == proposed.lines else "".join(hunk.lines)
-    return Judged(told.path, shown, "kept", own, told.comment)
+    return JudgedHunk(told.path, shown, "kept", own, told.comment)
 
 
 def restore_proposal(

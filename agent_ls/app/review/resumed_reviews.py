@@ -8,7 +8,7 @@ from dataclasses import replace
 from anyio import get_cancelled_exc_class
 
 from agent_ls.app.review.proposals import Proposals, call_of
-from agent_ls.app.review.state import Audience
+from agent_ls.app.review.state import ReviewedSession
 from agent_ls.environments.base import Attribution, FileState
 from agent_ls.loop.calls.approval import ApprovalQuestion, Approver, Denied
 from agent_ls.tools.file_commits import effect_of_writes
@@ -17,15 +17,15 @@ from agent_ls.tools.file_commits import effect_of_writes
 class ResumedReviews:
     """Resumes calls that wait for decisions.
 
-    `audience` returns the session, or None before it is live.
+    `find_session` returns the session, or None before it is live.
     """
 
     def __init__(
-        self, proposals: Proposals, approver: Approver, audience: Callable[[], Audience | None]
+        self, proposals: Proposals, approver: Approver, find_session: Callable[[], ReviewedSession | None]
     ) -> None:
         self._proposals = proposals
         self._approver = approver
-        self._audience = audience
+        self._find_session = find_session
 
     async def resume(
         self, question: ApprovalQuestion, attribution: Attribution
@@ -35,20 +35,20 @@ class ResumedReviews:
         Paths may resolve to other files by now, and the mode may have changed: then the user is asked, or the
         call is refused.
         """
-        audience = self._audience()
-        if audience is None or not self._proposals.is_waiting(call_of(attribution)):
+        session = self._find_session()
+        if session is None or not self._proposals.is_waiting(call_of(attribution)):
             return Denied(
                 "The changes that this call proposed are no longer known. Read the files, then propose the "
                 "changes again."
             )
-        effect = effect_of_writes(self._proposals.writes_of(call_of(attribution)), audience.files)
+        effect = effect_of_writes(self._proposals.writes_of(call_of(attribution)), session.files)
         try:
             decision = await self._approver.decide(replace(question, effect=effect))
         except get_cancelled_exc_class():
-            if audience.is_stopped:
-                self._proposals.drop(attribution, audience)
+            if session.is_stopped:
+                self._proposals.drop(attribution, session)
             raise
         if isinstance(decision, Denied):
-            self._proposals.drop(attribution, audience)
+            self._proposals.drop(attribution, session)
             return decision
-        return await self._proposals.wait_for_decisions(attribution, audience)
+        return await self._proposals.wait_for_decisions(attribution, session)

@@ -26,7 +26,7 @@ MOST_UNDOS = 20
 
 
 @dataclass(slots=True)
-class Undoing:
+class PendingDecision:
     """A decision that is being written to the file.
 
     `outcome` has the ledger after the decision. It is set as soon as the file's text shows the decision.
@@ -80,7 +80,7 @@ class Proposal:
 
 
 @dataclass(slots=True)
-class Landing:
+class PendingWrite:
     """Proposed hunks that are being written to a file after a decision.
 
     `sheets` are copies of the proposal's sheets, in which a hunk is split if the user chose only some of its
@@ -116,10 +116,10 @@ class ReviewedFile:
 
     ledger: FileLedger
     recorded: set[tuple[str, str]] = field(default_factory=set)
-    undoing: Undoing | None = None
+    pending_decision: PendingDecision | None = None
     is_saved_by_us: bool = False
     proposals: list[Proposal] = field(default_factory=list)
-    landing: Landing | None = None
+    pending_write: PendingWrite | None = None
     decided: dict[str, str] = field(default_factory=dict)
     undone: deque[UndoneHunks] = field(default_factory=lambda: deque(maxlen=MOST_UNDOS))
     written_as: DecodedText = UTF_8

@@ -33,14 +33,14 @@ class RunningCommands:
         """
         return self._waited_for > 0
 
-    def add_background(self, look: Callable[[], Awaitable[None]]) -> None:
-        """Register a background process. `look` records the changes that the process has made so far."""
-        self._background.append(look)
+    def add_background(self, record: Callable[[], Awaitable[None]]) -> None:
+        """Register a background process. `record` records the changes that the process has made so far."""
+        self._background.append(record)
 
-    def remove_background(self, look: Callable[[], Awaitable[None]]) -> None:
-        self._background.remove(look)
+    def remove_background(self, record: Callable[[], Awaitable[None]]) -> None:
+        self._background.remove(record)
 
-    async def settle(self) -> None:
+    async def record_background_changes(self) -> None:
         """Record the changes that background processes have made so far."""
-        for look in dict.fromkeys(self._background):
-            await look()
+        for record in dict.fromkeys(self._background):
+            await record()

@@ -23,7 +23,7 @@ A change that a command makes later is computed relative to this text.
 
 
 @dataclass(frozen=True, slots=True)
-class Save:
+class RecordedSave:
     """A save of a file.
 
     `number` grows with each save of any file. `text` is None after MAX_TEXTS saves of other files, or if the
@@ -39,15 +39,15 @@ class SavedFiles:
     def __init__(self) -> None:
         self.number = 0
         """Number of the last save."""
-        self._last: dict[str, Save] = {}
+        self._last: dict[str, RecordedSave] = {}
 
     def note(self, path: str, text: str) -> None:
-        self._note(path, Save(self.number + 1, _digest(path, text), text))
+        self._note(path, RecordedSave(self.number + 1, _digest(path, text), text))
 
     def note_cells(self, path: str, cells: Sequence[EditorCell]) -> None:
-        self._note(path, Save(self.number + 1, sha256(comparison_key(cells).encode()), None))
+        self._note(path, RecordedSave(self.number + 1, sha256(comparison_key(cells).encode()), None))
 
-    def since(self, path: str, number: int) -> Save | None:
+    def since(self, path: str, number: int) -> RecordedSave | None:
         """Return the last save of the file, if its number is greater than `number`."""
         last = self._last.get(path)
         return last if last and last.number > number else None
@@ -57,7 +57,7 @@ class SavedFiles:
         last = self._last.get(path)
         return text is not None and last is not None and last.digest == _digest(path, text)
 
-    def _note(self, path: str, save: Save) -> None:
+    def _note(self, path: str, save: RecordedSave) -> None:
         self._last.pop(path, None)
         self._last[path] = save
         self.number = save.number

@@ -24,7 +24,7 @@ from agent_ls.app.review.review_notices import gone_notice
 from agent_ls.app.review.reviewed_file import ReviewedFile, is_text, read_form, text_of
 from agent_ls.app.review.running_commands import RunningCommands
 from agent_ls.app.review.saved_files import SavedFiles
-from agent_ls.app.review.state import Audience, ReviewState, all_hunks
+from agent_ls.app.review.state import ReviewedSession, ReviewState, all_hunks
 from agent_ls.app.review.undone_saves import SaveUndone, UndoneSaves, nothing_unsaved
 from agent_ls.background import TaskStarter
 from agent_ls.environments.base import Attribution, FileState
@@ -40,19 +40,19 @@ from agent_ls.review.user_edits import apply_user_edit
 class ReviewService:
     """Tracks the changes of all sessions, and carries out the user's decisions about them.
 
-    `audience` returns a live session by its id, or None. `save_undone` saves documents after an undo; None
+    `find_session` returns a live session by its id, or None. `save_undone` saves documents after an undo; None
     for a process without an editor.
     """
 
     def __init__(
         self,
-        audience: Callable[[str], Audience | None],
+        find_session: Callable[[str], ReviewedSession | None],
         clock: Clock,
         start: TaskStarter,
         save_undone: SaveUndone | None = None,
     ) -> None:
         self._start = start
-        self.state = ReviewState(audience, clock=clock, start=start)
+        self.state = ReviewState(find_session, clock=clock, start=start)
         self.proposals = Proposals(self.state)
         self.undone_saves = UndoneSaves(self.state, save_undone or nothing_unsaved)
         self._decisions = HunkDecisions(
@@ -98,7 +98,7 @@ class ReviewService:
         if not self.state.is_reviewed(path):
             self._announce_unreviewed(path, before, after, attribution)
             return
-        if self.proposals.is_landing(path, before or "", after or "", attribution):
+        if self.proposals.record_write(path, before or "", after or "", attribution):
             return
         file = self.state.files.get(path)
         if file and self.knows_call(path, attribution) and file.ledger.current_text == after:
@@ -119,9 +119,9 @@ class ReviewService:
         if file is None:
             return
         self.user_edit(path, before)
-        if undoing := file.undoing:
-            file.undoing = None
-            self._decisions.record_decision(file, undoing)
+        if pending_decision := file.pending_decision:
+            file.pending_decision = None
+            self._decisions.record_decision(file, pending_decision)
         self.user_edit(path, after)
 
     # -- reports from environments
@@ -252,7 +252,7 @@ class ReviewService:
 
         Returns None if the file does not exist or was not read, for example while a foreground command runs.
         """
-        await self.under_way.settle()
+        await self.under_way.record_background_changes()
         if (file := self.state.files.get(path)) and not self.under_way.is_waited_for:
             return await self._seen_on_disk(file)
         return None
@@ -264,12 +264,12 @@ class ReviewService:
         """Read the file, mark hunks that it does not contain as `gone`, and send the model a notice."""
         beside = [hunk for proposal in file.proposals for hunk in proposal.pending_hunks]
         owners = dict.fromkeys(hunk.session_id for hunk in (*file.ledger.hunks, *beside))
-        audience = next((found for owner in owners if (found := self.state.audience(owner))), None)
-        if audience is None:
+        session = next((found for owner in owners if (found := self.state.find_session(owner))), None)
+        if session is None:
             return None
         before = file.ledger.open_hunks
         try:
-            data = await self.state.catch_up(file, audience.files)
+            data = await self.state.catch_up(file, session.files)
         except EnvError:
             return None
         lost = [hunk for hunk in before if (now := file.ledger.find(hunk.id)) and now.state == "gone"]
@@ -296,10 +296,10 @@ class ReviewService:
         if self._last_unreviewed.get(path) == change:
             return
         self._last_unreviewed[path] = change
-        if audience := self.state.audience(attribution.session_id):
+        if session := self.state.find_session(attribution.session_id):
             ledger = LedgerChange(open_ledger(path, after), ())
-            folder = audience.files.working_directory()
-            audience.emit(file_change(before, after, ledger, call_id=attribution.call_id, folder=folder))
+            folder = session.files.working_directory()
+            session.emit(file_change(before, after, ledger, call_id=attribution.call_id, folder=folder))
 
     def _announce_change(
         self,
@@ -310,9 +310,9 @@ class ReviewService:
         attribution: Attribution,
     ) -> None:
         new = {hunk.id for hunk in change.new}
-        if audience := self.state.audience(attribution.session_id):
-            folder = audience.files.working_directory()
-            audience.emit(file_change(before, after, change, call_id=attribution.call_id, folder=folder))
+        if session := self.state.find_session(attribution.session_id):
+            folder = session.files.working_directory()
+            session.emit(file_change(before, after, change, call_id=attribution.call_id, folder=folder))
         others = tuple(hunk for hunk in change.changed if hunk.id not in new)
         self.state.replace_ledger(file, with_fields(change, changed=others), "agent")
         self.state.record_positions(file, attribution.session_id)

@@ -32,7 +32,7 @@ from agent_ls.store.journal import HunkPositions
 H = TypeVar("H", Hunk, LedgerHunk)
 
 
-class Audience(Protocol):
+class ReviewedSession(Protocol):
     """The part of a live session that the review uses."""
 
     def emit(self, event: RecordedEvent) -> object: ...
@@ -82,13 +82,13 @@ class Audience(Protocol):
 class ReviewState:
     """The tracked files, and the observers of their texts.
 
-    `audience` returns a live session by its id, or None.
+    `find_session` returns a live session by its id, or None.
     """
 
     def __init__(
-        self, audience: Callable[[str], Audience | None], *, clock: Clock, start: TaskStarter
+        self, find_session: Callable[[str], ReviewedSession | None], *, clock: Clock, start: TaskStarter
     ) -> None:
-        self.audience = audience
+        self.find_session = find_session
         self.is_reviewed: Callable[[str], bool] = lambda path: True
         """Returns whether changes of a file get hunks.
 
@@ -218,7 +218,7 @@ class ReviewState:
 
     def list_awaited(self, session_id: str) -> list[str]:
         """Return the files whose text does not yet contain all hunks of a live session (see `await_missing`)."""
-        if self.audience(session_id) is None:
+        if self.find_session(session_id) is None:
             return []
         return [
             path
@@ -231,8 +231,8 @@ class ReviewState:
 
     def publish(self, session_id: str, event: RecordedEvent) -> None:
         """Emit an event in a session, if the session is live. After a hunk event, record the hunk positions."""
-        if audience := self.audience(session_id):
-            audience.emit(event)
+        if session := self.find_session(session_id):
+            session.emit(event)
         if isinstance(event, HunkStateChanged) and (file := self.files.get(event.path)):
             self.record_positions(file, session_id)
 
@@ -241,10 +241,10 @@ class ReviewState:
 
         Called after each hunk event, because a change of one hunk can move the others.
         """
-        positions, audience = _find_hunk_positions(file, session_id), self.audience(session_id)
-        if positions and audience:
+        positions, session = _find_hunk_positions(file, session_id), self.find_session(session_id)
+        if positions and session:
             self._recorded_positions[session_id, positions.path] = positions
-            audience.record_hunk_positions(positions)
+            session.record_hunk_positions(positions)
 
     def unrecorded_positions(self, session_id: str) -> list[HunkPositions]:
         """Return the hunk positions that are not in the session's log yet, one record per file."""
@@ -256,15 +256,15 @@ class ReviewState:
     ) -> None:
         """Post a notice about these hunks to the model of each session that owns some of them."""
         for session_id in dict.fromkeys(hunk.session_id for hunk in hunks):
-            if audience := self.audience(session_id):
-                name = relative_name(file.ledger.path, audience.files.working_directory())
+            if session := self.find_session(session_id):
+                name = relative_name(file.ledger.path, session.files.working_directory())
                 own = [hunk for hunk in hunks if hunk.session_id == session_id]
-                audience.notice(words(name, own), file.ledger.path)
+                session.notice(words(name, own), file.ledger.path)
 
-    def owner_of(self, file: ReviewedFile, ids: Collection[str]) -> Audience | None:
+    def owner_of(self, file: ReviewedFile, ids: Collection[str]) -> ReviewedSession | None:
         """Return a live session that owns one of these hunks, or None."""
         owners = (hunk.session_id for hunk in all_hunks(file.ledger) if hunk.id in ids)
-        return next((found for owner in owners if (found := self.audience(owner))), None)
+        return next((found for owner in owners if (found := self.find_session(owner))), None)
 
     # -- observers, which must not raise
 

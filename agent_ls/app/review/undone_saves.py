@@ -46,8 +46,8 @@ class UndoneSaves:
                 self._state.publish(session_id, Warning(self._warning(path, session_id), UNSAVED))
 
     def _warning(self, path: str, session_id: str) -> str:
-        audience = self._state.audience(session_id)
-        name = relative_name(path, audience.files.working_directory()) if audience else path
+        session = self._state.find_session(session_id)
+        name = relative_name(path, session.files.working_directory()) if session else path
         return (
             f"The changes in {name} are undone in the editor. The file on disk still has them, because the editor has "
             "other unsaved changes of it or did not save it: save it there."

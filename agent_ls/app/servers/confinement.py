@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from agent_ls.app.permissions.looking import LookingSandbox
+from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.app.permissions.sandbox import SessionSandbox
 from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.environments.base import CommandOptions
@@ -43,8 +43,8 @@ class ServerConfinement:
             ProcessStartError: this machine has no sandbox. The server is not run without one.
         """
         settings = SandboxSettings(enabled=True, network=wanted.network, writable=list(wanted.writable))
-        looking = LookingSandbox(self.state)
-        sandbox = SessionSandbox(settings, self.places, str(self.state), lambda event: None, looking)
+        read_only = ReadOnlySandbox(self.state)
+        sandbox = SessionSandbox(settings, self.places, str(self.state), lambda event: None, read_only)
         why = await sandbox.start_sandbox()
 
         def within() -> Inside | None:

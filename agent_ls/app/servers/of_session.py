@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
-from agent_ls.app.permissions.trust import NOT_PERSONS
+from agent_ls.app.permissions.trust import UNSTORED_SOURCES
 from agent_ls.app.settings.model import Settings
 from agent_ls.background import TaskStarter
 from agent_ls.environments.effects import ServerEffect
@@ -169,7 +169,7 @@ class ServersOfSession:
         decision = await self.approvals.ask(question, PolicyVerdict("ask", reason))
         if isinstance(decision, Allowed):
             return True
-        if decision.by in NOT_PERSONS:
+        if decision.by in UNSTORED_SOURCES:
             self.warn(
                 f"the MCP server {config.name} is not started, because you have not approved it; `agent-ls mcp "
                 f"test {config.name}` asks for your approval"

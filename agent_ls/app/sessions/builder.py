@@ -30,7 +30,7 @@ from agent_ls.app.permissions.paths import PathBounds, places_of, user_memory
 from agent_ls.app.permissions.session_rules import SessionRules
 from agent_ls.app.permissions.trust import TrustGate, WorkspaceTrust
 from agent_ls.app.permissions.workspace_roots import SessionRoots
-from agent_ls.app.recording.tapes import Tapes
+from agent_ls.app.recording.session_recordings import SessionRecordings
 from agent_ls.app.review.pinned import pinned_hunks
 from agent_ls.app.review.resumed_reviews import ResumedReviews
 from agent_ls.app.review.service import ReviewService
@@ -61,7 +61,7 @@ from agent_ls.app.sessions.workspaces.far_sites import FarSites
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.skills.loader import has_skills
 from agent_ls.app.skills.places import has_agent_kinds
-from agent_ls.app.skills.service import ONLY_SKILLS, Offers, ProjectFolder, SessionSkills
+from agent_ls.app.skills.service import ONLY_SKILLS, OfferedTools, ProjectFolder, SessionSkills
 from agent_ls.app.tools.notebooks import has_notebooks
 from agent_ls.app.tools.yaml_tools import CliTools, load_cli_tools
 from agent_ls.app.turn_reads import TurnReads
@@ -89,7 +89,7 @@ from agent_ls.store.sessions import OpenSession
 
 if TYPE_CHECKING:
     from agent_ls.app.hooks.service import SessionHooks
-    from agent_ls.app.permissions.looking import LookingSandbox
+    from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
     from agent_ls.app.permissions.sandbox import SessionSandbox
     from agent_ls.app.sessions.workspaces.worktree import SessionWorktree
     from agent_ls.app.worktrees.worktree import Worktree
@@ -121,7 +121,7 @@ class SessionBuilder:
       client configured for one session.
     - `notebooks`: returns whether session folders contain notebooks; None: search the folder.
     - `now`: returns the current settings.
-    - `looking`: finds the sandbox program that confines read-only commands.
+    - `read_only`: finds the sandbox program that confines read-only commands.
     - `hide`: adds values to redact.
     """
 
@@ -135,15 +135,15 @@ class SessionBuilder:
     program: ProgramParts
     sites: FarSites
     review: ReviewService
-    tapes: Tapes
+    recordings: SessionRecordings
     start: TaskStarter
-    audience: Callable[[str], LiveSession | None]
+    find_session: Callable[[str], LiveSession | None]
     folders: Callable[[], Sequence[str]]
     session_folders: Callable[[str], Sequence[str]]
     session_servers: Callable[[str], Mapping[str, Mapping[str, Any]]]
     notebooks: Callable[[], bool | None]
     now: Callable[[], Settings]
-    looking: LookingSandbox
+    read_only: ReadOnlySandbox
     hide: Callable[[Sequence[str]], None]
 
     def local(self, folder: str, check_right: Callable[[], None] = anybody) -> ExecutionEnvironment:
@@ -184,7 +184,7 @@ class SessionBuilder:
         *,
         notify: Callable[[str], None] = lambda text: None,
         allow_reading: Callable[[str], None] = lambda folder: None,
-        offers: Offers = ONLY_SKILLS,
+        offers: OfferedTools = ONLY_SKILLS,
     ) -> SessionSkills:
         """Return the skills and commands for a session in this folder, or for a message that will start one."""
         site = self.sites.site(folder)
@@ -280,7 +280,7 @@ class SessionBuilder:
             location.key,
             notify=notices.post,
             allow_reading=permissions.rules.allow_reading,
-            offers=Offers(choice.tools.skills, choice.tools.agents),
+            offers=OfferedTools(choice.tools.skills, choice.tools.agents),
         )
         parts = self._parts(location, opened)
         touched = self._watch(location, opened, notices)
@@ -335,7 +335,7 @@ class SessionBuilder:
             prompts=prompts,
             editor_context=editor_context(parts, location),
             reviews=ResumedReviews(
-                self.review.proposals, permissions.approver, lambda: self.audience(header.session_id)
+                self.review.proposals, permissions.approver, lambda: self.find_session(header.session_id)
             ),
             secrets=self.secrets,
             pinned=lambda: [
@@ -379,7 +379,7 @@ class SessionBuilder:
                 # A recording must contain reads in the order of the messages, so nothing is read early.
                 gather_early=(
                     partial(self._gather_early, location.key, own_prompts)
-                    if location.listed and not parts.tape
+                    if location.listed and not parts.recording
                     else None
                 ),
             ),
@@ -411,7 +411,7 @@ class SessionBuilder:
                 lambda: location.bounds.places,
                 str(self.state),
                 link.emit,
-                looking=self.looking,
+                read_only=self.read_only,
             )
         approver = PolicyApprover(
             bounds=location.bounds,
@@ -436,10 +436,10 @@ class SessionBuilder:
         parts = RecordedParts(
             location.local, location.files, self.models.client, self.editor.status, language
         )
-        if not (tape := self.tapes.of(location.session_id)):
+        if not (recording := self.recordings.find(location.session_id)):
             return parts
-        opened.recorder.observers.append(tape.event)
-        return record_parts(parts, tape)
+        opened.recorder.observers.append(recording.write_event)
+        return record_parts(parts, recording)
 
     def _make_bounded(
         self,
@@ -451,13 +451,13 @@ class SessionBuilder:
         """Return the session's environment with its sandbox and path rules."""
         within = parts.files
         if permissions.sandbox:
-            from agent_ls.app.permissions.sandbox import Leaving  # imported only when needed
+            from agent_ls.app.permissions.sandbox import RerunApproval  # imported only when needed
             from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 
-            leaving = Leaving(permissions.approver, location.folder)
-            within = SandboxedEnvironment(within, permissions.sandbox, leaving)
+            approval = RerunApproval(permissions.approver, location.folder)
+            within = SandboxedEnvironment(within, permissions.sandbox, approval)
         # A recording and a client open a file by its path, so the path is checked before they get it.
-        opens_here = bool(location.listed) and not (parts.tape or self.editor.client_files)
+        opens_here = bool(location.listed) and not (parts.recording or self.editor.client_files)
         on_read = touched.was_read if opens_here else None
         return BoundedEnvironment(within, location.bounds, opens_here=opens_here, on_read=on_read)
 
@@ -500,7 +500,7 @@ class SessionBuilder:
         )
         opened.recorder.on_read = touched.record_read
         if location.listed or location.site:
-            notices.look_with(touched.look)
+            notices.look_with(touched.check_files)
         return touched
 
     def _hooks(
@@ -534,7 +534,7 @@ class SessionBuilder:
     ) -> None:
         """Name a session without a title after the user's message, then improve it with the titles model, if set."""
         # A recording must contain the model calls in the order of the conversation, so it has no call for a title.
-        if link.name_after(text) and self.now().models.titles and not parts.tape:
+        if link.name_after(text) and self.now().models.titles and not parts.recording:
             from agent_ls.app.sessions.model_titles import write_title  # few users set a model for titles
 
             self.start(partial(write_title, link.live, models, parts.client, text))
@@ -560,7 +560,7 @@ class SessionBuilder:
                 others=partial(self._make_others, location.roots, location.session_id),
                 # None: always read the files. A recording must contain all reads, and in an embedding program's
                 # environment changes are only found by reading.
-                open_documents=self._versions if location.listed and not parts.tape else None,
+                open_documents=self._versions if location.listed and not parts.recording else None,
                 bounds=site.bounds
                 if site
                 else lambda root: PathBounds(places_of(root, worktree=location.worktree_root)),

@@ -31,10 +31,10 @@ from agent_ls.app.errors import (
 from agent_ls.app.mentions.commits import RecentCommits
 from agent_ls.app.models.service import WALKTHROUGH, ModelService, profile_settings
 from agent_ls.app.models.warm_up import warm_up
-from agent_ls.app.permissions.looking import LookingSandbox
 from agent_ls.app.permissions.paths import user_memory
+from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.app.permissions.trust import Trusting, WorkspaceTrust
-from agent_ls.app.recording.tapes import Tapes
+from agent_ls.app.recording.session_recordings import SessionRecordings
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.restore import find, gather, restore_proposals
 from agent_ls.app.review.service import ReviewService
@@ -46,7 +46,7 @@ from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.sessions.own_task import in_own_task
 from agent_ls.app.sessions.ownership.session_ownership import Opener, SessionOwnership
 from agent_ls.app.sessions.ownership.takeover_notices import follow_missing
-from agent_ls.app.sessions.rollback import RolledBack, Wanted, roll_back
+from agent_ls.app.sessions.rollback import RollbackRequest, RollbackResult, roll_back
 from agent_ls.app.sessions.rules import RuleManager
 from agent_ls.app.sessions.session_log import end_left_commands
 from agent_ls.app.sessions.setup.config import session_config
@@ -116,12 +116,16 @@ class SessionManager:
         self.models = ModelService(
             settings, credentials, own, chosen, program.tools, program.profile_options, program.profiles
         )
-        self.mentions = Mentions(self._run_beside, self._clock)
+        self.mentions = Mentions(self._run_in_background, self._clock)
         save = editor.host.save_undone if editor.host else None
-        self.review = ReviewService(self._maybe_audience, self._clock, self._run_beside, save)
+        self.review = ReviewService(
+            self._find_session_for_notices, self._clock, self._run_in_background, save
+        )
         self.secrets = credentials.known_secrets
         self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
-        self._tapes = Tapes(self._store.layout.root / "recordings", credentials.known_secrets, record_to)
+        self._recordings = SessionRecordings(
+            self._store.layout.root / "recordings", credentials.known_secrets, record_to
+        )
         self._live: dict[str, LiveSession] = {}
         self.archive = Archive(self._store, self.find_live)
         self.rules = RuleManager(rules := RuleStore(chosen), self.find_live)
@@ -139,26 +143,28 @@ class SessionManager:
             program=program,
             sites=self.sites,
             review=self.review,
-            tapes=self._tapes,
-            start=self._run_beside,
-            audience=self._maybe_audience,
+            recordings=self._recordings,
+            start=self._run_in_background,
+            find_session=self._find_session_for_notices,
             folders=lambda: self.folders(),
             session_folders=lambda session_id: self.session_folders(session_id),
             session_servers=lambda session_id: self.session_servers(session_id),
             notebooks=lambda: self.notebooks,
             now=lambda: self.settings,
-            looking=LookingSandbox(state),
+            read_only=ReadOnlySandbox(state),
             hide=credentials.hide,
         )
         self.skills = self._assembler.skills
         self.commits = RecentCommits(self._assembler.local, self.trust, self._clock)
         self.worktrees = Worktrees(self._store.layout, self.models, self.trust, self._assembler)
-        self._listing = SessionListing(self._store, self._lasting, lambda: self.settings, self.worktrees.name)
+        self._listing = SessionListing(
+            self._store, self._find_open, lambda: self.settings, self.worktrees.name
+        )
         self.review.state.is_reviewed = self.worktrees.is_in_none
         self._opening = anyio.Lock()
         self._host = editor.host
         self.owners = SessionOwnership(
-            self._store, self._clock, lambda: tuple(self._live.values()), self._run_beside, self._save
+            self._store, self._clock, lambda: tuple(self._live.values()), self._run_in_background, self._save
         )
         self._retention = Retention(self._store.layout, settings.sessions)
         self._group: TaskGroup | None = None
@@ -202,7 +208,7 @@ class SessionManager:
         """Run the sessions until cancelled; then end all of them in an orderly way."""
         try:
             async with anyio.create_task_group() as self._group:
-                self._run_beside(self.owners.look)
+                self._run_in_background(self.owners.watch_handovers)
                 task_status.started()
                 try:
                     await anyio.sleep_forever()
@@ -230,7 +236,7 @@ class SessionManager:
     def set_credential(self, provider: str, secret: str | None) -> None:
         """Set or remove (None) an API key, and preload what the first model call with this key needs."""
         self.models.set_credential(provider, secret)
-        self._run_beside(partial(self.models.client.prepare, provider))
+        self._run_in_background(partial(self.models.client.prepare, provider))
 
     async def new_session(self, new: SessionSpec) -> LiveSession:
         """Create a session and start it.
@@ -260,7 +266,7 @@ class SessionManager:
             tools,
         )
         return await in_own_task(
-            self._run_beside, partial(self._begin, header, choice, settings, new.worktree)
+            self._run_in_background, partial(self._begin, header, choice, settings, new.worktree)
         )
 
     async def _begin(
@@ -271,7 +277,7 @@ class SessionManager:
         with closed_on_failure(opened):
             with store_errors(header.session_id):
                 trust_state = partial(self.trust.get_trust, header.workspace_folder)
-                await self._tapes.begin(
+                await self._recordings.start(
                     header,
                     choice.mode,
                     choice.review,
@@ -320,7 +326,7 @@ class SessionManager:
         if self._group is None:
             raise NotRunningError
         # Opening runs in its own task, because a cancelled request would leave the session locked but not open.
-        return await in_own_task(self._run_beside, partial(self._open_in_turn, session_id, opener))
+        return await in_own_task(self._run_in_background, partial(self._open_in_turn, session_id, opener))
 
     async def _open_in_turn(self, session_id: str, opener: Opener) -> LiveSession:
         async with self._opening:  # two requests for one stored session must not both open it
@@ -345,7 +351,7 @@ class SessionManager:
         """Update the hunk positions of files under review that other programs may have changed on disk."""
         for path in paths:
             if self.review.knows(path):
-                self._run_beside(partial(self.review.look_at_disk, path))
+                self._run_in_background(partial(self.review.look_at_disk, path))
 
     def find_live(self, session_id: str) -> LiveSession | None:
         return self._live.get(session_id)
@@ -403,10 +409,12 @@ class SessionManager:
         for path in found.paths:  # the user may have typed after these files were read
             if self._host and (document := self._host.open_document(path)):
                 self.review.user_edit(path, document.text)
-        follow_missing(found.missing, opened.taken_from, live, self.review, self._run_beside, self._clock)
+        follow_missing(
+            found.missing, opened.taken_from, live, self.review, self._run_in_background, self._clock
+        )
         return live
 
-    def _maybe_audience(self, session_id: str) -> LiveSession | None:
+    def _find_session_for_notices(self, session_id: str) -> LiveSession | None:
         """Return a session that can still receive notices; None after its SESSION_END."""
         live = self._live.get(session_id)
         return live if live and live.session.state != "CLOSED" else None
@@ -415,7 +423,7 @@ class SessionManager:
         """Return the state and the last event number of each open session."""
         return [(live.session.state, live.session.last_seq) for live in self._live.values()]
 
-    def _run_beside(self, work: Callable[[], Awaitable[None]]) -> None:
+    def _run_in_background(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run a short task in the background; its failure does not affect the sessions."""
 
         async def guarded() -> None:
@@ -434,9 +442,9 @@ class SessionManager:
         self._group.start_soon(self._run_session, live, opened)
         settings, registry = self.settings, live.session.profile.registry
         for words, code in opening_warnings(settings, registry, opened.lock.is_firm, bad_tools):
-            self._run_beside(partial(_warn, live, words, code))
+            self._run_in_background(partial(_warn, live, words, code))
         folder, now = live.summary().workspace_folder, self._clock.now()
-        self._run_beside(partial(self._retention.look_at, folder, now, tuple(self._live)))
+        self._run_in_background(partial(self._retention.look_at, folder, now, tuple(self._live)))
 
     async def _run_session(self, live: LiveSession, opened: OpenSession) -> None:
         """Run the task of one session, from its start to the last line of its log."""
@@ -464,11 +472,11 @@ class SessionManager:
             opened.close()
             if live.scope.cancel_called:  # another process manages the session's hunks now
                 self.review.state.forget(live.session.id)
-            self._tapes.close(live.session.id)
+            self._recordings.close(live.session.id)
             self._live.pop(live.session.id, None)
             live.ended.set()
 
-    def _lasting(self, session_id: str) -> LiveSession | None:
+    def _find_open(self, session_id: str) -> LiveSession | None:
         """Return a live session that no other process is taking over."""
         live = self._live.get(session_id)
         return live if live and not live.scope.cancel_called else None
@@ -500,7 +508,7 @@ class SessionManager:
             await anyio.to_thread.run_sync(self._store.fork, session_id, header, at_turn)
         return await self.open_session(new)
 
-    async def revert(self, session_id: str, wanted: Wanted) -> tuple[LiveSession, RolledBack]:
+    async def revert(self, session_id: str, wanted: RollbackRequest) -> tuple[LiveSession, RollbackResult]:
         """Return a live or stored session to its state before an input (X10).
 
         Raises: UnknownSessionError, BadChoiceError (unknown turn), AppError. loop.errors.SessionError: a turn
@@ -567,7 +575,7 @@ class SessionManager:
         log.error("the log of session %s cannot be written: %s", session_id, error)
         if live := self._live.get(session_id):
             # A task emits the warning later, because the event whose recording failed has not been published yet.
-            self._run_beside(partial(_warn, live, not_stored(error)))
+            self._run_in_background(partial(_warn, live, not_stored(error)))
 
 
 async def _warn(live: LiveSession, words: str, code: str = "not_recorded") -> None:

@@ -39,7 +39,7 @@ What: TypeAlias = Literal["restore", "keep", "preview"]
 
 
 @dataclass(frozen=True, slots=True)
-class RolledFile:
+class RollbackFile:
     """A file of a roll back.
 
     In the states `planned` and `restored`, `diff` is the change as a unified diff. The change replaces the content
@@ -62,7 +62,7 @@ class RolledFile:
 
 
 @dataclass(frozen=True, slots=True)
-class RolledBack:
+class RollbackResult:
     """Result of a roll back.
 
     `revert_id` is "" for a preview. `input_text` is the user's message to which the session returned. `turns`
@@ -74,11 +74,11 @@ class RolledBack:
     input_text: str
     turns: tuple[str, ...]
     restored_turns: tuple[str, ...]
-    files: tuple[RolledFile, ...]
+    files: tuple[RollbackFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RollbackRequest:
     """Parameters of a roll back to the state before the turn `at_turn`.
 
     `conversation`: whether the conversation is rolled back. `files`: whether files are restored, kept, or
@@ -92,7 +92,7 @@ class Wanted:
     force: bool = False
 
 
-async def roll_back(live: LiveSession, review: ReviewService, wanted: Wanted) -> RolledBack:
+async def roll_back(live: LiveSession, review: ReviewService, wanted: RollbackRequest) -> RollbackResult:
     """Roll a session back, or preview it.
 
     Raises:
@@ -104,24 +104,24 @@ async def roll_back(live: LiveSession, review: ReviewService, wanted: Wanted) ->
 
 
 class _RollBack:
-    def __init__(self, live: LiveSession, review: ReviewService, wanted: Wanted) -> None:
+    def __init__(self, live: LiveSession, review: ReviewService, wanted: RollbackRequest) -> None:
         self._live = live
         self._review = review
         self._wanted = wanted
         self._folder = live.files.working_directory()
 
-    async def carry_out(self) -> RolledBack:
+    async def carry_out(self) -> RollbackResult:
         wanted, live = self._wanted, self._live
         fold, since = await anyio.to_thread.run_sync(self._read)
         then = fold.checkpoints.get(wanted.at_turn)
         if then is None:
             raise UnknownTurnError(wanted.at_turn)
         gone, back = difference(fold.turn_ids, then.turn_ids) if wanted.conversation else ((), ())
-        result = RolledBack("", then.text, gone, back, ())
+        result = RollbackResult("", then.text, gone, back, ())
         if wanted.files == "preview":
             return replace(result, files=tuple(await self._plan_files(since)))
         revert_id = new_id("r")
-        files: tuple[RolledFile, ...] = ()
+        files: tuple[RollbackFile, ...] = ()
         if wanted.files == "restore":
             files = tuple(await self._restored(since, revert_id))
         as_event = tuple(it for file in files if (it := file.as_event()))
@@ -143,7 +143,7 @@ class _RollBack:
 
     # -- planning
 
-    async def _plan_files(self, since: WrittenSince) -> list[RolledFile]:
+    async def _plan_files(self, since: WrittenSince) -> list[RollbackFile]:
         """Return the planned change of each file. A file that already has its old content is left out."""
         chosen = {path for path in (*since.files, *since.untold) if self._is_chosen(path)}
         looked = [await self._look_at(path, since.files.get(path, ())) for path in sorted(chosen)]
@@ -152,17 +152,17 @@ class _RollBack:
     def _is_chosen(self, path: str) -> bool:
         return self._wanted.paths is None or path in self._wanted.paths
 
-    async def _look_at(self, path: str, written: Sequence[Written]) -> RolledFile | None:
+    async def _look_at(self, path: str, written: Sequence[Written]) -> RollbackFile | None:
         try:
             current = await maybe_bytes(self._live.files, path)
         except EnvError as error:
-            return RolledFile(path, "modify", "conflict", reason=str(error))
+            return RollbackFile(path, "modify", "conflict", reason=str(error))
         if not written:
-            return RolledFile(path, "modify", "unknown", reason=NOT_KEPT)
+            return RollbackFile(path, "modify", "unknown", reason=NOT_KEPT)
         plan = partial(self._plan, path, written, current)
         return await anyio.to_thread.run_sync(plan)
 
-    def _plan(self, path: str, written: Sequence[Written], current: bytes | None) -> RolledFile | None:
+    def _plan(self, path: str, written: Sequence[Written], current: bytes | None) -> RollbackFile | None:
         """Return the planned change of one file; None if the file already has its old content. Blocks."""
         now = FileVersion(content_name(current), current)
         steps = [AgentChange(self._side(it.before, now), self._side(it.after, now)) for it in written]
@@ -170,12 +170,12 @@ class _RollBack:
         if isinstance(back, RewindConflict):
             state: Literal["unknown", "conflict"] = "unknown" if back.is_lost else "conflict"
             meant = "delete" if not written[0].before else action(current, b"")
-            return RolledFile(path, meant, state, "", back.reason, back.at)
+            return RollbackFile(path, meant, state, "", back.reason, back.at)
         if back.content == current:
             return None
         diff = unified_diff(current, back.content, relative_name(path, self._folder))
         what = action(current, back.content)
-        return RolledFile(path, what, "planned", diff, content=back.content, base=current)
+        return RollbackFile(path, what, "planned", diff, content=back.content, base=current)
 
     def _side(self, name: str, now: FileVersion) -> FileVersion:
         return (
@@ -184,7 +184,7 @@ class _RollBack:
 
     # -- writing
 
-    async def _restored(self, since: WrittenSince, revert_id: str) -> list[RolledFile]:
+    async def _restored(self, since: WrittenSince, revert_id: str) -> list[RollbackFile]:
         async with AsyncExitStack() as stack:
             for path in sorted(since.files):
                 if file := self._review.state.files.get(path):
@@ -194,7 +194,7 @@ class _RollBack:
         await self._review.undone_saves.save(restored, [self._live.session.id])
         return files
 
-    async def _write_files(self, since: WrittenSince, revert_id: str) -> list[RolledFile]:
+    async def _write_files(self, since: WrittenSince, revert_id: str) -> list[RollbackFile]:
         """Write all planned files in one commit.
 
         A file that cannot be written becomes a conflict with a reason, and the others are tried again.
@@ -231,13 +231,13 @@ class _RollBack:
                 await self._review.state.catch_up(file, self._live.files)
 
 
-def _mark_conflict(file: RolledFile, unwritable: Mapping[str, str]) -> RolledFile:
+def _mark_conflict(file: RollbackFile, unwritable: Mapping[str, str]) -> RollbackFile:
     if reason := unwritable.get(file.path):
         return replace(file, state="conflict", diff="", reason=reason, content=None, base=None)
     return file
 
 
-def _notice(wanted: Wanted, restored: Sequence[str], since: WrittenSince) -> str:
+def _notice(wanted: RollbackRequest, restored: Sequence[str], since: WrittenSince) -> str:
     """Return the notice for the model if only the files or only the conversation was rolled back; else ""."""
     if not wanted.conversation:
         if not restored:

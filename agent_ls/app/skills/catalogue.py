@@ -21,7 +21,7 @@ _INTRODUCTION = (
 )
 
 
-class Described(Protocol):
+class CatalogueEntry(Protocol):
     """Interface of an entry in a list for the model, such as a skill or a kind of subagent."""
 
     @property
@@ -44,7 +44,7 @@ def catalogue_text(skills: Sequence[UserCommand], window_tokens: int) -> str:
     return f"{_INTRODUCTION}\n" + "\n".join(list_within(skills, limit))
 
 
-def list_within(skills: Sequence[Described], limit: int) -> list[str]:
+def list_within(skills: Sequence[CatalogueEntry], limit: int) -> list[str]:
     """Return one line for each skill, with about `limit` characters in total at most.
 
     `skills` must not be empty.
@@ -66,7 +66,7 @@ def list_within(skills: Sequence[Described], limit: int) -> list[str]:
     return [*lines[:listed], *([f"({left_out} more are not listed)"] if left_out else [])]
 
 
-def _line(skill: Described, length: int) -> str:
+def _line(skill: CatalogueEntry, length: int) -> str:
     description = skill.description
     if len(description) > length:
         description = description[: length - 1].rstrip() + "…"

@@ -48,7 +48,7 @@ class FarInstructionFiles:
 
     def levels(self, workspace: str) -> tuple[str, ...]:
         try:
-            self._disk.look([workspace])  # reads changed ignore files again
+            self._disk.read_facts([workspace])  # reads changed ignore files again
             found = self._host.instructions(self._to_far(workspace), WANTED)
         except EnvironmentLostError:
             found = Listing()

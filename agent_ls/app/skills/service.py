@@ -38,14 +38,14 @@ _BEGINS = re.compile(r"([/$])([\w][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
+class OfferedTools:
     """Whether the session offers the tools for skills and for kinds of subagents."""
 
     skills: bool = True
     agents: bool = False
 
 
-ONLY_SKILLS = Offers()
+ONLY_SKILLS = OfferedTools()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class SessionSkills:
         settings: Callable[[], SkillSettings],
         notify: Callable[[str], None] = lambda text: None,
         allow_reading: Callable[[str], None] = lambda folder: None,
-        offers: Offers = ONLY_SKILLS,
+        offers: OfferedTools = ONLY_SKILLS,
     ) -> None:
         self._folder = folder
         self._state = state

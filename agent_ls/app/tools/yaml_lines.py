@@ -25,7 +25,7 @@ class YamlError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Lined:
+class ParsedYaml:
     """A parsed document. `lines` maps the path of each value in it to the value's line number."""
 
     value: Any
@@ -39,7 +39,7 @@ class Lined:
         return next((self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), 1)
 
 
-def read_yaml(text: str) -> Lined:
+def read_yaml(text: str) -> ParsedYaml:
     """Parse a YAML document.
 
     Tags, duplicate names, and anchors (which can expand to gigabytes) are refused.
@@ -65,7 +65,7 @@ def read_yaml(text: str) -> Lined:
         raise YamlError(f"not valid YAML: {error}", 1) from None
     except RecursionError:
         raise YamlError("the value is nested too deeply", 1) from None
-    return Lined(value, lines)
+    return ParsedYaml(value, lines)
 
 
 def _value(node: yaml.Node, place: Place, lines: dict[Place, int]) -> Any:

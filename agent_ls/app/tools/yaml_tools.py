@@ -41,7 +41,7 @@ from agent_ls.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from agent_ls.app.tools.packs.load import SessionPacks
-    from agent_ls.app.tools.yaml_lines import Lined
+    from agent_ls.app.tools.yaml_lines import ParsedYaml
 
 FILE = "tools.yaml"
 FOLDER = "tools"
@@ -247,7 +247,7 @@ def read_packaged_tools(path: Path) -> tuple[CliTool, ...]:
     return tuple(_definition(_Definition.model_validate(each)) for each in raw["tools"])
 
 
-def _definitions(path: Path, read: Lined) -> Iterator[CliTool | str]:
+def _definitions(path: Path, read: ParsedYaml) -> Iterator[CliTool | str]:
     if read.value is None:
         return
     known = isinstance(read.value, dict) and set(read.value) == {"tools"}

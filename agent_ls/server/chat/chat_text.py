@@ -78,7 +78,7 @@ def mentioned_words(message: str) -> list[str]:
     return [str(word) for word in _MENTION.findall(message)]
 
 
-def mentions(message: str) -> list[Mention]:
+def get_mentions(message: str) -> list[Mention]:
     found = []
     for word in mentioned_words(message):
         if at := _LINES.match(word):

@@ -154,7 +154,7 @@ def filter_offers(offers: Sequence[Offer], only: Sequence[str] | None) -> list[O
     return found
 
 
-def touches(hunk: Hunk, first: int, last: int) -> bool:
+def is_in_lines(hunk: Hunk, first: int, last: int) -> bool:
     """Return whether a hunk is on the lines `first` to `last`, inclusive. A pure removal counts as being on
     the line after the removed lines.
     """
@@ -165,7 +165,7 @@ def lines_range(start: int, end: int) -> dict[str, Any]:
     return {"start": {"line": start, "character": 0}, "end": {"line": max(end, start), "character": 0}}
 
 
-def lens(line: int, offer: Offer) -> dict[str, Any]:
+def make_lens(line: int, offer: Offer) -> dict[str, Any]:
     return {"range": lines_range(line, line), "command": offer.as_command()}
 
 

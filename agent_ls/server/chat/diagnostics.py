@@ -25,7 +25,7 @@ text.
 """
 
 
-class Marks:
+class ChatDiagnostics:
     """Sends diagnostics to the client: for open hunks, for findings, and for chats that are read-only.
 
     `findings` returns the diagnostics of a file's findings. `read_only` returns who owns the session of a chat

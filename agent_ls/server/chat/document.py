@@ -23,11 +23,10 @@ from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
 from agent_ls.loop.ids import new_id
 from agent_ls.server import protocol as wire
-from agent_ls.server.chat.catching_up import last_turn
-from agent_ls.server.chat.chat_text import ChatText, append_line, heading, mentions, read_below, read_chat
-from agent_ls.server.chat.dependencies import Means
-from agent_ls.server.chat.follower import Following
-from agent_ls.server.chat.running import MOST, is_running_command, list_running
+from agent_ls.server.chat.chat_text import ChatText, append_line, get_mentions, heading, read_below, read_chat
+from agent_ls.server.chat.follower import ChatEventHandler
+from agent_ls.server.chat.last_turn import last_turn
+from agent_ls.server.chat.running_sessions import MOST, is_running_command, list_running
 from agent_ls.server.chat.servers import (
     NOT_STARTED,
     has_prompt,
@@ -35,8 +34,9 @@ from agent_ls.server.chat.servers import (
     quote_answer,
     servers_command,
 )
+from agent_ls.server.chat.services import ChatServices
 from agent_ls.server.chat.transcript import ChatTranscript, read_answer_text
-from agent_ls.server.chat.words import chosen, strip_controls
+from agent_ls.server.chat.words import match_choices, strip_controls
 from agent_ls.server.chat.writer import ATTRIBUTION, TRIES, ChatWriter
 from agent_ls.server.features.mentions import as_parts
 from agent_ls.server.features.server_prompts import with_server_prompts
@@ -59,21 +59,21 @@ def describe_owner(owner: Owner | None) -> str:
     return f"another editor ({owner})" if owner else "another editor, which was closed,"
 
 
-class ChatRoom:
+class ChatDocument:
     """A chat document that is open in the editor."""
 
-    def __init__(self, path: str, means: Means) -> None:
+    def __init__(self, path: str, services: ChatServices) -> None:
         self.path = path
-        self._means = means
+        self._services = services
         self._live: LiveSession | None = None
         self._writer: ChatWriter | None = None
-        self._read: SessionFollower | None = None
+        self._follower: SessionFollower | None = None
         self._subscription: Subscription | None = None
-        self._rest: Subscription | None = None
+        self._remaining_events: Subscription | None = None
         self._scope = anyio.CancelScope()
         self._sending = anyio.Lock()
         self._sent = ("", 0)
-        self._is_closed = self._is_told_of_move = False
+        self._is_closed = self._has_warned_of_folder = False
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class ChatRoom:
     @property
     def read_only(self) -> str:
         """Name of the owner while another process owns the session, else ""."""
-        return describe_owner(self._read.owner) if self._read else ""
+        return describe_owner(self._follower.owner) if self._follower else ""
 
     @property
     def pending(self) -> Mapping[str, ApprovalRequested]:
@@ -150,7 +150,7 @@ class ChatRoom:
         If the session's turn was interrupted while it waited for the user, the turn waits again, and its
         answer continues in this document.
         """
-        document = self._means.context.host.open_document(self.path)
+        document = self._services.context.host.open_document(self.path)
         chat = read_chat(document.text) if document else None
         if not chat or self._live:
             return
@@ -158,8 +158,8 @@ class ChatRoom:
             session_id = chat.session_id or await self._unsaved_session(chat)
             if not session_id:
                 return
-            is_owned = await self._means.context.manager.owners.is_owned(session_id)
-            if is_owned and await self._has_read_along(session_id):
+            is_owned = await self._services.context.manager.owners.is_owned(session_id)
+            if is_owned and await self._follow_if_owned_elsewhere(session_id):
                 return
             # The last message in the document may have been sent already, but its answer not saved in the
             # document.
@@ -170,7 +170,7 @@ class ChatRoom:
         """Return the session id of a chat that was closed before its first answer was saved; "" if there is
         none. The document does not contain the id, because it would be in the heading of the answer.
         """
-        live = self._means.left.last_of(self.path)
+        live = self._services.closed_sessions.last_of(self.path)
         if live is None or not chat.message:
             return ""
         try:
@@ -178,7 +178,7 @@ class ChatRoom:
         except OSError:
             return ""
         turn = last_turn(events, ChatTranscript())
-        return live.session.id if turn and turn.said.startswith(chat.message) else ""
+        return live.session.id if turn and turn.message.startswith(chat.message) else ""
 
     async def send(self, saved: ChatText | None = None, worktree: Start | None = None) -> str:
         """Submit the text below the last heading. Returns "", or a sentence that says why nothing was sent.
@@ -188,7 +188,7 @@ class ChatRoom:
         returned if there is nothing to send, because saving is not always meant as sending.
         """
         async with self._sending:
-            document = self._means.context.host.open_document(self.path)
+            document = self._services.context.host.open_document(self.path)
             chat = (
                 read_chat(document.text) if document else saved
             )  # the document may be closed right after the save
@@ -196,24 +196,24 @@ class ChatRoom:
                 return "Open the chat document first."
             if saved and not self.has_news(chat):
                 return ""
-            if self._read:
-                return self._words(self._read)
+            if self._follower:
+                return self._read_only_text(self._follower)
             if self.holds_back:  # the last message in the document is already answered
                 return "The chat does not display the last answer yet: run the code action 'Show the answer'."
             if not self.has_news(chat):
-                return self._why_nothing(chat)
+                return self._explain_nothing_sent(chat)
             if (words := await self._local_answer(chat)) is not None:
                 return await self._append_answer(words)
             live = self._live
             if live is None or live.session.is_closing or self._begins_another(chat):
                 found = await self._open_stored(chat.session_id)
-                if self._read:
+                if self._follower:
                     return ""  # the user already got a message about the owner
-                live = found or await self._new(worktree)
-                if self._is_closed and (again := self._means.rooms.get(self.path)):
-                    return await again._take(live, chat)
+                live = found or await self._create_session(worktree)
+                if self._is_closed and (again := self._services.chat_documents.get(self.path)):
+                    return await again._submit_handed_over(live, chat)
                 if self._is_closed:
-                    self._means.left.add(self.path, live)
+                    self._services.closed_sessions.add(self.path, live)
                 await self._follow(live)
             await self._submit(live, chat)
             return ""
@@ -224,7 +224,7 @@ class ChatRoom:
         The server carries out these two commands itself, without the agent.
         """
         if is_running_command(chat.message):
-            found, _ = await self._means.context.manager.list_sessions(None, None, MOST, running=True)
+            found, _ = await self._services.context.manager.list_sessions(None, None, MOST, running=True)
             return list_running(found, chat.session_id)
         if (arguments := servers_command(chat.message)) is None:
             return None
@@ -237,18 +237,18 @@ class ChatRoom:
         Returns "", which `send` returns if there is no problem to report.
         """
         for _ in range(TRIES):
-            document = self._means.context.host.open_document(self.path)
+            document = self._services.context.host.open_document(self.path)
             if document is None:
                 break
             try:
                 edits = append_line(document.text, quote_answer(words))
-                await self._means.context.host.apply_edit(document, edits, ATTRIBUTION)
+                await self._services.context.host.apply_edit(document, edits, ATTRIBUTION)
                 return ""
             except StaleFileError:
                 continue
             except EnvError:
                 break  # an editor that takes edits only after a command
-        self._means.tell(f"agent-ls: {words}")
+        self._services.show_information(f"agent-ls: {words}")
         return ""
 
     def _begins_another(self, chat: ChatText) -> bool:
@@ -262,10 +262,10 @@ class ChatRoom:
         may_be_named_yet = self._is_behind and not (self._writer and self._writer.has_written)
         return not is_ours and not self.is_running and not may_be_named_yet
 
-    async def _take(self, live: LiveSession, chat: ChatText) -> str:
-        """Submit a message that an earlier ChatRoom of this document has begun to send.
+    async def _submit_handed_over(self, live: LiveSession, chat: ChatText) -> str:
+        """Submit a message that an earlier ChatDocument of this document has begun to send.
 
-        The document was closed and opened again before that ChatRoom had sent the message.
+        The document was closed and opened again before that ChatDocument had sent the message.
         """
         async with self._sending:
             if self._live is not live:
@@ -273,7 +273,7 @@ class ChatRoom:
             await self._submit(live, chat)
             return ""
 
-    def _why_nothing(self, chat: ChatText) -> str:
+    def _explain_nothing_sent(self, chat: ChatText) -> str:
         if self.is_running:
             return "The agent is still working; the code action 'Stop the agent' ends its turn."
         if chat.message:
@@ -297,7 +297,7 @@ class ChatRoom:
         possible.
         """
         async with self._sending:
-            document, live = self._means.context.host.open_document(self.path), self._live
+            document, live = self._services.context.host.open_document(self.path), self._live
             if document is None or live is None or not self.has_plan:
                 return "There is no plan to accept: in mode plan, ask for a plan and wait for the answer."
             if self._is_behind:
@@ -308,7 +308,7 @@ class ChatRoom:
             self._sent = (chat.message, chat.message_line)
             if self._writer:
                 self._writer.set_message(chat.message)
-                self._writer.begin_anew()
+                self._writer.begin_new_answer()
             return ""
 
     def answer(self, question_id: str, words: str) -> None:
@@ -322,7 +322,7 @@ class ChatRoom:
             raise NothingPendingError(
                 f"this question is no longer pending ({question_id})", "open the list of code actions again"
             )
-        self._answer(self._live, asked, words)
+        self._answer_question(self._live, asked, words)
 
     async def _submit(self, live: LiveSession, chat: ChatText) -> None:
         """Start a turn, answer the pending question, or steer the running turn."""
@@ -330,11 +330,11 @@ class ChatRoom:
         if self._writer:
             self._writer.set_message(chat.message)
         if asked := self.pending_question:
-            self._answer(live, asked, chat.message)
+            self._answer_question(live, asked, chat.message)
             return
-        context = self._means.context
+        context = self._services.context
         try:
-            parts = await with_server_prompts(context, live, await self._input(chat.message, live))
+            parts = await with_server_prompts(context, live, await self._parse_message(chat.message, live))
             parts = [
                 *await context.expand_parts(parts, live),
                 *as_parts(await live.mentions.read_typed(chat.message)),
@@ -342,51 +342,51 @@ class ChatRoom:
         except AppError:
             self._sent = ("", 0)  # saving the same message again sends it
             raise
-        text, images = self._means.context.convert_input(parts)
+        text, images = self._services.context.convert_input(parts)
         steers = self.is_running
         live.session.submit(
             text, images=images, client_key=new_id("k"), when_busy="steer" if steers else "queue"
         )
         if self._writer:
-            self._writer.begin_anew()
+            self._writer.begin_new_answer()
 
-    def _answer(self, live: LiveSession, asked: QuestionAsked, words: str) -> None:
-        said = chosen(words, asked.choices, multiple=asked.multiple)
-        by = self._means.context.client_id
+    def _answer_question(self, live: LiveSession, asked: QuestionAsked, words: str) -> None:
+        said = match_choices(words, asked.choices, multiple=asked.multiple)
+        by = self._services.context.client_id
         live.session.questions.answer(asked.question_id, said, declined=False, by=by, client_key=new_id("k"))
 
     async def take_over(self) -> str:
         """Take the session over from another process. If the owner does not answer, asks the user before a
         forced take-over. Returns "", or a sentence that says why there is nothing to take over.
         """
-        read, manager = self._read, self._means.context.manager
-        if read is None:
+        follower, manager = self._follower, self._services.context.manager
+        if follower is None:
             return "This session is not open in another editor."
         try:
-            await manager.take_over(read.id, force=False)
+            await manager.take_over(follower.id, force=False)
         except OwnerSilentError as silent:
             question = (
                 f"agent-ls: {silent}. Take the session over by force? Work of the other editor in the "
                 "meantime is lost."
             )
-            if await self._means.ask(question, (LEAVE, FORCE)) != FORCE:
+            if await self._services.ask(question, (LEAVE, FORCE)) != FORCE:
                 return ""
-            await manager.take_over(read.id, force=True)
+            await manager.take_over(follower.id, force=True)
         return ""
 
     def access_changed(self, change: AccessChange) -> None:
         """Handle a change of the session's owner (see SessionOwnership.watch)."""
         match change:
-            case Acquired(live) if self._read and self._read.id == live.id:
-                self._means.start(partial(self._took_over, live))
+            case Acquired(live) if self._follower and self._follower.id == live.id:
+                self._services.start(partial(self._took_over, live))
             case Released(session) if self._live and self._live.session.id == session.id:
-                self._live, self._read = None, session
-                self._rest = session.subscribe()
+                self._live, self._follower = None, session
+                self._remaining_events = session.subscribe()
                 if self._subscription:
                     self._subscription.end()
                 self._follow_owner(session)
-            case OwnerChanged(session) if session is self._read:
-                self._means.hunks_changed(self.path)  # updates the diagnostic, which names the owner
+            case OwnerChanged(session) if session is self._follower:
+                self._services.hunks_changed(self.path)  # updates the diagnostic, which names the owner
             case _:
                 pass
 
@@ -394,7 +394,7 @@ class ChatRoom:
         """Append a message that begins with `begin` and mentions the lines [first, end) of `path`, and send
         it. Returns "", or why it was not sent.
         """
-        document = self._means.context.host.open_document(self.path)
+        document = self._services.context.host.open_document(self.path)
         if document and read_chat(document.text).message:
             return "The chat has text that you have not sent: send or remove this text first."
         return await self.mention(path, first, end, f"{begin.strip()} ") or await self.send()
@@ -403,7 +403,7 @@ class ChatRoom:
         """Append `begin` and a mention of the lines [first, end), `@path:first-last`, to the document. The
         user can continue the message after the mention. Returns "", or why nothing was written.
         """
-        host = self._means.context.host
+        host = self._services.context.host
         document = host.open_document(self.path)
         if document is None or read_chat(document.text).is_answer_last:
             return "The agent is still writing in the chat; wait until it is done."
@@ -420,22 +420,22 @@ class ChatRoom:
         """Handle the closing of the document. The session stays open: its turn continues and its questions stay
         pending.
         """
-        # Work in progress must stop too: the document may be opened again, and then has another ChatRoom.
+        # Work in progress must stop too: the document may be opened again, and then has another ChatDocument.
         self._is_closed = True
         self._scope.cancel()
         if self._live:
-            self._means.left.add(self.path, self._live)
-        self._live = self._read = None
+            self._services.closed_sessions.add(self.path, self._live)
+        self._live = self._follower = None
 
     # -- the session
 
-    async def _has_read_along(self, session_id: str) -> bool:
+    async def _follow_if_owned_elsewhere(self, session_id: str) -> bool:
         """Follow the session if another process owns it, and return whether one does.
 
         While another process owns the session, nothing is written into the document, because the owner's
         editor may have the same document open.
         """
-        session = await self._means.context.manager.owners.read_along(session_id)
+        session = await self._services.context.manager.owners.open_follower(session_id)
         if session is None:
             return False
         if true_name(session.summary().workspace_folder) != true_name(self.folder):
@@ -443,32 +443,32 @@ class ChatRoom:
             return True
         if self._is_closed:
             session.subscribe().close()
-            self._read = session
+            self._follower = session
             return True
         self._scope.cancel()
         self._scope = scope = anyio.CancelScope()
-        self._read, subscription = session, session.subscribe()
+        self._follower, subscription = session, session.subscribe()
 
         async def listen() -> None:
             with scope, subscription:
                 async for _ in subscription:
                     pass
 
-        self._means.start(listen)
+        self._services.start(listen)
         self._follow_owner(session)
         return True
 
     async def _took_over(self, live: LiveSession) -> None:
         async with self._sending:
             await self._follow(live, catch_up=True)
-        self._means.hunks_changed(self.path)
+        self._services.hunks_changed(self.path)
 
     def _follow_owner(self, session: SessionFollower) -> None:
-        self._means.say(f"agent-ls: {self._words(session)}")
-        self._means.hunks_changed(self.path)
-        self._means.changed()
+        self._services.show_warning(f"agent-ls: {self._read_only_text(session)}")
+        self._services.hunks_changed(self.path)
+        self._services.refresh_lenses()
 
-    def _words(self, session: SessionFollower) -> str:
+    def _read_only_text(self, session: SessionFollower) -> str:
         return (
             f"This chat is read-only, because {describe_owner(session.owner)} has its session. The code action "
             '"Take over" (command agentLs.takeOver) moves the session to this editor.'
@@ -477,12 +477,12 @@ class ChatRoom:
     @property
     def folder(self) -> str:
         """Workspace folder of this chat's sessions."""
-        folders = [f for f in self._means.context.folders() if relative_to_folder(self.path, f)]
+        folders = [f for f in self._services.context.folders() if relative_to_folder(self.path, f)]
         return max(folders, key=len, default="") or os.path.dirname(self.path)
 
-    async def _new(self, worktree: Start | None) -> LiveSession:
-        await self._means.context.settled()
-        return await self._means.context.manager.new_session(
+    async def _create_session(self, worktree: Start | None) -> LiveSession:
+        await self._services.context.settled()
+        return await self._services.context.manager.new_session(
             SessionSpec(
                 workspace_folder=self.folder,
                 provider=None,
@@ -503,17 +503,17 @@ class ChatRoom:
             return None
         try:
             while not (live := await self._maybe_open(session_id)):
-                if await self._has_read_along(session_id):
+                if await self._follow_if_owned_elsewhere(session_id):
                     return None
         except Exception as error:  # last resort: the id in a document may be anything
-            self._means.say(f"agent-ls: {error}. The chat continues in a new session.")
+            self._services.show_warning(f"agent-ls: {error}. The chat continues in a new session.")
             return None
         if true_name(live.summary().workspace_folder) == true_name(self.folder):
             return live
-        if not self._is_told_of_move:
-            self._is_told_of_move = True
+        if not self._has_warned_of_folder:
+            self._has_warned_of_folder = True
             folder = live.summary().workspace_folder
-            self._means.say(
+            self._services.show_warning(
                 f"agent-ls: this chat's session works in {folder}. The chat continues in a new session here."
             )
         return None
@@ -521,15 +521,15 @@ class ChatRoom:
     async def _maybe_open(self, session_id: str) -> LiveSession | None:
         """Open a session; None if another process owns it."""
         try:
-            return await self._means.context.manager.open_session(session_id)
+            return await self._services.context.manager.open_session(session_id)
         except SessionOwnedError:
             return None
 
-    async def _input(self, message: str, live: LiveSession) -> list[wire.InputPart]:
+    async def _parse_message(self, message: str, live: LiveSession) -> list[wire.InputPart]:
         parts: list[wire.InputPart] = []
         if message.startswith("/"):
             name, *rest = message[1:].split(maxsplit=1) or [""]
-            known = await self._means.context.has_command(name, live) or has_prompt(live, name)
+            known = await self._services.context.has_command(name, live) or has_prompt(live, name)
             parts.append(
                 wire.CommandInput(name=name, arguments="".join(rest))
                 if known
@@ -540,14 +540,14 @@ class ChatRoom:
         resources = mentioned_resources(live, message)
         parts += resources.values()
         folder = live.summary().workspace_folder
-        for mention in mentions(message):
+        for mention in get_mentions(message):
             path = os.path.normpath(os.path.join(folder, mention.path))  # noqa: ASYNC240  # no disk is read
             if mention.path == "problems":
                 # Plugin-free editors do not send the diagnostics of other servers, so zero does not mean that there
                 # are none.
-                if self._means.context.host.diagnostics.counts[0]:
+                if self._services.context.host.diagnostics.counts[0]:
                     parts.append(wire.DiagnosticsInput())
-            elif mention.lines and (document := self._means.context.host.open_document(path)):
+            elif mention.lines and (document := self._services.context.host.open_document(path)):
                 first, end = mention.lines
                 text = "".join(split_lines(document.text)[first:end])
                 uri = to_lsp.uri(path)
@@ -560,16 +560,18 @@ class ChatRoom:
         self._scope.cancel()
         self._scope = anyio.CancelScope()
         if self._live and self._live is not live:
-            self._means.left.add(self.path, self._live)
-        self._live, self._read, self._rest = live, None, None
-        writer = ChatWriter(self._means.context.host, self.path, live.session.id, self._means.say)
+            self._services.closed_sessions.add(self.path, self._live)
+        self._live, self._follower, self._remaining_events = live, None, None
+        writer = ChatWriter(
+            self._services.context.host, self.path, live.session.id, self._services.show_warning
+        )
         self._writer = writer
         subscription = self._subscription = live.session.subscribe()
         scope = self._scope
-        following = Following(self._means, live, writer)
+        handler = ChatEventHandler(self._services, live, writer)
         if catch_up:
-            await following.catch_up()
-            if following.is_unanswered and (document := self._means.context.host.open_document(self.path)):
+            await handler.catch_up()
+            if handler.is_unanswered and (document := self._services.context.host.open_document(self.path)):
                 chat = read_chat(document.text)
                 self._sent = (chat.message, chat.message_line)
 
@@ -577,18 +579,18 @@ class ChatRoom:
             with scope, subscription:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(writer.run)
-                    await following.run(subscription)
-                    if self._rest and not self._live:
-                        await following.finish(self._rest)
+                    await handler.run(subscription)
+                    if self._remaining_events and not self._live:
+                        await handler.finish(self._remaining_events)
                     await writer.wait_until_finished()
                     tasks.cancel_scope.cancel()
             if self._live is live:
                 self._live = None
 
-        self._means.start(follow)
-        for path in self._means.context.manager.review.open_hunks(session_id=live.session.id):
-            self._means.hunks_changed(path)
+        self._services.start(follow)
+        for path in self._services.context.manager.review.open_hunks(session_id=live.session.id):
+            self._services.hunks_changed(path)
         for request in live.approver.pending():
-            if self._means.prompts:
-                self._means.prompts.ask(request, live.approver, writer.wait_until_written)
-        self._means.changed()
+            if self._services.prompts:
+                self._services.prompts.ask(request, live.approver, writer.wait_until_written)
+        self._services.refresh_lenses()

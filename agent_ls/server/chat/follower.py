@@ -26,8 +26,8 @@ from agent_ls.loop.events.types import (
     ToolCallStart,
     UserInput,
 )
-from agent_ls.server.chat.catching_up import LastTurn, last_turn
-from agent_ls.server.chat.dependencies import Means
+from agent_ls.server.chat.last_turn import LastTurn, last_turn
+from agent_ls.server.chat.services import ChatServices
 from agent_ls.server.chat.transcript import ChatTranscript
 from agent_ls.server.chat.words import one_line
 from agent_ls.server.chat.writer import CLOSE, ChatWriter
@@ -46,18 +46,18 @@ _ENDS: Mapping[EndReason, str] = {
 """Messages about the end of a turn, for clients without progress. "interrupted" is left out: the user knows."""
 
 
-class Following:
+class ChatEventHandler:
     """Passes the events of one session to the writer of its chat document, to prompts and to progress."""
 
-    def __init__(self, means: Means, live: LiveSession, writer: ChatWriter) -> None:
-        self._means = means
+    def __init__(self, services: ChatServices, live: LiveSession, writer: ChatWriter) -> None:
+        self._services = services
         self._live = live
         self._writer = writer
         self._transcript = ChatTranscript()
-        self._progress = means.progress() if means.progress else None
+        self._progress = services.progress() if services.progress else None
         self._last = 0
         self._turn: LastTurn | None = None
-        self._told = ""
+        self._answer = ""
         self._asks = False
         self._held = ""
         self.is_unanswered = False
@@ -75,19 +75,19 @@ class Following:
         turn = last_turn(events, self._transcript)
         if turn is None:
             return
-        self._turn, self._told, self._last = turn, turn.told, turn.last
-        self._transcript.miss(turn.open_parts)
-        self.is_unanswered = self._writer.lacks_answer(turn.said, turn.told)
-        if not turn.open_parts and self._compare():
+        self._turn, self._answer, self._last = turn, turn.answer, turn.last
+        self._transcript.set_missed_starts(turn.open_parts)
+        self.is_unanswered = self._writer.lacks_answer(turn.message, turn.answer)
+        if not turn.open_parts and self._write_missing_part():
             if self._live.session.questions.pending():
-                self._close(asks=True)
+                self._end_answer(asks=True)
             elif turn.is_over or not self._live.session.is_busy:
-                self._close()
+                self._end_answer()
 
     async def run(self, subscription: Subscription) -> None:
         try:
             async for item in subscription:
-                self._take(item.envelope)
+                self._handle_event(item.envelope)
         finally:
             if self._progress:
                 self._progress.end("")
@@ -100,41 +100,41 @@ class Following:
             async for item in rest:
                 if isinstance(item.envelope.event, SessionStart):
                     return  # events after this one are the new owner's
-                self._take(item.envelope)
+                self._handle_event(item.envelope)
                 if isinstance(item.envelope.event, SessionEnd):
                     return
 
-    def _take(self, envelope: Envelope) -> None:
+    def _handle_event(self, envelope: Envelope) -> None:
         if envelope.seq is not None:
             if envelope.seq <= self._last:
                 return
             self._last = envelope.seq
         if not envelope.agent_id:
-            self._write(envelope)
-        self._tell(envelope)
+            self._write_event(envelope)
+        self._notify_user(envelope)
 
-    def _write(self, envelope: Envelope) -> None:
+    def _write_event(self, envelope: Envelope) -> None:
         if isinstance(envelope.event, QuestionAnswered) and self._asks:
             self._writer.write(self._held)
             self._held, self._asks = "", bool(self._live.session.questions.pending())
         text = self._transcript.feed(envelope)
         if self._turn is None:
-            self._put(text)
+            self._write_or_hold(text)
         else:
-            self._told += text
+            self._answer += text
         match envelope.event:
             case AssistantTextEnd():  # now the whole text is known
-                self._compare()
+                self._write_missing_part()
             case QuestionAsked():
-                self._compare()
-                self._close(asks=True)
+                self._write_missing_part()
+                self._end_answer(asks=True)
             case ProcessingEnd():
-                self._compare()
-                self._close()
+                self._write_missing_part()
+                self._end_answer()
             case _:
                 pass
 
-    def _put(self, text: str) -> None:
+    def _write_or_hold(self, text: str) -> None:
         """Write the text now; while a question is pending, store the text until the user has answered.
 
         Parallel tool calls may produce text while the agent waits for the answer.
@@ -144,53 +144,53 @@ class Following:
         else:
             self._writer.write(text)
 
-    def _close(self, *, asks: bool = False) -> None:
-        self._put(CLOSE)
+    def _end_answer(self, *, asks: bool = False) -> None:
+        self._write_or_hold(CLOSE)
         self._asks = self._asks or asks
 
-    def _compare(self) -> bool:
-        """Write the part of the last turn that the document does not have (see ChatWriter.take_up).
+    def _write_missing_part(self) -> bool:
+        """Write the part of the last turn that the document does not have (see ChatWriter.continue_answer).
 
         Returns False if nothing could be written, because the document ends with something else.
         """
         turn, self._turn = self._turn, None
-        return turn is not None and self._writer.take_up(turn.said, self._told)
+        return turn is not None and self._writer.continue_answer(turn.message, self._answer)
 
-    def _tell(self, envelope: Envelope) -> None:
-        means, progress = self._means, self._progress
+    def _notify_user(self, envelope: Envelope) -> None:
+        services, progress = self._services, self._progress
         match envelope.event:
             case UserInput() if progress:
-                means.start(lambda: progress.begin(self._live.session.interrupt))
+                services.start(lambda: progress.begin(self._live.session.interrupt))
             case ToolCallStart(summary=summary, name=name) if progress:
                 progress.report(one_line(f"{name}: {summary}"))
             case ApprovalRequested() as request:
                 if progress:
                     progress.report("waits for you")
-                if means.prompts:
-                    means.prompts.ask(request, self._live.approver, self._writer.wait_until_written)
-                means.changed()
+                if services.prompts:
+                    services.prompts.ask(request, self._live.approver, self._writer.wait_until_written)
+                services.refresh_lenses()
             case QuestionAsked(question=question):
                 if progress:
                     progress.report("waits for you")
-                means.changed()
-                self._tell_user(f"asks: {one_line(question)} Answer it in the chat.")
+                services.refresh_lenses()
+                self._show_message(f"asks: {one_line(question)} Answer it in the chat.")
             case ApprovalResolved(request_id=request_id):
-                if means.prompts:
-                    means.prompts.withdraw(request_id)
-                means.changed()
+                if services.prompts:
+                    services.prompts.withdraw(request_id)
+                services.refresh_lenses()
             case FileChange(path=path) | HunkStateChanged(path=path):
-                means.hunks_changed(path)
+                services.hunks_changed(path)
             case StateChanged():
-                means.changed()
+                services.refresh_lenses()
             case ProcessingEnd(reason=reason):
                 if progress:
                     progress.end("done" if reason == "completed" else reason)
                 elif ended := _ENDS.get(reason):
-                    self._tell_user(ended)
+                    self._show_message(ended)
             case _:
                 pass
 
-    def _tell_user(self, words: str) -> None:
+    def _show_message(self, words: str) -> None:
         """Show one message, without opening a window or taking the focus."""
-        if self._means.context.manager.notifies_user:
-            self._means.tell(f"agent-ls: {words}")
+        if self._services.context.manager.notifies_user:
+            self._services.show_information(f"agent-ls: {words}")

@@ -63,7 +63,7 @@ class ChatTranscript:
         self._missed: frozenset[str] = frozenset()
         self._proposed: set[str] = set()
 
-    def miss(self, parts: frozenset[str]) -> None:
+    def set_missed_starts(self, parts: frozenset[str]) -> None:
         """Set the ids (`parts`) of streamed texts whose first events were not passed to `feed`.
 
         Each of these texts is rendered as a whole when it ends.

@@ -22,16 +22,16 @@ from agent_ls.background import TaskStarter
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.server.chat import code_actions as offers, messages
 from agent_ls.server.chat.chat_text import is_chat, read_chat
-from agent_ls.server.chat.closed import LeftSessions
-from agent_ls.server.chat.completing import completions
-from agent_ls.server.chat.dependencies import Means
-from agent_ls.server.chat.diagnostics import Marks
-from agent_ls.server.chat.document import ChatRoom
+from agent_ls.server.chat.closed_sessions import ClosedChatSessions
+from agent_ls.server.chat.completion import completions
+from agent_ls.server.chat.diagnostics import ChatDiagnostics
+from agent_ls.server.chat.document import ChatDocument
 from agent_ls.server.chat.early_save import was_saved_while_starting
 from agent_ls.server.chat.lens_refresh import Lenses, LensRefresh
 from agent_ls.server.chat.progress import TurnProgress
 from agent_ls.server.chat.prompts import ApprovalPrompts
-from agent_ls.server.features.findings import FindingMarks
+from agent_ls.server.chat.services import ChatServices
+from agent_ls.server.features.findings import FindingDiagnostics
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import COMMAND, FINDING_COMMANDS, STOCK_COMMANDS
 from agent_ls.server.lsp.from_lsp import maybe_path
@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 M = TypeVar("M", bound=BaseModel)
 
 
-class StockFace:
+class ChatInterface:
     """User interface for plugin-free clients. `start` runs a task.
 
     The editor host calls the methods `on_opened`, `on_changed`, `on_saved` and `on_closed`.
@@ -59,11 +59,11 @@ class StockFace:
         self._context = context
         self._protocol = protocol
         self._start = start
-        self._rooms: dict[str, ChatRoom] = {}
+        self._chat_documents: dict[str, ChatDocument] = {}
         self._seen: set[str] = set()
         self._tokens: dict[str, Callable[[], None]] = {}
         self._lenses = LensRefresh(start, self._send_lens_refresh, self._current_lenses)
-        self._marks = Marks(
+        self._diagnostics = ChatDiagnostics(
             context,
             protocol,
             start,
@@ -71,22 +71,22 @@ class StockFace:
             self._lenses.refresh_if_changed,
             lambda path: self._findings.diagnostics(path),
         )
-        self._findings = FindingMarks(
-            context, context.manager.review.findings, self._marks.handle_change, start
+        self._findings = FindingDiagnostics(
+            context, context.manager.review.findings, self._diagnostics.handle_change, start
         )
         prompts = ApprovalPrompts(protocol, context.client_id, start)
-        self._means = Means(
+        self._services = ChatServices(
             context=context,
             start=start,
-            say=self._say,
-            tell=self._tell,
-            hunks_changed=self._marks.handle_change,
-            changed=self._lenses.refresh_if_changed,
+            show_warning=self._show_warning,
+            show_information=self._show_information,
+            hunks_changed=self._diagnostics.handle_change,
+            refresh_lenses=self._lenses.refresh_if_changed,
             prompts=prompts,
             progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
             ask=prompts.choose,
-            rooms=self._rooms,
-            left=LeftSessions(self._marks, prompts, start, self._has_open_document),
+            chat_documents=self._chat_documents,
+            closed_sessions=ClosedChatSessions(self._diagnostics, prompts, start, self._has_open_document),
         )
         context.manager.owners.watch(self._access_changed)
         self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
@@ -117,70 +117,70 @@ class StockFace:
 
     def on_opened(self, path: str) -> None:
         self.text_changed(path)
-        if is_chat(path) and path not in self._rooms:
-            room = self._rooms[path] = ChatRoom(path, self._means)
+        if is_chat(path) and path not in self._chat_documents:
+            chat_document = self._chat_documents[path] = ChatDocument(path, self._services)
             is_first = path not in self._seen
             self._seen.add(path)
-            self._start(partial(self._connect, room, is_first=is_first))
+            self._start(partial(self._connect, chat_document, is_first=is_first))
 
-    async def _connect(self, room: ChatRoom, *, is_first: bool) -> None:
+    async def _connect(self, chat_document: ChatDocument, *, is_first: bool) -> None:
         """Connect an opened chat, and send it if the user saved it while the server started: editors do not report
         that save.
 
         A chat that is opened again is not sent, because the editor reported each save of it, and a save sends the chat.
         """
-        await room.connect()
+        await chat_document.connect()
         if not is_first:
             return
-        document = self._context.host.open_document(room.path)
+        document = self._context.host.open_document(chat_document.path)
         if document is None:
             return
-        is_early = await run_sync(was_saved_while_starting, room.path, document.text)
+        is_early = await run_sync(was_saved_while_starting, chat_document.path, document.text)
         if is_early:
-            self.on_saved(room.path)
+            self.on_saved(chat_document.path)
 
     def on_changed(self, path: str) -> None:
-        self._marks.handle_typing(path)
+        self._diagnostics.handle_typing(path)
         self.text_changed(path)
 
     def on_saved(self, path: str) -> None:
-        room = self._rooms.get(path)
+        chat_document = self._chat_documents.get(path)
         document = self._context.host.open_document(path)
-        if room and document and room.has_news(chat := read_chat(document.text)):
-            self._begin(partial(room.send, chat))
+        if chat_document and document and chat_document.has_news(chat := read_chat(document.text)):
+            self._start_command(partial(chat_document.send, chat))
 
     def on_closed(self, path: str) -> None:
         self.text_changed(path)
         self._lenses.forget(path)
-        if room := self._rooms.pop(path, None):
-            room.close()
+        if chat_document := self._chat_documents.pop(path, None):
+            chat_document.close()
 
     def text_changed(self, path: str) -> None:
         """Handle a possible change of a file, in the editor or on disk."""
         self._findings.text_changed(path)
 
     def _has_open_document(self, live: LiveSession) -> bool:
-        return any(room.live is live for room in self._rooms.values())
+        return any(chat_document.live is live for chat_document in self._chat_documents.values())
 
     def _read_only(self, path: str) -> str:
-        room = self._rooms.get(path)
-        return room.read_only if room else ""
+        chat_document = self._chat_documents.get(path)
+        return chat_document.read_only if chat_document else ""
 
     def _access_changed(self, change: AccessChange) -> None:
-        for room in self._rooms.values():
-            room.access_changed(change)
+        for chat_document in self._chat_documents.values():
+            chat_document.access_changed(change)
 
     # -- messages to the client
 
-    def _say(self, text: str) -> None:
+    def _show_warning(self, text: str) -> None:
         params = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=text)
         self._protocol.notify(lsp.WINDOW_SHOW_MESSAGE, params)
 
-    def _tell(self, text: str) -> None:
+    def _show_information(self, text: str) -> None:
         params = lsp.ShowMessageParams(type=lsp.MessageType.Info, message=text)
         self._protocol.notify(lsp.WINDOW_SHOW_MESSAGE, params)
 
-    def _begin(self, work: Callable[[], Awaitable[str]]) -> None:
+    def _start_command(self, work: Callable[[], Awaitable[str]]) -> None:
         """Run `work` in a task. Its result or its error is shown as a message."""
 
         async def run_and_report() -> None:
@@ -191,7 +191,7 @@ class StockFace:
                 problem = f"{error}. {hint}" if hint else str(error)
                 log.info("a command failed: %s", error, exc_info=error)
             if problem:
-                self._say(f"agent-ls: {problem}")
+                self._show_warning(f"agent-ls: {problem}")
 
         self._start(run_and_report)
 
@@ -207,23 +207,27 @@ class StockFace:
         path, (start, end) = maybe_path(uri) or "", params.range.in_order()
         first, last = start.line, end.line
         found = self._chat_offers(path, uri) + self._worktree_offers(path, uri)
-        hunks = self._marks.hunks(path)
+        hunks = self._diagnostics.hunks(path)
         for hunk in hunks:
-            if offers.touches(hunk, first, last):
+            if offers.is_in_lines(hunk, first, last):
                 found += offers.hunk_offers(hunk)
         found += [
             offers.Offer(offers.QUICKFIX, action.title, action.command, (dict(action.argument),))
             for action in self._findings.actions(path, first, last)
         ]
-        own = self._rooms.get(path)
-        asking = {id_: room for room in ([own] if own else self._rooms.values()) for id_ in room.pending}
-        for id_, room in asking.items():
-            name = "" if own or len(self._rooms) == 1 else room.name
+        own = self._chat_documents.get(path)
+        asking = {
+            id_: chat_document
+            for chat_document in ([own] if own else self._chat_documents.values())
+            for id_ in chat_document.pending
+        }
+        for id_, chat_document in asking.items():
+            name = "" if own or len(self._chat_documents) == 1 else chat_document.name
             found += offers.approval_offers(
-                room.pending[id_], room.live.session.id if room.live else "", name
+                chat_document.pending[id_], chat_document.live.session.id if chat_document.live else "", name
             )
         found += offers.file_offers(uri, len(hunks))
-        chats = {to_lsp.uri(it): room.name for it, room in self._rooms.items()}
+        chats = {to_lsp.uri(it): chat_document.name for it, chat_document in self._chat_documents.items()}
         if start != end and path and not is_chat(path):
             lines = {"uri": uri, "first": first, "end": last + (end.character > 0)}
             found += offers.ask_offers(lines, chats)
@@ -247,54 +251,60 @@ class StockFace:
     def _current_lenses(self, uri: str) -> Lenses:
         path = maybe_path(uri) or ""
         document = self._context.host.open_document(path)
-        if document and (room := self._rooms.get(path)):
+        if document and (chat_document := self._chat_documents.get(path)):
             line = max(read_chat(document.text).message_line - 1, 0)
             last = max(len(split_lines(document.text)) - 1, 0)
             asked = [
-                offers.lens(last, offer)
-                for request in room.pending.values()
-                for offer in offers.approval_offers(request, room.live.session.id if room.live else "")
+                offers.make_lens(last, offer)
+                for request in chat_document.pending.values()
+                for offer in offers.approval_offers(
+                    request, chat_document.live.session.id if chat_document.live else ""
+                )
             ]
-            return [offers.lens(line, offer) for offer in self._chat_offers(path, uri)] + asked
+            return [offers.make_lens(line, offer) for offer in self._chat_offers(path, uri)] + asked
         return [
-            offers.lens(hunk.start, offer)
-            for hunk in self._marks.hunks(path)
+            offers.make_lens(hunk.start, offer)
+            for hunk in self._diagnostics.hunks(path)
             for offer in offers.hunk_offers(hunk)
         ]
 
     def _chat_offers(self, path: str, uri: str) -> list[offers.Offer]:
-        room, document = self._rooms.get(path), self._context.host.open_document(path)
-        if not room or not document:
+        chat_document, document = self._chat_documents.get(path), self._context.host.open_document(path)
+        if not chat_document or not document:
             return []
-        if room.read_only:
-            return offers.read_only_offers(uri, room.read_only)
-        can_send = room.has_news(read_chat(document.text))
+        if chat_document.read_only:
+            return offers.read_only_offers(uri, chat_document.read_only)
+        can_send = chat_document.has_news(read_chat(document.text))
         found = offers.chat_offers(
-            uri, can_send=can_send, is_running=room.is_running, holds_back=room.holds_back
+            uri, can_send=can_send, is_running=chat_document.is_running, holds_back=chat_document.holds_back
         )
-        if room.has_plan:
+        if chat_document.has_plan:
             found += offers.plan_offers(uri)
-        return [*offers.answer_offers(uri, room.pending_question), *found] if room.pending_question else found
+        return (
+            [*offers.answer_offers(uri, chat_document.pending_question), *found]
+            if chat_document.pending_question
+            else found
+        )
 
     def _worktree_offers(self, path: str, uri: str) -> list[offers.Offer]:
-        room, document = self._rooms.get(path), self._context.host.open_document(path)
-        if not room or not document or room.read_only:
+        chat_document, document = self._chat_documents.get(path), self._context.host.open_document(path)
+        if not chat_document or not document or chat_document.read_only:
             return []
-        if room.has_worktree:
+        if chat_document.has_worktree:
             return [offers.worktree_offer(uri)]
         chat = read_chat(document.text)
-        is_first = not chat.session_id and room.live is None and room.has_news(chat)
+        is_first = not chat.session_id and chat_document.live is None and chat_document.has_news(chat)
         return [offers.new_worktree_offer(uri)] if is_first else []
 
     async def _completion(self, raw: Any) -> dict[str, Any]:
         params = _read(messages.CompletionParams, lsp.TEXT_DOCUMENT_COMPLETION, raw)
         path = maybe_path(params.text_document.uri) or ""
-        room = self._rooms.get(path)
-        if not room:
+        chat_document = self._chat_documents.get(path)
+        if not chat_document:
             return {"isIncomplete": False, "items": []}
         at = params.position
-        session_id = room.live.session.id if room.live else None
-        return await completions(self._context, path, room.folder, session_id, at.line, at.character)
+        session_id = chat_document.live.session.id if chat_document.live else None
+        return await completions(self._context, path, chat_document.folder, session_id, at.line, at.character)
 
     async def _progress_cancelled(self, raw: Any) -> None:
         token = _read(messages.ProgressCancel, lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL, raw).token
@@ -310,39 +320,43 @@ class StockFace:
             known = ", ".join(self._commands)
             raise BadInputError(f"there is no command {params.command!r}", f"the commands are: {known}")
         await command((params.arguments or ({},))[0])
-        for room in self._rooms.values():
-            room.show()
+        for chat_document in self._chat_documents.values():
+            chat_document.show()
 
     async def _send(self, raw: Any) -> None:
         worktree = _read(messages.SendCommand, "agentLs.send", raw).worktree
-        self._begin(partial(self._room(raw, "agentLs.send").send, worktree=worktree))
+        self._start_command(partial(self._find_chat_document(raw, "agentLs.send").send, worktree=worktree))
 
     async def _bring_changes(self, raw: Any) -> None:
-        self._begin(self._room(raw, "agentLs.bringChanges").bring_changes)
+        self._start_command(self._find_chat_document(raw, "agentLs.bringChanges").bring_changes)
 
     async def _show(self, raw: Any) -> None:
         """Do nothing: `_command` writes the held-back part of answers after each command, so also after this one."""
 
     async def _stop(self, raw: Any) -> None:
-        self._room(raw, "agentLs.stop").stop()
+        self._find_chat_document(raw, "agentLs.stop").stop()
 
     async def _act_on_finding(self, command: str, raw: Any) -> None:
         async def work() -> str:
             await self._findings.run(command, raw)
             return ""
 
-        self._begin(work)
+        self._start_command(work)
 
     async def _take_over(self, raw: Any) -> None:
-        self._begin(self._room(raw, "agentLs.takeOver").take_over)
+        self._start_command(self._find_chat_document(raw, "agentLs.takeOver").take_over)
 
     async def _accept_plan(self, raw: Any) -> None:
         given = _read(messages.PlanAcceptance, "agentLs.acceptPlan", raw)
-        self._begin(partial(self._room({"uri": given.uri}, "agentLs.acceptPlan").accept_plan, given.mode))
+        self._start_command(
+            partial(
+                self._find_chat_document({"uri": given.uri}, "agentLs.acceptPlan").accept_plan, given.mode
+            )
+        )
 
     async def _answer_question(self, raw: Any) -> None:
         given = _read(messages.QuestionAnswer, "agentLs.answer", raw)
-        self._room({"uri": given.uri}, "agentLs.answer").answer(given.question_id, given.answer)
+        self._find_chat_document({"uri": given.uri}, "agentLs.answer").answer(given.question_id, given.answer)
 
     async def _approve(self, raw: Any) -> None:
         given = _read(messages.Approval, "agentLs.approve", raw)
@@ -351,7 +365,13 @@ class StockFace:
 
     async def _deny(self, raw: Any) -> None:
         given = _read(messages.Denial, "agentLs.deny", raw)
-        waiting = list({request_id: None for room in self._rooms.values() for request_id in room.pending})
+        waiting = list(
+            {
+                request_id: None
+                for chat_document in self._chat_documents.values()
+                for request_id in chat_document.pending
+            }
+        )
         for request_id in [given.request_id] if given.request_id else waiting:
             self._answer(
                 self._find_session(request_id), request_id, ApprovalAnswer("deny", reason=given.reason)
@@ -371,9 +391,9 @@ class StockFace:
             raise NothingPendingError(str(error), "open the list of code actions again") from None
 
     def _find_session(self, request_id: str) -> LiveSession:
-        for room in self._rooms.values():
-            if room.live and request_id in room.pending:
-                return room.live
+        for chat_document in self._chat_documents.values():
+            if chat_document.live and request_id in chat_document.pending:
+                return chat_document.live
         raise NothingPendingError(
             f"this approval is no longer pending ({request_id})", "open the list of code actions again"
         )
@@ -393,30 +413,38 @@ class StockFace:
             )
             return "; ".join(dict.fromkeys(reason for _, reason in refused))
 
-        self._begin(work)
+        self._start_command(work)
 
     async def _ask(self, raw: Any) -> None:
         given = _read(messages.MentionCommand, "agentLs.ask", raw)
-        room = self._room({"uri": given.chat}, "agentLs.ask")
+        chat_document = self._find_chat_document({"uri": given.chat}, "agentLs.ask")
         path = maybe_path(given.uri)
         if path is None:
             raise InvalidParamsError("agentLs.ask", f"uri: {given.uri} is not the URI of a file")
         if given.command:
-            self._begin(
-                partial(room.ask_about, path, given.first, given.end, f"/{given.command} {given.about}")
+            self._start_command(
+                partial(
+                    chat_document.ask_about, path, given.first, given.end, f"/{given.command} {given.about}"
+                )
             )
         else:
-            self._begin(partial(room.mention, path, given.first, given.end))
+            self._start_command(partial(chat_document.mention, path, given.first, given.end))
 
-    def _room(self, raw: Any, command: str) -> ChatRoom:
+    def _find_chat_document(self, raw: Any, command: str) -> ChatDocument:
         given = _read(messages.ChatCommand, command, raw)
-        rooms = self._rooms
+        chat_documents = self._chat_documents
         if given.uri is not None:
-            rooms = {path: room for path, room in rooms.items() if path == maybe_path(given.uri or "")}
-        if len(rooms) == 1:
-            return next(iter(rooms.values()))
+            chat_documents = {
+                path: chat_document
+                for path, chat_document in chat_documents.items()
+                if path == maybe_path(given.uri or "")
+            }
+        if len(chat_documents) == 1:
+            return next(iter(chat_documents.values()))
         problem = (
-            "several chats are open: give the uri of one of them" if rooms else "no chat document is open"
+            "several chats are open: give the uri of one of them"
+            if chat_documents
+            else "no chat document is open"
         )
         raise NothingPendingError(problem, "open a file whose name ends with .agent.md")
 

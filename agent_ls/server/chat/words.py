@@ -150,7 +150,7 @@ def format_code_block(text: str, kind: str = "") -> str:
     return f"{fence}{kind}\n{text.rstrip()}\n{fence}\n"
 
 
-def chosen(words: str, choices: Sequence[str], *, multiple: bool = False) -> tuple[str, ...]:
+def match_choices(words: str, choices: Sequence[str], *, multiple: bool = False) -> tuple[str, ...]:
     """Return the choices that the user named by text or by number. With `multiple`, `words` may name several,
     separated by commas or lines.
 

@@ -15,7 +15,6 @@ import anyio
 
 from agent_ls.environments.base import Attribution
 from agent_ls.environments.errors import EnvError, StaleFileError
-from agent_ls.server.chat.catching_up import has_answer, split_answer
 from agent_ls.server.chat.chat_text import (
     YOU,
     Region,
@@ -25,6 +24,7 @@ from agent_ls.server.chat.chat_text import (
     read_below,
     read_chat,
 )
+from agent_ls.server.chat.last_turn import has_answer, split_answer
 from agent_ls.server.editor.host import LspEditorHost
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ ATTRIBUTION = Attribution(label="agent-ls: the answer")
 
 
 @dataclass(frozen=True, slots=True)
-class _Unseen:
+class _UnconfirmedEdit:
     """An edit that the editor may or may not have applied. `text` is the text that the edit adds. `region` is
     the answer including this text. `version` is the document's version before the edit.
     """
@@ -72,9 +72,9 @@ class ChatWriter:
         self._refused = refused
         self._sleep = sleep
         self._region: Region | None = None
-        self._waiting = self._said = ""
-        self._unseen: _Unseen | None = None
-        self._is_held = self._has_told = self._begins_anew = False
+        self._waiting = self._message = ""
+        self._unconfirmed: _UnconfirmedEdit | None = None
+        self._is_held = self._has_reported = self._begins_new_answer = False
         self.has_written = False
         """The document has a heading that names the session."""
         self._wake = anyio.Event()
@@ -98,10 +98,10 @@ class ChatWriter:
             self._is_held = False
             self._wake.set()
 
-    def take_up(self, said: str, told: str) -> bool:
+    def continue_answer(self, message: str, answer: str) -> bool:
         """Write the part of the agent's answer (second argument) that the document does not have yet.
 
-        The document must end with a part of this answer, or with the message `said` without an answer. Otherwise
+        The document must end with a part of this answer, or with the message `message` without an answer. Otherwise
         nothing is written, and the result is False.
         """
         document = self._host.open_document(self._path)
@@ -111,23 +111,23 @@ class ChatWriter:
         marker = heading(chat.session_id, chat.count)
         below = read_below(document.text, marker)
         if chat.is_answer_last and below is not None:
-            written, rest = split_answer(below, told)
+            written, rest = split_answer(below, answer)
             self._region = Region(marker, written)
             self.write(rest)
             return True
-        if self.lacks_answer(said, told):
-            self.write(told)
+        if self.lacks_answer(message, answer):
+            self.write(answer)
             return True
         return False
 
-    def lacks_answer(self, said: str, told: str) -> bool:
-        """Return whether the document ends with the message `said` and has no part of its answer."""
+    def lacks_answer(self, message: str, answer: str) -> bool:
+        """Return whether the document ends with the message `message` and has no part of its answer."""
         document = self._host.open_document(self._path)
         chat = read_chat(document.text) if document else None
-        if document is None or chat is None or not chat.message or not said.startswith(chat.message):
+        if document is None or chat is None or not chat.message or not message.startswith(chat.message):
             return False
         below = read_below(document.text, heading(chat.session_id, chat.count))
-        return not has_answer(below or "", told)
+        return not has_answer(below or "", answer)
 
     def write(self, text: str) -> None:
         if text:
@@ -135,13 +135,13 @@ class ChatWriter:
             if not self._is_held:
                 self._wake.set()
 
-    def set_message(self, said: str) -> None:
+    def set_message(self, message: str) -> None:
         """Set the message below which the next answer is written."""
-        self._said = said
+        self._message = message
 
-    def begin_anew(self) -> None:
+    def begin_new_answer(self) -> None:
         """Write the following text under a new heading, because the user has added a message."""
-        self._begins_anew = True
+        self._begins_new_answer = True
 
     async def run(self) -> None:
         while True:
@@ -162,7 +162,7 @@ class ChatWriter:
     async def _flush(self) -> None:
         if self._is_held:
             return
-        if not self._is_seen():
+        if not self._is_last_edit_confirmed():
             self._wake.set()  # try later; until then text is collected
             return
         for _ in range(TRIES):
@@ -170,13 +170,15 @@ class ChatWriter:
             document = self._host.open_document(self._path)
             if document is None or not more:
                 return  # the document is closed; the session has the text for the next opening
-            if self._begins_anew:  # checked only here, because an edit may have been in flight before
-                self._region, self._begins_anew = None, False
+            if self._begins_new_answer:  # checked only here, because an edit may have been in flight before
+                self._region, self._begins_new_answer = None, False
             region = self._region
             edits = append_answer(document.text, region, more) if region else None
             if region is None or edits is None:
                 region = Region(heading(self._session_id, read_chat(document.text).count + 1), "\n")
-                edits = make_opening(document.text, Region(region.marker, region.written + more), self._said)
+                edits = make_opening(
+                    document.text, Region(region.marker, region.written + more), self._message
+                )
             region = Region(region.marker, region.written + more)
             try:
                 await self._host.apply_edit(document, edits, ATTRIBUTION)
@@ -191,7 +193,7 @@ class ChatWriter:
                 # whether the edit was applied.
                 log.warning("the answer could not be written into %s: %s", self._path, error)
                 self._refused(str(error))
-                self._unseen = _Unseen(document.version, region, more)
+                self._unconfirmed = _UnconfirmedEdit(document.version, region, more)
                 self._wake.set()
                 return
             self._note_written(region, more)
@@ -200,8 +202,8 @@ class ChatWriter:
 
     def _hold(self) -> None:
         self._is_held = True
-        if not self._has_told:
-            self._has_told = True
+        if not self._has_reported:
+            self._has_reported = True
             self._refused(HELD)
 
     def _note_written(self, region: Region, text: str) -> None:
@@ -211,19 +213,19 @@ class ChatWriter:
         if self._waiting:
             self._wake.set()
 
-    def _is_seen(self) -> bool:
+    def _is_last_edit_confirmed(self) -> bool:
         """Return whether the result of the last edit is known. If the edit was applied, its text counts as
         written, else the text is written again.
         """
-        unseen = self._unseen
+        unconfirmed = self._unconfirmed
         document = self._host.open_document(self._path)
-        if unseen is None or document is None:
+        if unconfirmed is None or document is None:
             return True
-        if document.version == unseen.version:
+        if document.version == unconfirmed.version:
             return False
-        self._unseen = None
-        if append_answer(document.text, unseen.region, "") is not None:
-            self._note_written(unseen.region, unseen.text)
+        self._unconfirmed = None
+        if append_answer(document.text, unconfirmed.region, "") is not None:
+            self._note_written(unconfirmed.region, unconfirmed.text)
         return True
 
     async def wait_until_finished(self) -> None:

@@ -83,7 +83,7 @@ class ClientRequests:
 
     # -- ClientActions (editor_host.py)
 
-    def check_time(self, paths: Sequence[str]) -> None:
+    def reload_files(self, paths: Sequence[str]) -> None:
         params = {"uris": [to_lsp.uri(path) for path in paths]}
 
         async def ask() -> None:

@@ -89,7 +89,7 @@ class DocumentListener(Protocol):
 
 
 class Watcher(Protocol):
-    """Interface of a second listener for documents: StockFace (chat/ui.py) for plugin-free clients, RichFindings
+    """Interface of a second listener for documents: ChatInterface (chat/ui.py) for plugin-free clients, RichFindings
     (features/rich_findings.py) for rich clients. Must not raise.
     """
 
@@ -107,7 +107,7 @@ class ClientActions(CellEditor, Protocol):
     raises.
     """
 
-    def check_time(self, paths: Sequence[str]) -> None:
+    def reload_files(self, paths: Sequence[str]) -> None:
         """Ask the client to reload these files if it displays them. Does not wait for the client."""
         ...
 
@@ -201,7 +201,7 @@ class LspEditorHost:
         for tracked in self._tracked.values():
             listener.document_opened(tracked.path, tracked.told)
 
-    def watch(self, watcher: Watcher) -> None:
+    def set_watcher(self, watcher: Watcher) -> None:
         """Set the watcher. It gets the documents that are already open and the saves that were remembered."""
         self._watcher = watcher
         for tracked in list(self._tracked.values()):
@@ -425,7 +425,7 @@ class LspEditorHost:
 
     async def files_changed(self, paths: Sequence[str]) -> None:
         if self._actions:
-            self._actions.check_time(paths)
+            self._actions.reload_files(paths)
 
     async def save_before_command(self, report: Callable[[Sequence[str]], None] = not_told) -> str:
         async def save(documents: Sequence[OpenDocument]) -> None:

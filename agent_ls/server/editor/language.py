@@ -48,7 +48,7 @@ _PUSHED: frozenset[LanguageQuery] = frozenset(("diagnostics",))
 M = TypeVar("M", bound="BaseModel")
 
 
-class Asks(Protocol):
+class ClientRequestSender(Protocol):
     """Interface that sends requests to the client (client_requests.py)."""
 
     async def ask(self, what: str, params: dict[str, Any], deadline_ms: int | None = None) -> dict[str, Any]:
@@ -71,10 +71,10 @@ class EditorLanguage:
         self._client = client
         self._document = document
         self._known = known
-        self._asks: Asks | None = None
+        self._sender: ClientRequestSender | None = None
 
-    def attach(self, asks: Asks) -> None:
-        self._asks = asks
+    def set_sender(self, sender: ClientRequestSender) -> None:
+        self._sender = sender
         if self._client().language and not self._client().diagnostics:
             self._known.pull = self._pull
 
@@ -181,10 +181,10 @@ class EditorLanguage:
     async def _ask(self, what: str, answer: type[M], params: dict[str, Any]) -> M:
         from pydantic import ValidationError
 
-        if self._asks is None or not self._client().language:
+        if self._sender is None or not self._client().language:
             raise NoAnswerError("No editor that could answer is connected.")
         try:
-            return answer.model_validate(await self._asks.ask(what, params, DEADLINE_MS))
+            return answer.model_validate(await self._sender.ask(what, params, DEADLINE_MS))
         except NotDoneError as error:
             raise NoAnswerError(
                 f"The editor's language tools could not answer: {_cut(str(error))}."

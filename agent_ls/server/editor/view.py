@@ -19,7 +19,7 @@ MAX_VISIBLE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class SelectedLines:
     """Lines [first, end) of a file, counted from 0, with their text."""
 
     path: str
@@ -50,14 +50,14 @@ class EditorView:
         """Path of the active file; "" if no file is active, or the client has not reported its view yet."""
         return self._active
 
-    def read_selection(self) -> Selected | None:
+    def read_selection(self) -> SelectedLines | None:
         """Return the selected lines; None for an empty selection, or if the text is not known."""
         lines = _selected_lines(self._selection)
         document = self.document(self._active) if lines else None
         if not lines or not document:
             return None
         first, end = lines
-        return Selected(self._active, first, end, "".join(split_lines(document.text)[first:end]))
+        return SelectedLines(self._active, first, end, "".join(split_lines(document.text)[first:end]))
 
     def format_view(self, shown: Callable[[str], str]) -> str:
         """Return one line about the view for the model, "" if nothing is known. `shown` formats a path."""

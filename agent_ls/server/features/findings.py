@@ -45,7 +45,7 @@ class FindingAction:
     argument: Mapping[str, str]
 
 
-class FindingMarks:
+class FindingDiagnostics:
     """Diagnostics and code actions of findings. `publish` is called with the path of a file whose diagnostics have
     changed.
     """

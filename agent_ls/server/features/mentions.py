@@ -12,7 +12,7 @@ import anyio
 from agent_ls.app.context.fuzzy import find_best_matches
 from agent_ls.app.mentions.git import is_in_repository
 from agent_ls.app.mentions.values import (
-    Attached,
+    AttachedContent,
     CommitMention,
     DiffMention,
     FileMention,
@@ -64,7 +64,7 @@ async def with_mentions(live: LiveSession, parts: Sequence[wire.InputPart]) -> S
     return found
 
 
-def as_parts(attached: Attached) -> Sequence[wire.InputPart]:
+def as_parts(attached: AttachedContent) -> Sequence[wire.InputPart]:
     """Return the text of an attachment, followed by its images."""
     images = [
         wire.ImageInput(media_type=image.media_type, data=base64.b64encode(image.data or b"").decode("ascii"))

@@ -16,7 +16,7 @@ async def set_credential(context: Context, params: wire.SetCredential) -> wire.C
 
 async def models(context: Context, params: wire.Models) -> wire.ModelsResult:
     known = context.manager.models
-    found = await known.look() if params.look else ()
+    found = await known.find_server_models() if params.look else ()
     listed = {(model.provider, model.id): model for model in (*known.models(), *found)}
     return wire.ModelsResult(
         default_provider=known.choose(None, None)[0],

@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from agent_ls.app.review.findings import ReviewFindings
 from agent_ls.background import TaskStarter
-from agent_ls.server.features.findings import FindingMarks
+from agent_ls.server.features.findings import FindingDiagnostics
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import COMMAND, FINDING_COMMANDS
 from agent_ls.server.lsp.from_lsp import maybe_path
@@ -75,27 +75,27 @@ class RichFindings:
         self._start = start
         self._waiting: set[str] = set()
         self._marked: set[str] = set()
-        self._marks = FindingMarks(context, findings, self._handle_change, start)
+        self._findings = FindingDiagnostics(context, findings, self._handle_change, start)
         self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
             lsp.TEXT_DOCUMENT_CODE_ACTION: self._code_actions,
             COMMAND: self._command,
         }
 
     def on_opened(self, path: str) -> None:
-        self._marks.text_changed(path)
+        self._findings.text_changed(path)
 
     def on_changed(self, path: str) -> None:
-        self._marks.text_changed(path)
+        self._findings.text_changed(path)
 
     def on_saved(self, path: str) -> None:
         return
 
     def on_closed(self, path: str) -> None:
-        self._marks.text_changed(path)
+        self._findings.text_changed(path)
 
     def text_changed(self, path: str) -> None:
         """Handle a possible change of a file on disk."""
-        self._marks.text_changed(path)
+        self._findings.text_changed(path)
 
     def _handle_change(self, path: str) -> None:
         if self._context.client.publish_diagnostics and path not in self._waiting:
@@ -105,7 +105,7 @@ class RichFindings:
     async def _send(self, path: str) -> None:
         await anyio.sleep(SETTLE_S)
         self._waiting.discard(path)
-        marks = self._marks.diagnostics(path)
+        marks = self._findings.diagnostics(path)
         if not marks and path not in self._marked:
             return
         params: dict[str, Any] = {"uri": to_lsp.uri(path), "diagnostics": marks}
@@ -134,7 +134,7 @@ class RichFindings:
                     "arguments": [dict(action.argument)],
                 },
             }
-            for action in self._marks.actions(path, first, last)
+            for action in self._findings.actions(path, first, last)
         ]
 
     async def _command(self, raw: Any) -> None:
@@ -145,4 +145,4 @@ class RichFindings:
         if params.command not in FINDING_COMMANDS:
             known = ", ".join(FINDING_COMMANDS)
             raise BadInputError(f"there is no command {params.command!r}", f"the commands are: {known}")
-        await self._marks.run(params.command, (params.arguments or (None,))[0])
+        await self._findings.run(params.command, (params.arguments or (None,))[0])

@@ -22,7 +22,7 @@ from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.access import read_info
 from agent_ls.server.rpc.context import Context
-from agent_ls.server.rpc.event_sender import Sending
+from agent_ls.server.rpc.event_sender import PausedSubscription
 from agent_ls.server.rpc.router import route
 from agent_ls.server.transport.errors import NotNegotiatedError
 from agent_ls.server.transport.jsonrpc import RawJson
@@ -83,19 +83,19 @@ async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
     while True:  # check again, because the owner may change between two checks
         if not owners.find_follower(session_id) or not await owners.is_owned(session_id):
             with suppress(SessionOwnedError):
-                return await _own(context, params, await context.manager.open_session(session_id))
-        if session := await owners.read_along(session_id):
-            return await _read_along(context, params, session)
+                return await _subscribe_live(context, params, await context.manager.open_session(session_id))
+        if session := await owners.open_follower(session_id):
+            return await _subscribe_read_only(context, params, session)
 
 
-async def _own(context: Context, params: wire.Subscribe, live: LiveSession) -> RawJson:
+async def _subscribe_live(context: Context, params: wire.Subscribe, live: LiveSession) -> RawJson:
     # No await between these calls: new events are collected from exactly the point where the answer ends, so
     # that no event is lost or sent twice, however long reading the log takes.
     sending = context.senders.subscribe(live.session)
     return await _encode_result(context, params, live, _make_result(context, live), sending)
 
 
-async def _read_along(context: Context, params: wire.Subscribe, session: SessionFollower) -> RawJson:
+async def _subscribe_read_only(context: Context, params: wire.Subscribe, session: SessionFollower) -> RawJson:
     """Subscribe to a session that another process owns: send the events in the log, then each event that is
     added to it.
     """
@@ -120,7 +120,7 @@ async def _encode_result(
     params: wire.Subscribe,
     source: LiveSession | SessionFollower,
     told: wire.SubscribeResult,
-    sending: Sending,
+    sending: PausedSubscription,
 ) -> RawJson:
     latest = dict(source.latest)
     try:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-READING: frozenset[str] = frozenset(
+READ_ONLY_METHODS: frozenset[str] = frozenset(
     (
         "agent/subscribe",
         "agent/unsubscribe",
@@ -61,7 +61,7 @@ def check_access(context: Context, params: wire.Params) -> None:
     if isinstance(params, wire.Review) and params.session_id is None:
         _check_hunks(context, params)
     session_id = getattr(params, "session_id", None)
-    if params.method in READING or not isinstance(session_id, str):
+    if params.method in READ_ONLY_METHODS or not isinstance(session_id, str):
         return
     if owners.find_follower(session_id):
         raise SessionOwnedError(session_id)

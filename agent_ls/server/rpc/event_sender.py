@@ -33,7 +33,7 @@ MAX_WAITING = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class PausedSubscription:
     """A subscription whose events are not sent yet.
 
     Call `start` after the response to the subscribe request is queued, or `drop` if the request fails.
@@ -115,7 +115,7 @@ class EventSenders:
         """The open session that the client subscribed to last; "" if there is none."""
         return next((id_ for id_ in reversed(self._open) if not self._open[id_].has_ended), "")
 
-    def subscribe(self, session: EventSource) -> Sending:
+    def subscribe(self, session: EventSource) -> PausedSubscription:
         """Subscribe to a session. Events collect from now on and are sent once `start` of the result is
         called.
         """
@@ -124,7 +124,7 @@ class EventSenders:
         # session would no longer be followed.
         self.unsubscribe(session.id)
         self._open[session.id] = feed
-        return Sending(
+        return PausedSubscription(
             start=lambda: self._start(lambda: self._run(session.id, feed)),
             drop=lambda: self._drop(session.id, feed),
         )

@@ -16,7 +16,7 @@ from agent_ls.server.lsp import to_lsp
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.live import SessionSummary
-    from agent_ls.app.sessions.rollback import RolledFile
+    from agent_ls.app.sessions.rollback import RollbackFile
     from agent_ls.loop.inbox import QueuedSteer
     from agent_ls.store.locks import Owner
 
@@ -127,7 +127,7 @@ def hunk(hunk: Hunk, cells: tuple[wire.HunkCell, ...] | None = None) -> wire.Hun
     )
 
 
-def revert_file(file: RolledFile) -> wire.RevertFile:
+def revert_file(file: RollbackFile) -> wire.RevertFile:
     return wire.RevertFile(
         path=file.path,
         uri=to_lsp.uri(file.path),

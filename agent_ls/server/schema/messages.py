@@ -66,7 +66,7 @@ def protocol_schema() -> dict[str, Any]:
     }
     asked = {what: {side: refs[models[what, side]] for side in ("params", "result")} for what in ASKED}
     received = [*(one["params"] for one in methods.values()), *(one["result"] for one in asked.values())]
-    _as_it_goes_out(defs, _reachable(received, defs) | told.keys())
+    _describe_sent_form(defs, _reachable(received, defs) | told.keys())
     for (model, field), known in KNOWN.items():
         defs[model]["properties"][field] = known
     return {
@@ -99,7 +99,7 @@ def _models() -> Iterator[tuple[tuple[str, str], tuple[type[BaseModel], JsonSche
         yield (what, "result"), (result, "validation")
 
 
-def _as_it_goes_out(defs: Mapping[str, Any], others: Iterable[str]) -> None:
+def _describe_sent_form(defs: Mapping[str, Any], others: Iterable[str]) -> None:
     """Make the definitions describe what is really sent.
 
     Constant fields are required. In messages that only the server sends (not in `others`), fields that can be null are

@@ -39,7 +39,7 @@ deltas in this queue cannot.
 FLUSH_S = 2.0
 
 
-class Reading(Protocol):
+class MessageReceiver(Protocol):
     """Interface of the receiver of the bytes read. Called in the reading thread. Must not raise."""
 
     def message(self, body: bytes) -> None: ...
@@ -55,22 +55,22 @@ class Reading(Protocol):
         ...
 
 
-def read_in_thread(fd: int, parser: FrameParser, reading: Reading) -> None:
-    """Read until the end in a daemon thread. `reading.handle_end` is called at the end in any case."""
+def read_in_thread(fd: int, parser: FrameParser, receiver: MessageReceiver) -> None:
+    """Read until the end in a daemon thread. `receiver.handle_end` is called at the end in any case."""
 
-    parser.on_large = reading.large_message
+    parser.on_large = receiver.large_message
 
     def run() -> None:
         problem = ""
         try:
             while data := os.read(fd, READ_BYTES):
                 for body in parser.feed(data):
-                    reading.message(body)
-                    reading.wait_until_ready()
+                    receiver.message(body)
+                    receiver.wait_until_ready()
         except (OSError, FrameError) as error:
             problem = str(error)
         finally:
-            reading.handle_end(problem)
+            receiver.handle_end(problem)
 
     threading.Thread(target=run, name="agent-ls reader", daemon=True).start()
 

@@ -37,7 +37,7 @@ from agent_ls.server.lsp.documents import Documents
 from agent_ls.server.lsp.from_lsp import has_texts, mended_change
 from agent_ls.server.transport.errors import response_error
 from agent_ls.server.transport.framing import frame
-from agent_ls.server.transport.large_messages import LargeMessage, document_uri, summary
+from agent_ls.server.transport.large_messages import LargeMessage, document_uri, summarize
 
 log = logging.getLogger(__name__)
 
@@ -150,7 +150,7 @@ class AgentProtocol(LanguageServerProtocol):
         """Handle a message whose body was skipped. A request gets an error response. A response makes the
         request that waits for it fail. If the message has the text of a document, the user gets a warning.
         """
-        told = summary(message)
+        told = summarize(message)
         size = f"{message.size / 1024 / 1024:.0f} MB"
         log.warning("skipped a message of %s: %s", size, told.method or "a response")
         future = None if told.method or told.id is None else self._request_futures.pop(told.id, None)

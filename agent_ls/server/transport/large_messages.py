@@ -30,7 +30,7 @@ class LargeMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class LargeMessageSummary:
     """The members of a large message that could be found.
 
     `id` is None for a notification, `method` "" for a response, `uri` "" if the message names no document.
@@ -41,12 +41,12 @@ class Summary:
     uri: str
 
 
-def summary(message: LargeMessage) -> Summary:
+def summarize(message: LargeMessage) -> LargeMessageSummary:
     found = _members(message.head.decode("utf-8", "replace"))
     if late := _TAIL.search(message.tail.decode("utf-8", "replace")):
         found |= json.loads("{" + late[1].lstrip().removeprefix(",") + "}")
     given, method, params = found.get("id"), found.get("method"), found.get("params")
-    return Summary(
+    return LargeMessageSummary(
         given if isinstance(given, int | str) and not isinstance(given, bool) else None,
         method if isinstance(method, str) else "",
         document_uri(params),

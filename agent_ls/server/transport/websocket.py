@@ -49,7 +49,7 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@\s*]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class KeepAlive:
     """Keep-alive: a ping every `every_s` seconds. If no byte was received during `missed` pings, the client
     counts as disconnected.
     """
@@ -59,7 +59,7 @@ class Pulse:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class AccessRules:
     """Access control: clients need the token in `token_file`; web pages must have one of `origins`."""
 
     token_file: Path
@@ -81,7 +81,11 @@ def parse_origin(given: str) -> str:
 
 
 async def listen_websocket(
-    address: tuple[str, int], door: Door, *, command: Sequence[str] = (), pulse: Pulse | None = None
+    address: tuple[str, int],
+    access_rules: AccessRules,
+    *,
+    command: Sequence[str] = (),
+    keep_alive: KeepAlive | None = None,
 ) -> int:
     """Serve until a signal. Returns the exit code of the process. `command` replaces the command that starts
     the agent-ls server.
@@ -99,14 +103,14 @@ async def listen_websocket(
         running += 1
         try:
             async with stream:
-                await _serve(stream, door, server, pulse or Pulse())
+                await _serve(stream, access_rules, server, keep_alive or KeepAlive())
         finally:
             running -= 1
 
     async with await anyio.create_tcp_listener(local_host=host, local_port=port) as listener:
         shown = f"[{host}]" if ":" in host else host
         place = f"ws://{shown}:{listener.extra(SocketAttribute.local_port)}/"
-        sys.stderr.write(f"agent-ls: listening on {place}, the token is in {door.token_file}\n")
+        sys.stderr.write(f"agent-ls: listening on {place}, the token is in {access_rules.token_file}\n")
         sys.stderr.flush()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(until_signal, tasks.cancel_scope)
@@ -114,16 +118,18 @@ async def listen_websocket(
     return 0
 
 
-async def _serve(stream: SocketStream, door: Door, command: Sequence[str], pulse: Pulse) -> None:
-    socket = WebSocket(stream, door.origins)
+async def _serve(
+    stream: SocketStream, access_rules: AccessRules, command: Sequence[str], keep_alive: KeepAlive
+) -> None:
+    socket = WebSocket(stream, access_rules.origins)
     try:
         with anyio.move_on_after(HANDSHAKE_S):
-            token = await anyio.to_thread.run_sync(read_token, door.token_file)
+            token = await anyio.to_thread.run_sync(read_token, access_rules.token_file)
             await socket.do_handshake(partial(_check_token, token))
     except ListenError as error:
         sys.stderr.write(f"agent-ls: {error}\n")
     if socket.is_open:
-        await _carry(socket, command, pulse)
+        await _carry(socket, command, keep_alive)
     await socket.close(CloseCode.NORMAL_CLOSURE)
 
 
@@ -243,7 +249,7 @@ class WebSocket:
             return  # the connection is lost; the reader detects this too
 
 
-async def _carry(socket: WebSocket, command: Sequence[str], pulse: Pulse) -> None:
+async def _carry(socket: WebSocket, command: Sequence[str], keep_alive: KeepAlive) -> None:
     """Forward messages between a client and its own server process; the end of either ends both."""
     process = await anyio.open_process(list(command), stderr=None)
     # The reason to send if no other reason is set below: this process is ending.
@@ -268,7 +274,7 @@ async def _carry(socket: WebSocket, command: Sequence[str], pulse: Pulse) -> Non
 
             tasks.start_soon(until_end, lambda: _to_server(socket, process))
             tasks.start_soon(until_end, server_speaks)
-            tasks.start_soon(until_end, lambda: watch_pulse(socket, pulse))
+            tasks.start_soon(until_end, lambda: watch_keep_alive(socket, keep_alive))
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process)
@@ -294,14 +300,14 @@ async def _to_client(process: Process, socket: WebSocket) -> None:
         sys.stderr.write(f"agent-ls: the server sent a message that cannot be forwarded: {error}\n")
 
 
-async def watch_pulse(socket: WebSocket, pulse: Pulse) -> None:
+async def watch_keep_alive(socket: WebSocket, keep_alive: KeepAlive) -> None:
     """Return when nothing was received for too long. A client that has lost its network sends no close frame."""
     heard, missed = -1, 0
-    while missed < pulse.missed:
+    while missed < keep_alive.missed:
         heard, missed = socket.heard, missed + 1 if socket.heard == heard else 0
-        with anyio.move_on_after(pulse.every_s):
+        with anyio.move_on_after(keep_alive.every_s):
             await socket.ping()
-        await anyio.sleep(pulse.every_s)
+        await anyio.sleep(keep_alive.every_s)
 
 
 async def _end(process: Process) -> None:

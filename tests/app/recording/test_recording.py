@@ -230,12 +230,12 @@ SHARED = [
 
 @pytest.mark.parametrize(("private", "shown"), SHARED)
 def test_private_texts_are_removed_from_a_shared_recording(private: str, shown: str) -> None:
-    assert Redaction(home="/people/grace", user="grace", host="cobol-1").recording(private) == shown
+    assert Redaction(home="/people/grace", user="grace", host="cobol-1").redact_recording(private) == shown
 
 
 async def test_a_shared_recording_can_be_replayed(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
-    file.write_text(Redaction(home=str(tmp_path), user="", host="").recording(file.read_text()))
+    file.write_text(Redaction(home=str(tmp_path), user="", host="").redact_recording(file.read_text()))
     assert str(tmp_path) not in file.read_text()
     assert (await played(file)).differences == []
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.looking import LookingSandbox
+from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.app.permissions.sandbox import SessionSandbox
 from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.confinement.confine import confine
@@ -45,7 +45,7 @@ async def looking(
     world: HarmWorld, kind: str, *, in_terminal: bool = False
 ) -> AsyncIterator[SandboxedEnvironment]:
     places = Places((str(world.project),), str(world.home))
-    machine = LookingSandbox(world.state, kind)
+    machine = ReadOnlySandbox(world.state, kind)
     assert await machine.find(), machine.why
     sandbox = SessionSandbox(SandboxSettings(), lambda: places, str(world.state), lambda event: None, machine)
     terminals = OwnTerminals() if in_terminal else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.server.chat.words import chosen
+from agent_ls.server.chat.words import match_choices
 
 pytestmark = pytest.mark.req("H8", "L15")
 
@@ -22,9 +22,9 @@ CHOICES = ("Go on", "Stop")
     ],
 )
 def test_a_choice_is_recognised_by_its_text_or_its_number(words: str, meant: str) -> None:
-    assert chosen(words, CHOICES) == (meant,)
+    assert match_choices(words, CHOICES) == (meant,)
 
 
 def test_several_choices_are_accepted_if_the_question_takes_them() -> None:
-    assert chosen("2, go on", CHOICES, multiple=True) == ("Stop", "Go on")
-    assert chosen("stop, and tell me why", CHOICES, multiple=True) == ("stop, and tell me why",)
+    assert match_choices("2, go on", CHOICES, multiple=True) == ("Stop", "Go on")
+    assert match_choices("stop, and tell me why", CHOICES, multiple=True) == ("stop, and tell me why",)

@@ -14,9 +14,9 @@ from agent_ls.server.chat.chat_text import (
     Region,
     append_answer,
     append_line,
+    get_mentions,
     heading,
     make_opening,
-    mentions,
     read_below,
     read_chat,
 )
@@ -46,7 +46,7 @@ def test_the_text_below_the_last_heading_is_the_users_message(text: str, message
 
 
 def test_mentions_are_read_with_and_without_lines() -> None:
-    assert mentions("see @shop/cart.py:3-9, @a.py:4 and (not me@example.org) @dir/ @problems.") == [
+    assert get_mentions("see @shop/cart.py:3-9, @a.py:4 and (not me@example.org) @dir/ @problems.") == [
         Mention("shop/cart.py", (2, 9)),
         Mention("a.py", (3, 4)),
         Mention("dir/"),

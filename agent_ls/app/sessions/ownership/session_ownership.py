@@ -96,7 +96,7 @@ class SessionOwnership:
         self._live = live
         self._start = start
         self._save = save
-        self._read: dict[str, SessionFollower] = {}
+        self._followers: dict[str, SessionFollower] = {}
         self._listeners: list[Callable[[AccessChange], None]] = []
 
     def set_program_name(self, program: str) -> None:
@@ -115,7 +115,7 @@ class SessionOwnership:
 
     def find_follower(self, session_id: str) -> SessionFollower | None:
         """Return the follower of the session; None if this process does not follow the session."""
-        return self._read.get(session_id)
+        return self._followers.get(session_id)
 
     def with_hunks(
         self, ids: Sequence[str] | None, path: str | None, turn_id: str | None
@@ -124,7 +124,7 @@ class SessionOwnership:
 
         `path` or `turn_id` None: of all files or turns. Returns None if no followed session has such hunks.
         """
-        for session in self._read.values():
+        for session in self._followers.values():
             if session.has_hunk(ids or ()) or (
                 (path or turn_id) and session.open_hunks(path=path, turn_id=turn_id)
             ):
@@ -139,7 +139,7 @@ class SessionOwnership:
             return False
         return owner is not None and not owner.is_same(make_own_owner())
 
-    async def read_along(self, session_id: str) -> SessionFollower | None:
+    async def open_follower(self, session_id: str) -> SessionFollower | None:
         """Return a follower of another process's session, read up to the current end of its log.
 
         Returns None if, while the log was read, this process opened the session or the last subscriber left.
@@ -149,34 +149,34 @@ class SessionOwnership:
         Raises:
             UnknownSessionError, AppError.
         """
-        if session := self._read.get(session_id):
+        if session := self._followers.get(session_id):
             await session.catch_up()
         else:
             with store_errors(session_id):
                 folder = await anyio.to_thread.run_sync(self._store.folder, session_id)
-                if session_id in self._read or any(live.id == session_id for live in self._live()):
+                if session_id in self._followers or any(live.id == session_id for live in self._live()):
                     return None
                 # Register the follower before it reads the log, so that opening the session during the read ends it.
-                session = self._read[session_id] = self._reader(session_id, folder)
+                session = self._followers[session_id] = self._create_follower(session_id, folder)
                 try:
                     await session.catch_up()
                 except BaseException:
                     session.end()
                     raise
-            if self._read.get(session_id) is session:
+            if self._followers.get(session_id) is session:
                 self._start(session.run)
-        return session if self._read.get(session_id) is session else None
+        return session if self._followers.get(session_id) is session else None
 
     # -- sessions of this process
 
-    async def look(self) -> None:
+    async def watch_handovers(self) -> None:
         """Hand over sessions that other processes ask for, and release sessions that other processes have taken.
 
         Runs until cancelled.
         """
         while True:
             await self._clock.sleep(WATCH_S)
-            if held := [live for live in self._live() if live.id not in self._read]:
+            if held := [live for live in self._live() if live.id not in self._followers]:
                 wanted = await anyio.to_thread.run_sync(_find_askers, held)
                 for live in held:
                     if wanted.get(live.id):
@@ -194,12 +194,12 @@ class SessionOwnership:
 
         `to` is the new owner, None if it is not known. A second call for the same session does nothing.
         """
-        if live.id in self._read or live.ended.is_set():
+        if live.id in self._followers or live.ended.is_set():
             return
-        session = self._reader(live.id, live.folder, since=live.session.last_seq)
+        session = self._create_follower(live.id, live.folder, since=live.session.last_seq)
         session.owner = to
-        self._keep(session)
-        self._tell(Released(session))
+        self._register_follower(session)
+        self._notify_listeners(Released(session))
         live.scope.cancel()
 
     def check_owned(self, live: LiveSession) -> None:
@@ -215,19 +215,19 @@ class SessionOwnership:
     def check_all_owned(self) -> None:
         """Check that this process still owns all its sessions. Raises SessionOwnedError."""
         for live in self._live():
-            if live.id not in self._read:
+            if live.id not in self._followers:
                 self.check_owned(live)
 
     async def report_open(self, live: LiveSession) -> None:
         """Report that the session is open here. Its follower first publishes the events that are missing, then ends."""
-        session = self._read.pop(live.id, None)
+        session = self._followers.pop(live.id, None)
         if session:
-            self._tell(Acquired(live))
+            self._notify_listeners(Acquired(live))
             # This takes a short time. If it were cancelled, subscribers would wait for events that are never published.
             with anyio.CancelScope(shield=True):
                 await session.finish(live.session.last_seq)
         else:
-            self._tell(Reopened(live))
+            self._notify_listeners(Reopened(live))
 
     # -- acquiring a session
 
@@ -261,12 +261,12 @@ class SessionOwnership:
             try:
                 return await open_now(session_id, partial(_open_stored, self._store.open, asked))
             except SessionOwnedError:
-                owner = await self._ask(session_id, asked)
+                owner = await self._request_handover(session_id, asked)
             asked = asked or owner
             if owner and not owner.is_same(asked):
                 raise SessionOwnedError(session_id, str(owner))
             if self._clock.monotonic_ms() - begun_ms > _patience_ms(owner, ANSWER_MS):
-                await self._withdraw(session_id)
+                await self._withdraw_request(session_id)
                 if asked is None:
                     raise SessionOwnedError(session_id)
                 if not force:
@@ -278,7 +278,7 @@ class SessionOwnership:
 
     # -- internal
 
-    async def _ask(self, session_id: str, before: Owner | None) -> Owner | None:
+    async def _request_handover(self, session_id: str, before: Owner | None) -> Owner | None:
         """Return the owner that the lock file names, even if its process has ended.
 
         Ask this owner to hand the session over, unless it is another process than `before`, the owner that
@@ -296,30 +296,30 @@ class SessionOwnership:
         with store_errors(session_id):
             return await anyio.to_thread.run_sync(ask)
 
-    async def _withdraw(self, session_id: str) -> None:
+    async def _withdraw_request(self, session_id: str) -> None:
         with store_errors(session_id):
             folder = await anyio.to_thread.run_sync(self._store.folder, session_id)
             await anyio.to_thread.run_sync(handover.forget, folder)
 
-    def _reader(self, session_id: str, folder: Path, since: int = 0) -> SessionFollower:
+    def _create_follower(self, session_id: str, folder: Path, since: int = 0) -> SessionFollower:
         def idle() -> None:
-            if self._read.get(session_id) is session:
-                del self._read[session_id]
+            if self._followers.get(session_id) is session:
+                del self._followers[session_id]
 
         def changed() -> None:
-            if self._read.get(session_id) is session:
-                self._tell(OwnerChanged(session))
+            if self._followers.get(session_id) is session:
+                self._notify_listeners(OwnerChanged(session))
 
         session = SessionFollower(
             session_id, folder, self._clock, since=since, on_idle=idle, on_owner=changed
         )
         return session
 
-    def _keep(self, session: SessionFollower) -> None:
-        self._read[session.id] = session
+    def _register_follower(self, session: SessionFollower) -> None:
+        self._followers[session.id] = session
         self._start(session.run)
 
-    def _tell(self, change: AccessChange) -> None:
+    def _notify_listeners(self, change: AccessChange) -> None:
         for listener in tuple(self._listeners):
             listener(change)
 

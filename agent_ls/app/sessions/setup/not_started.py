@@ -56,7 +56,7 @@ def find_not_started(
 
 
 def _exists(site: FarSite, names: tuple[str, ...]) -> bool:
-    return any(facts.exists for facts in site.disk.look([f"{site.root}/{name}" for name in names]))
+    return any(facts.exists for facts in site.disk.read_facts([f"{site.root}/{name}" for name in names]))
 
 
 def _has_hooks(site: FarSite, name: str) -> bool:

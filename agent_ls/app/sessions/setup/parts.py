@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_ls.app.permissions.session_rules import SessionRules
     from agent_ls.app.permissions.trust import TrustGate
     from agent_ls.app.permissions.workspace_roots import SessionRoots
-    from agent_ls.app.recording.tape import Tape
+    from agent_ls.app.recording.recorders import RecordingWriter
     from agent_ls.app.sessions.session_log import SessionFiles
     from agent_ls.app.sessions.workspaces.far_sites import FarSite
     from agent_ls.app.worktrees.worktree import Worktree
@@ -82,7 +82,7 @@ class SessionPermissions:
 class RecordedParts:
     """The external interfaces of a session. `local` runs its commands, `files` has its files.
 
-    `tape` None: nothing is recorded.
+    `recording` None: nothing is recorded.
     """
 
     local: ExecutionEnvironment
@@ -90,37 +90,39 @@ class RecordedParts:
     client: ModelClient
     editor_status: EditorStatus | None
     language: LanguageHost | None
-    tape: Tape | None = None
+    recording: RecordingWriter | None = None
 
     def record_commands(self, environment: ExecutionEnvironment) -> ExecutionEnvironment:
-        """Return an environment that also records its commands on `tape`; `environment` itself without a tape."""
-        if not self.tape:
+        """Return an environment that also records its commands on `recording`;
+        `environment` itself without a recording.
+        """
+        if not self.recording:
             return environment
-        from agent_ls.app.recording.tape import RecordingCommands
+        from agent_ls.app.recording.recorders import RecordingCommands
 
-        return RecordingCommands(environment, self.tape)
+        return RecordingCommands(environment, self.recording)
 
     def record_pages(self, pages: WebFetcher) -> WebFetcher:
-        """Return a fetcher that also records the fetched pages on `tape`; `pages` itself without a tape."""
-        if not self.tape:
+        """Return a fetcher that also records the fetched pages on `recording`; `pages` itself without a recording."""
+        if not self.recording:
             return pages
-        from agent_ls.app.recording.tape import RecordingPages
+        from agent_ls.app.recording.recorders import RecordingPages
 
-        return RecordingPages(pages, self.tape)
+        return RecordingPages(pages, self.recording)
 
 
-def record_parts(parts: RecordedParts, tape: Tape) -> RecordedParts:
-    """Return parts that write each call and its result to `tape`."""
-    from agent_ls.app.recording.editor_tape import RecordingEditorStatus, RecordingLanguage
-    from agent_ls.app.recording.tape import RecordingClient, RecordingCommands, RecordingFiles
+def record_parts(parts: RecordedParts, recording: RecordingWriter) -> RecordedParts:
+    """Return parts that write each call and its result to `recording`."""
+    from agent_ls.app.recording.editor_recorders import RecordingEditorStatus, RecordingLanguage
+    from agent_ls.app.recording.recorders import RecordingClient, RecordingCommands, RecordingFiles
 
     return RecordedParts(
-        local=RecordingCommands(RecordingFiles(parts.local, tape), tape),
-        files=RecordingFiles(parts.files, tape),
-        client=RecordingClient(parts.client, tape),
-        editor_status=RecordingEditorStatus(parts.editor_status, tape) if parts.editor_status else None,
-        language=RecordingLanguage(parts.language, tape) if parts.language else None,
-        tape=tape,
+        local=RecordingCommands(RecordingFiles(parts.local, recording), recording),
+        files=RecordingFiles(parts.files, recording),
+        client=RecordingClient(parts.client, recording),
+        editor_status=RecordingEditorStatus(parts.editor_status, recording) if parts.editor_status else None,
+        language=RecordingLanguage(parts.language, recording) if parts.language else None,
+        recording=recording,
     )
 
 

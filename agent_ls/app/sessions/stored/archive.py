@@ -142,7 +142,7 @@ def _transcript(
 
     # Texts are cleaned before they are formatted: escaping and mark-up would hide a key from the search.
     if redact:
-        clean = redaction_of_this_machine(known).text
+        clean = redaction_of_this_machine(known).redact_text
     else:
         clean = functools.partial(without_known, known=known)
     found = summary(path.parent)

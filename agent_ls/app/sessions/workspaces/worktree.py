@@ -20,7 +20,7 @@ import anyio.to_thread
 from agent_ls.app.changes.environment import ReviewedEnvironment
 from agent_ls.app.errors import AppError
 from agent_ls.app.permissions.approver import PolicyApprover
-from agent_ls.app.permissions.paths import PathBounds, look, places_of
+from agent_ls.app.permissions.paths import PathBounds, places_of, read_effect_facts
 from agent_ls.app.review.reviewed_file import is_text, maybe_bytes
 from agent_ls.app.worktrees.merge import NotMerged, merge
 from agent_ls.environments.base import Attribution, FileWrite
@@ -264,7 +264,7 @@ class SessionWorktree:
                 found = [approved.get(plan.change.path, plan) for plan in found]
                 allowed += writes
         effect = self._effect(allowed)
-        seen = await anyio.to_thread.run_sync(look, effect, bounds.places)
+        seen = await anyio.to_thread.run_sync(read_effect_facts, effect, bounds.places)
         bounds.register_allowed(effect, seen.resolved, call_id=who.call_id, turn_id=who.turn_id)
         return found
 

@@ -14,7 +14,7 @@ from agent_ls.loop.events.types import (
     RecordedEvent,
     UserInput,
 )
-from agent_ls.server.chat.catching_up import has_answer, last_turn, split_answer
+from agent_ls.server.chat.last_turn import has_answer, last_turn, split_answer
 from agent_ls.server.chat.transcript import ChatTranscript
 
 pytestmark = pytest.mark.req("H8", "R4")
@@ -80,7 +80,12 @@ def test_the_last_turn_is_restored_from_the_log() -> None:
         ProcessingEnd("interrupted"),
     )
     turn = last_turn(log(*before, *now), ChatTranscript())
-    assert turn and (turn.said, turn.told, turn.last, turn.is_over) == ("b", "B.\n\n> Stopped.\n", 8, True)
+    assert turn and (turn.message, turn.answer, turn.last, turn.is_over) == (
+        "b",
+        "B.\n\n> Stopped.\n",
+        8,
+        True,
+    )
     assert last_turn([], ChatTranscript()) is None
 
 
@@ -88,7 +93,7 @@ def test_a_text_without_its_beginning_is_written_completely_at_its_end() -> None
     transcript = ChatTranscript()
     turn = last_turn(log(UserInput("b", "", ""), AssistantTextStart("p-1")), transcript)
     assert turn and turn.open_parts == {"p-1"} and not turn.is_over
-    transcript.miss(turn.open_parts)
+    transcript.set_missed_starts(turn.open_parts)
     told = [
         transcript.feed(Envelope("s-1", seq, "2026-01-01T00:00:00.000Z", event, turn_id="t-1"))
         for seq, event in (

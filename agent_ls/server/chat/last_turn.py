@@ -23,15 +23,15 @@ _INPUT = b'"kind":"user_input"'
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """The last turn of a session: the user's message (`said`), and then the answer so far, as the chat
+    """The last turn of a session: the user's message (`message`), and then the answer so far, as the chat
     renders it.
 
     `last` is the sequence number of the newest event. `open_parts` are the ids of texts that begin but do not
     end in the log.
     """
 
-    said: str
-    told: str
+    message: str
+    answer: str
     last: int
     open_parts: frozenset[str]
     is_over: bool
@@ -44,29 +44,29 @@ def last_turn(events: Sequence[bytes], transcript: ChatTranscript) -> LastTurn |
     start = _last_input(events)
     if start is None:
         return None
-    said, told, last, is_over, parts = "", "", 0, False, set[str]()
+    message, answer, last, is_over, parts = "", "", 0, False, set[str]()
     for data in events[start:]:
         envelope = event_codec.decode(data)
         if envelope is None or envelope.agent_id:
             continue
-        told += transcript.feed(envelope)
+        answer += transcript.feed(envelope)
         last = max(last, envelope.seq or 0)
         match envelope.event:
             case UserInput(text=text):
-                said = text
+                message = text
             case AssistantTextStart(part_id=part):
                 parts.add(part)
             case AssistantTextEnd(part_id=part):
                 parts.discard(part)
             # after a reply of the user, the answer continues under a new heading
-            case QuestionAnswered(answers=(answer, *_)):
-                said, told = answer, ""
+            case QuestionAnswered(answers=(reply, *_)):
+                message, answer = reply, ""
             case ProcessingEnd():
                 is_over = True
                 parts.clear()
             case _:
                 pass
-    return LastTurn(said, told, last, frozenset(parts), is_over)
+    return LastTurn(message, answer, last, frozenset(parts), is_over)
 
 
 def _last_input(events: Sequence[bytes]) -> int | None:
@@ -80,7 +80,7 @@ def _is_input(envelope: Envelope | None) -> bool:
     return envelope is not None and isinstance(envelope.event, UserInput) and not envelope.agent_id
 
 
-def split_answer(shown: str, told: str) -> tuple[str, str]:
+def split_answer(shown: str, answer: str) -> tuple[str, str]:
     """Split `shown`, the text of the document below an answer's heading. The second argument is the whole
     answer.
 
@@ -88,7 +88,7 @@ def split_answer(shown: str, told: str) -> tuple[str, str]:
     document lacks. Text after that beginning was written by the user. If `shown` differs from the answer in
     another way, returns all of `shown` and a line break.
     """
-    whole, here = f"\n{told}".split("\n"), shown.rstrip().split("\n")
+    whole, here = f"\n{answer}".split("\n"), shown.rstrip().split("\n")
     same = 0
     while same < min(len(whole), len(here)) and whole[same].rstrip() == here[same].rstrip():
         same += 1

@@ -12,29 +12,29 @@ from agent_ls.server.chat.prompts import ApprovalPrompts
 from agent_ls.server.rpc.context import Context
 
 if TYPE_CHECKING:
-    from agent_ls.server.chat.closed import LeftSessions
-    from agent_ls.server.chat.document import ChatRoom
+    from agent_ls.server.chat.closed_sessions import ClosedChatSessions
+    from agent_ls.server.chat.document import ChatDocument
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """Services that all chat documents of a client use. `say` shows a warning to the user, `tell` an
-    information message.
+class ChatServices:
+    """Services that all chat documents of a client use. `show_warning` shows a warning to the user,
+    `show_information` an information message.
 
-    `hunks_changed` updates the diagnostics of a file, `changed` updates the code lenses. `prompts` and
+    `hunks_changed` updates the diagnostics of a file, `refresh_lenses` updates the code lenses. `prompts` and
     `progress` are None for clients that did not announce support for them. `ask` shows a question with the
-    given answers, the safe answer first, and returns the chosen answer, "" for none. `rooms` are the open
-    chat documents by path. `left` has the sessions of closed chat documents.
+    given answers, the safe answer first, and returns the chosen answer, "" for none. `chat_documents`
+    are the open chat documents by path. `closed_sessions` has the sessions of closed chat documents.
     """
 
     context: Context
     start: TaskStarter
-    say: Callable[[str], None]
-    tell: Callable[[str], None]
+    show_warning: Callable[[str], None]
+    show_information: Callable[[str], None]
     hunks_changed: Callable[[str], None]
-    changed: Callable[[], None]
+    refresh_lenses: Callable[[], None]
     prompts: ApprovalPrompts | None
     progress: Callable[[], TurnProgress] | None
     ask: Callable[[str, Sequence[str]], Awaitable[str]]
-    rooms: Mapping[str, ChatRoom]
-    left: LeftSessions
+    chat_documents: Mapping[str, ChatDocument]
+    closed_sessions: ClosedChatSessions

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.context.project_docs import KnownDocuments
+from agent_ls.app.context.project_docs import ProjectDocumentCache
 from agent_ls.app.turn_reads import TurnReads
 from agent_ls.environments.base import READ_LIMIT_BYTES
 from agent_ls.environments.local.environment import LocalEnvironment
@@ -43,10 +43,10 @@ class Project:
         (self.root / ".git").mkdir()
         self.shown: dict[str, int] = {}
         self.environment = Counting(self.folder)
-        self.known = KnownDocuments(lambda: self.shown, TurnReads())
+        self.known = ProjectDocumentCache(lambda: self.shown, TurnReads())
 
     async def texts(self) -> Sequence[str]:
-        return [document.text for document in await self.known.of(self.environment, FAMILY)]
+        return [document.text for document in await self.known.find(self.environment, FAMILY)]
 
     async def reads(self) -> int:
         """Return how many file reads the next query of the documents makes."""
@@ -113,7 +113,7 @@ async def test_documents_without_signatures_are_read_each_time(
     tmp_path: Path,
 ) -> None:
     project = Project(tmp_path)
-    project.known = KnownDocuments(None, TurnReads())
+    project.known = ProjectDocumentCache(None, TurnReads())
     first = await project.reads()
     assert first > 0
     assert await project.reads() == first

@@ -13,7 +13,7 @@ from agent_ls.store.journal import HunkPositions
 E = TypeVar("E", bound=RecordedEvent)
 
 
-class FakeAudience:
+class FakeReviewedSession:
     def __init__(self, session_id: str, files: ExecutionEnvironment) -> None:
         self.id = session_id
         self.files = files

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from agent_ls.server import protocol as wire
-from agent_ls.server.chat import running, servers
+from agent_ls.server.chat import running_sessions, servers
 from agent_ls.server.chat.chat_text import mentioned_words, read_chat
 from agent_ls.server.features.completion import in_folder
 from agent_ls.server.lsp import to_lsp
@@ -56,7 +56,7 @@ async def completions(
         "end": {"line": line, "character": to_lsp.character(content, offset, client.encoding)},
     }
     items = list(await in_folder(context, folder, params))
-    for own in (servers, running):
+    for own in (servers, running_sessions):
         if found[1] == "/" and own.COMMAND[1:].startswith(found[2]):
             part = wire.CommandInput(name=own.COMMAND[1:])
             items.append(wire.Completion(kind="command", label=own.COMMAND, detail=own.DETAIL, part=part))

@@ -15,7 +15,7 @@ from agent_ls.loop.events.types import (
     FileChange,
     HunkStateChanged,
 )
-from agent_ls.server.chat.diagnostics import Marks
+from agent_ls.server.chat.diagnostics import ChatDiagnostics
 from agent_ls.server.chat.prompts import ApprovalPrompts
 
 if TYPE_CHECKING:
@@ -26,19 +26,19 @@ async def _nothing_to_show() -> None:
     """Return at once: no chat document is open, so no text has to be written before the prompt is shown."""
 
 
-class LeftSessions:
+class ClosedChatSessions:
     """Sessions of closed chats. `has_open_document` returns whether an open chat document shows the session
     and asks for its approvals.
     """
 
     def __init__(
         self,
-        marks: Marks,
+        diagnostics: ChatDiagnostics,
         prompts: ApprovalPrompts,
         start: TaskStarter,
         has_open_document: Callable[[LiveSession], bool],
     ) -> None:
-        self._marks = marks
+        self._diagnostics = diagnostics
         self._prompts = prompts
         self._start = start
         self._has_open_document = has_open_document
@@ -54,7 +54,7 @@ class LeftSessions:
 
     def add(self, path: str, live: LiveSession) -> None:
         self._by_path[path] = live
-        self._marks.refresh(live)
+        self._diagnostics.refresh(live)
         session_id = live.session.id
         if session_id in self._followed:
             return
@@ -64,19 +64,19 @@ class LeftSessions:
         async def listen() -> None:
             with subscription:
                 async for item in subscription:
-                    self._tell(item.envelope, live)
+                    self._handle_event(item.envelope, live)
             self._followed.discard(session_id)
 
         self._start(listen)
 
-    def _tell(self, envelope: Envelope, live: LiveSession) -> None:
+    def _handle_event(self, envelope: Envelope, live: LiveSession) -> None:
         """Handle an event of the session: update diagnostics, show or withdraw the prompt for an approval.
 
         If the chat was opened again, the chat itself asks for approvals, so no prompt is shown here.
         """
         match envelope.event:
             case FileChange(path=path) | HunkStateChanged(path=path):
-                self._marks.handle_change(path)
+                self._diagnostics.handle_change(path)
             case ApprovalRequested() as request if not self._has_open_document(live):
                 self._prompts.ask(request, live.approver, _nothing_to_show)
             case ApprovalResolved(request_id=request_id):

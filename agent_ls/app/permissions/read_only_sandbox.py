@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from agent_ls.environments.sandbox import Sandbox
 
 
-class LookingSandbox:
+class ReadOnlySandbox:
     """Finds a sandbox for read-only commands, and remembers the result.
 
     If the test of a sandbox took too long, the next call searches again. `state` is the folder in which the

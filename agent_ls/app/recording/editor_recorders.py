@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from agent_ls.app.context.editor import EditorStatus
 from agent_ls.app.recording.codec import to_json_value
-from agent_ls.app.recording.tape import Tape
+from agent_ls.app.recording.recorders import RecordingWriter
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.language_host import (
     FileChanges,
@@ -26,12 +26,12 @@ T = TypeVar("T")
 class RecordingEditorStatus:
     """Implements EditorStatus: forwards to another EditorStatus and records the results."""
 
-    def __init__(self, inner: EditorStatus, tape: Tape) -> None:
+    def __init__(self, inner: EditorStatus, recording: RecordingWriter) -> None:
         self._inner = inner
-        self._tape = tape
+        self._recording = recording
 
     def situation(self, shown: Callable[[str], str]) -> str:
-        return _record_note(self._tape, "situation", (), self._inner.situation(shown))
+        return _record_note(self._recording, "situation", (), self._inner.situation(shown))
 
     def watch_edit(
         self, paths: Sequence[str], shown: Callable[[str], str]
@@ -39,7 +39,7 @@ class RecordingEditorStatus:
         news = self._inner.watch_edit(paths, shown)
 
         async def noted() -> EditNews:
-            return _record_note(self._tape, "edit_news", (list(paths),), await news())
+            return _record_note(self._recording, "edit_news", (list(paths),), await news())
 
         return noted
 
@@ -47,13 +47,13 @@ class RecordingEditorStatus:
 class RecordingLanguage:
     """Implements LanguageHost: forwards to another LanguageHost and records results and errors."""
 
-    def __init__(self, inner: LanguageHost, tape: Tape) -> None:
+    def __init__(self, inner: LanguageHost, recording: RecordingWriter) -> None:
         self._inner = inner
-        self._tape = tape
+        self._recording = recording
 
     def answers(self) -> frozenset[LanguageQuery]:
         answers = self._inner.answers()
-        _record_note(self._tape, "answers", (), sorted(answers))
+        _record_note(self._recording, "answers", (), sorted(answers))
         return answers
 
     async def definition(self, position: SourcePosition) -> FoundLocations:
@@ -78,12 +78,12 @@ class RecordingLanguage:
 
     async def _record_answer(self, what: str, given: Sequence[Any], answer: Awaitable[T]) -> T:
         try:
-            return _record_note(self._tape, what, given, await answer)
+            return _record_note(self._recording, what, given, await answer)
         except EnvError as error:
-            _record_note(self._tape, what, given, error)
+            _record_note(self._recording, what, given, error)
             raise
 
 
-def _record_note(tape: Tape, what: str, given: Sequence[Any], answer: T) -> T:
-    tape.write({"place": what, "given": to_json_value(list(given)), "answer": to_json_value(answer)})
+def _record_note(recording: RecordingWriter, what: str, given: Sequence[Any], answer: T) -> T:
+    recording.write({"place": what, "given": to_json_value(list(given)), "answer": to_json_value(answer)})
     return answer

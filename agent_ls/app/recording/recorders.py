@@ -47,7 +47,7 @@ HIDDEN = MARK
 log = logging.getLogger(__name__)
 
 
-class Tape:
+class RecordingWriter:
     """A recording being written.
 
     `secrets` returns the keys to remove, longest first; it is called for each line.
@@ -77,7 +77,7 @@ class Tape:
             log.error("the recording stops, because its file cannot be written: %s", error)
             self.close()
 
-    def event(self, encoded: bytes) -> None:
+    def write_event(self, encoded: bytes) -> None:
         """Write an event of the session. `encoded` is the event as the event codec encodes it."""
         self.write({"event": json.loads(encoded)})
 
@@ -88,9 +88,9 @@ class Tape:
             self._file = -1
 
 
-def create_tape(
+def create_recording(
     path: Path, header: Header, settings: Mapping[str, Any], secrets: Callable[[], Iterable[str]]
-) -> Tape:
+) -> RecordingWriter:
     """Create a recording for a new session. Blocks.
 
     Raises:
@@ -102,15 +102,15 @@ def create_tape(
         "provider": header.provider,
         "model": header.model,
     }
-    return Tape(path, {**facts, **settings}, lambda: sorted(secrets(), key=len, reverse=True))
+    return RecordingWriter(path, {**facts, **settings}, lambda: sorted(secrets(), key=len, reverse=True))
 
 
 class RecordingClient:
     """Implements ModelClient: forwards to another ModelClient and records requests and responses."""
 
-    def __init__(self, inner: ModelClient, tape: Tape) -> None:
+    def __init__(self, inner: ModelClient, recording: RecordingWriter) -> None:
         self._inner = inner
-        self._tape = tape
+        self._recording = recording
         self._known = 0
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
@@ -118,10 +118,10 @@ class RecordingClient:
         events = self._inner.stream(request)
         try:
             async for event in events:
-                self._tape.write({"said": to_json_value(event)})
+                self._recording.write({"said": to_json_value(event)})
                 yield event
         except LlmError as error:
-            self._tape.write({"said": to_json_value(error)})
+            self._recording.write({"said": to_json_value(error)})
             raise
         finally:
             await events.aclose()
@@ -131,16 +131,16 @@ class RecordingClient:
         try:
             response = await self._inner.complete(request)
         except LlmError as error:
-            self._tape.write({"said": to_json_value(error)})
+            self._recording.write({"said": to_json_value(error)})
             raise
-        self._tape.write({"said": to_json_value(response)})
+        self._recording.write({"said": to_json_value(response)})
         return response
 
     def _record_request(self, request: Request) -> None:
         told = conversation_messages(request.messages)
         first = self._known if self._known <= len(told) else 0
         self._known = len(told)
-        self._tape.write({"asked": {"model": request.model, "from": first, "messages": told[first:]}})
+        self._recording.write({"asked": {"model": request.model, "from": first, "messages": told[first:]}})
 
 
 def conversation_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -148,30 +148,30 @@ def conversation_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return [to_json_value(message) for message in messages if message.role is not Role.SYSTEM]
 
 
-class _Recording(ForwardingEnvironment):
-    def __init__(self, inner: ExecutionEnvironment, tape: Tape) -> None:
+class _RecordingEnvironment(ForwardingEnvironment):
+    def __init__(self, inner: ExecutionEnvironment, recording: RecordingWriter) -> None:
         super().__init__(inner)
-        self._tape = tape
+        self._recording = recording
 
     def _record_note(self, what: str, given: Sequence[Any], answer: T) -> T:
-        self._tape.write(
+        self._recording.write(
             {"place": what, "given": to_json_value(list(given)), "answer": to_json_value(answer)}
         )
         return answer
 
 
-class RecordingCommands(_Recording):
+class RecordingCommands(_RecordingEnvironment):
     """Records results of commands, before other wrappers add text to them."""
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        with _failing(self, "exec_command", command, options.working_dir):
+        with _record_errors(self, "exec_command", command, options.working_dir):
             result = await self.inner.exec_command(command, options, on_output)
             return self._record_note("exec_command", (command, options.working_dir), result)
 
 
-class RecordingFiles(_Recording):
+class RecordingFiles(_RecordingEnvironment):
     """Records results and errors of all operations except commands."""
 
     def platform(self) -> str:
@@ -181,7 +181,7 @@ class RecordingFiles(_Recording):
         return self._record_note("os_version", (), self.inner.os_version())
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        with _failing(self, "read_bytes", path, max_bytes):
+        with _record_errors(self, "read_bytes", path, max_bytes):
             return self._record_note(
                 "read_bytes", (path, max_bytes), await self.inner.read_bytes(path, max_bytes)
             )
@@ -190,17 +190,17 @@ class RecordingFiles(_Recording):
         return self._record_note("file_exists", (path,), await self.inner.file_exists(path))
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        with _failing(self, "list_directory", path, depth):
+        with _record_errors(self, "list_directory", path, depth):
             return self._record_note(
                 "list_directory", (path, depth), await self.inner.list_directory(path, depth)
             )
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        with _failing(self, "commit", list(writes)):
+        with _record_errors(self, "commit", list(writes)):
             return self._record_note("commit", (list(writes),), await self.inner.commit(writes, attribution))
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        with _failing(self, "start_process", command):
+        with _record_errors(self, "start_process", command):
             return self._record_note(
                 "start_process", (command,), await self.inner.start_process(command, options)
             )
@@ -209,40 +209,40 @@ class RecordingFiles(_Recording):
         return self._record_note("list_processes", (), await self.inner.list_processes())
 
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
-        with _failing(self, "read_process", process_id, offset):
+        with _record_errors(self, "read_process", process_id, offset):
             read = await self.inner.read_process(process_id, offset)
             return self._record_note("read_process", (process_id, offset), read)
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
-        with _failing(self, "wait_process", process_id):
+        with _record_errors(self, "wait_process", process_id):
             return self._record_note("wait_process", (process_id,), await self.inner.wait_process(process_id))
 
     async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
-        with _failing(self, "write_process", process_id, text):
+        with _record_errors(self, "write_process", process_id, text):
             written = await self.inner.write_process(process_id, text, close=close)
             return self._record_note("write_process", (process_id, text), written)
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
-        with _failing(self, "kill_process", process_id):
+        with _record_errors(self, "kill_process", process_id):
             return self._record_note("kill_process", (process_id,), await self.inner.kill_process(process_id))
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        with _failing(self, "grep", pattern, path, options):
+        with _record_errors(self, "grep", pattern, path, options):
             return self._record_note(
                 "grep", (pattern, path, options), await self.inner.grep(pattern, path, options)
             )
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        with _failing(self, "glob", pattern, path):
+        with _record_errors(self, "glob", pattern, path):
             return self._record_note("glob", (pattern, path), await self.inner.glob(pattern, path))
 
 
 class RecordingPages:
     """Implements WebFetcher: forwards to `inner`, and records the fetched pages and the errors."""
 
-    def __init__(self, inner: WebFetcher, tape: Tape) -> None:
+    def __init__(self, inner: WebFetcher, recording: RecordingWriter) -> None:
         self.inner = inner
-        self._tape = tape
+        self._recording = recording
 
     def private_address(self, url: str) -> str:
         return self._record_note("private_address", (url,), self.inner.private_address(url))
@@ -256,16 +256,16 @@ class RecordingPages:
         return self._record_note("fetch", (url, private_address), page)
 
     def _record_note(self, what: str, given: Sequence[Any], answer: T) -> T:
-        self._tape.write(
+        self._recording.write(
             {"place": what, "given": to_json_value(list(given)), "answer": to_json_value(answer)}
         )
         return answer
 
 
-class _failing:  # lower case, because it is used as a context manager
+class _record_errors:  # lower case, because it is used as a context manager
     """Context manager that records the error of an environment call."""
 
-    def __init__(self, environment: _Recording, what: str, *given: Any) -> None:
+    def __init__(self, environment: _RecordingEnvironment, what: str, *given: Any) -> None:
         self._environment, self._what, self._given = environment, what, given
 
     def __enter__(self) -> None:

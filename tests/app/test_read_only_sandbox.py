@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent_ls.app.diagnostics.doctor import examine
-from agent_ls.app.permissions.looking import LookingSandbox
+from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.app.permissions.sandbox import SessionSandbox
 from agent_ls.app.settings.model import SandboxSettings, Settings
 from agent_ls.environments.base import CommandOptions
@@ -128,7 +128,7 @@ async def test_an_approved_command_is_not_confined(tmp_path: Path) -> None:
 
 async def test_a_command_that_must_be_confined_does_not_run_without_confinement(tmp_path: Path) -> None:
     elsewhere = "bubblewrap" if sys.platform == "darwin" else "seatbelt"
-    machine = LookingSandbox(tmp_path / "state", elsewhere)
+    machine = ReadOnlySandbox(tmp_path / "state", elsewhere)
     assert await machine.find() is None and machine.why
     places = Places((str(tmp_path),), str(tmp_path))
     sandbox = SessionSandbox(

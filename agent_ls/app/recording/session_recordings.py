@@ -16,10 +16,10 @@ from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.store.log import Header
 
 if TYPE_CHECKING:
-    from agent_ls.app.recording.tape import Tape
+    from agent_ls.app.recording.recorders import RecordingWriter
 
 
-class Tapes:
+class SessionRecordings:
     """Starts and closes recordings.
 
     `first` is the file for the first new session, which is recorded even if the settings record no session;
@@ -30,9 +30,9 @@ class Tapes:
         self._folder = folder
         self._secrets = secrets
         self._first = first
-        self._running: dict[str, Tape] = {}
+        self._running: dict[str, RecordingWriter] = {}
 
-    async def begin(
+    async def start(
         self,
         header: Header,
         mode: Mode,
@@ -54,7 +54,7 @@ class Tapes:
         if path is None:
             return
         # Imported here, because few sessions are recorded.
-        from agent_ls.app.recording.tape import create_tape
+        from agent_ls.app.recording.recorders import create_recording
 
         kept = settings.model_dump(mode="json", by_alias=True, exclude={"providers", "record"})
         facts = {
@@ -65,12 +65,12 @@ class Tapes:
             "folders": list(folders),
             **tools,
         }
-        tape = partial(create_tape, path, header, facts, self._secrets)
-        self._running[header.session_id] = await anyio.to_thread.run_sync(tape)
+        recording = partial(create_recording, path, header, facts, self._secrets)
+        self._running[header.session_id] = await anyio.to_thread.run_sync(recording)
 
-    def of(self, session_id: str) -> Tape | None:
+    def find(self, session_id: str) -> RecordingWriter | None:
         return self._running.get(session_id)
 
     def close(self, session_id: str) -> None:
-        if tape := self._running.pop(session_id, None):
-            tape.close()
+        if recording := self._running.pop(session_id, None):
+            recording.close()
