@@ -1,4 +1,4 @@
-"""Join the pictures of a folder, by the order of their names, into a moving one: animate.py FOLDER TARGET.webp."""
+"""Join the pictures of a folder, in the order of their names, into an animation: animate.py FOLDER TARGET.webp."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Join the pictures of the VS Code chat into one per theme, in tests/editors/pictures: each state at three widths.
 
 Usage: .venv-docs/bin/python .ci/chat_pictures.py, after `make test-editors` has made the pictures in
-build/screenshots. It needs Pillow, which the environment of the documentation has.
+build/screenshots. Needs Pillow, which is installed in .venv-docs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MADE = ROOT / "build" / "screenshots"
 KEPT = ROOT / "tests" / "editors" / "pictures"
 NAME = re.compile(r"(\d+)-(.+)-(High-Contrast-Light|High-Contrast|Light-Modern|Dark-Modern)-(\d+)")
-ACTIVITY_BAR = 55  # pixels to the left of the chat
+ACTIVITY_BAR = 55  # pixels, to the left of the chat
 SCALE = 0.75
 STATES_PER_ROW = 4
 GAP, TITLE = 8, 20

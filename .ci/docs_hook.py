@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: add the pages that are outside of docs/, and lead the links of all pages to pages of the site."""
+"""Hooks of mkdocs: add pages from outside of docs/, and point the links of all pages to pages of the site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ADDED = {
     "editors/README.md": "editors.md",
     "vscode-extension/README.md": "vscode-extension.md",
 }
-"""Files of the repository, and the pages of the site that show them."""
+"""Files outside of docs/, and the names of their pages on the site."""
 
 _LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]]*\])*)\]\((?!\w+:|#)([^)\s#]*)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(\s*```\w+) .*$", re.MULTILINE)
@@ -30,7 +30,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Return the page with links that lead to pages of the site, else to the repository, else to nowhere."""
+    """Return the page with its links replaced.
+
+    A link to a file leads to its page on the site, else to the file in the repository. Without a repository URL it is
+    plain text."""
     there = {page_name: source for source, page_name in ADDED.items()}
     source = there.get(page.file.src_uri, f"docs/{page.file.src_uri}")
 
@@ -44,10 +47,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         if config.repo_url:
             return f"{is_image}[{words}]({config.repo_url.rstrip('/')}/blob/main/{place}{anchor})"
         if is_image or not os.path.exists(os.path.join(os.path.dirname(config.config_file_path), place)):
-            return found[0]  # mkdocs reports it
+            return found[0]  # mkdocs reports the broken link
         return words
 
-    # Words after the language are for our tests; the extension for fences would show such a block as text.
+    # Remove the words after the language of a fence: they are for our tests, and mkdocs would show the block as text.
     return _outside_fences(_FENCE.sub(r"\1", markdown), lambda text: _LINK.sub(link, text))
 
 

@@ -4,8 +4,8 @@
 
 Everything is built from a copy of the tracked files with the version stamped into it, so that a dry run changes
 nothing in the working tree. The same sources give the same bytes: the time of every file is SOURCE_DATE_EPOCH, which
-is the time of the last commit if it is not set. With REPOSITORY_URL the packages get that address, and the links of
-their README lead there; without it these links are plain text.
+is the time of the last commit if it is not set. With REPOSITORY_URL the packages get that URL, and the links of
+their README point to it. Without it these links are plain text.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class ReleaseError(Exception):
     """The release cannot be built; the message says what to do."""
 
 
-# --- what is stamped ------------------------------------------------------------------------------------------------
+# --- version stamps --------------------------------------------------------------------------------------------------
 
 
 def stamp_version(text: str, version: str) -> str:
-    """Return a file's text with its one version replaced: a Python assignment or a JSON member."""
+    """Return the text of a file with its version replaced. The version is a Python assignment or a JSON field."""
     new, count = re.subn(
         r'^(__version__ = |\s*"version": )"[^"]*"', rf'\g<1>"{version}"', text, count=1, flags=re.MULTILINE
     )
@@ -95,7 +95,7 @@ def absolute_links(text: str, repository: str, version: str) -> str:
 
 
 def add_urls(pyproject: str, repository: str) -> str:
-    """Return pyproject.toml with the addresses that follow from the repository's."""
+    """Return pyproject.toml with the project URLs, which are derived from the repository's."""
     base = repository.rstrip("/")
     urls = {
         "Repository": base,
@@ -117,12 +117,12 @@ def tracked_files() -> list[str]:
 
 
 def built_files() -> list[str]:
-    """Return the files of the panel's page, which `make release` builds before; they are not tracked."""
+    """Return the files of the panel's page. They are not tracked; `make release` builds them first."""
     return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "agent_ls/panel/page").glob("*"))
 
 
 def stage(target: Path, version: str, epoch: int, repository: str) -> None:
-    """Copy the tracked files to `target`, stamped with the version, with equal times and modes."""
+    """Copy the tracked files to `target`, stamped with the version, with fixed times and modes."""
     shutil.rmtree(target, ignore_errors=True)
     for name in (*tracked_files(), *built_files()):
         place = target / name
@@ -153,11 +153,11 @@ def stamp_tree(folder: Path, version: str, epoch: int) -> None:
         file.write_text(stamped, "utf-8")
 
 
-# --- archives with equal bytes ----------------------------------------------------------------------------------------
+# --- reproducible archives --------------------------------------------------------------------------------------------
 
 
 def write_tar(target: Path, members: Iterable[tuple[str, bytes, bool]], epoch: int) -> None:
-    """Write a .tar.gz of (name, content, is executable) that has nothing of this machine in it."""
+    """Write a .tar.gz of (name, content, is executable) without times and owners of this machine."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name, content, is_program in sorted(members):
@@ -179,7 +179,7 @@ def repack_tar(file: Path, epoch: int) -> None:
 
 
 def repack_zip(file: Path, epoch: int) -> None:
-    """Write a zip again with sorted members and equal times; the first member stays first."""
+    """Write a zip file again with sorted members and equal times."""
     with zipfile.ZipFile(file) as archive:
         members = [(info, archive.read(info)) for info in archive.infolist() if not info.is_dir()]
     moment = datetime.fromtimestamp(max(epoch, 315_532_800), UTC).timetuple()[:6]
@@ -194,7 +194,7 @@ def repack_zip(file: Path, epoch: int) -> None:
 
 
 class Release:
-    """One release in the making. `python` has the packages of requirements/release.lock."""
+    """A release that is being built. `python` has the packages of requirements/release.lock."""
 
     def __init__(self, version: str, epoch: int, out: Path, repository: str, python: str) -> None:
         self.version, self.epoch, self.out, self.repository, self.python = (
@@ -228,7 +228,7 @@ class Release:
         repack_tar(self._one("*.tar.gz"), self.epoch)
 
     def _wheel(self) -> None:
-        """Build the wheel from the sdist where there is one: what the sdist lacks is missing here too."""
+        """Build the wheel from the sdist if there is one, so that it lacks the same files as the sdist."""
         source = self.source
         if list(self.out.glob("agent_ls-*.tar.gz")):
             unpacked = WORK / "unpacked"
@@ -276,7 +276,7 @@ class Release:
         (self.out / "NOTES.md").write_text(notes, "utf-8")
 
     def check(self) -> None:
-        """Check the packages as an index does."""
+        """Check the packages as PyPI does on upload."""
         packages = [
             str(path) for pattern in ("*.whl", "agent_ls-*.tar.gz") for path in self.out.glob(pattern)
         ]
@@ -289,7 +289,7 @@ class Release:
 
 
 def check_wheel_times(file: Path, epoch: int) -> None:
-    """Check that the wheel has the times of SOURCE_DATE_EPOCH, which is up to the build backend."""
+    """Check that the wheel has the times of SOURCE_DATE_EPOCH, because only the build backend can set them."""
     moment = datetime.fromtimestamp(max(epoch, 315_532_800), UTC).timetuple()[:5]
     with zipfile.ZipFile(file) as archive:
         if any(info.date_time[:5] != moment for info in archive.infolist()):
@@ -299,7 +299,7 @@ def check_wheel_times(file: Path, epoch: int) -> None:
 def check_tree(version: str) -> None:
     """
     Raises:
-        ReleaseError: there are changes that are not committed, or the version exists.
+        ReleaseError: there are uncommitted changes, or the version exists.
     """
     if changed := _run(["git", "status", "--porcelain"], ROOT).strip():
         raise ReleaseError(f"commit or stash these first:\n{changed}")

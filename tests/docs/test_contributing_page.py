@@ -60,7 +60,7 @@ def assert_each_is_in(names: Iterable[str], file: str, checklist: str) -> None:
         "tests/golden/protocol/session.json",
         "docs/protocol/events.md",
         "editors/nvim/lua/agent_ls/wire/events.lua",
-        "editors/nvim/lua/agent_ls/folds.lua",
+        "editors/nvim/lua/agent_ls/reducers.lua",
     ],
 )
 def test_every_event_kind_is_in_the_files_of_its_checklist(file: str) -> None:

@@ -1,4 +1,4 @@
-"""Run a codec on bytes without a transport, in chunks that a test selects."""
+"""Decode the bytes of a response stream by a codec, without a transport, in chunks that a test selects."""
 
 from __future__ import annotations
 

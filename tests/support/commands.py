@@ -1,4 +1,4 @@
-"""Run the real command line in its own process, with the test's own home and state folder."""
+"""Run the real command line in its own process, with a home and a state folder of the test."""
 
 from __future__ import annotations
 

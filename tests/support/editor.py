@@ -1,4 +1,4 @@
-"""A rich editor on a FramedClient: it displays documents, applies edits and answers approvals."""
+"""A client with all editor capabilities, on a FramedClient: it syncs documents, applies edits and answers approvals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def text_input(text: str) -> list[dict[str, str]]:
 
 
 class Editor:
-    """A rich editor that syncs its open documents. `name` selects its capabilities; `save` writes the file."""
+    """A client that syncs its open documents. `name` selects its capabilities; `save` writes the file."""
 
     def __init__(self, client: FramedClient, name: str = "vscode") -> None:
         self.client = client

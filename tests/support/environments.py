@@ -1,4 +1,5 @@
-"""Factories of all implementations of ExecutionEnvironment, for the contract suite. Add new ones to FACTORIES."""
+"""Factories of all implementations of ExecutionEnvironment, for the tests that all of them must pass. Add new
+implementations to FACTORIES."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ BARE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 """A Python without the packages of the tests, as on a machine where agent-ls is not installed."""
 
 HERE = FarHost(Place("command", command=(BARE_PYTHON,)), lambda: os.environ)
-"""A place: BARE_PYTHON at the other end of a pipe, as it would be over ssh. All tests of a process share it."""
+"""A remote host: BARE_PYTHON at the other end of a pipe, like Python over ssh. All tests of a process share it."""
 
 atexit.register(lambda: anyio.run(HERE.close))
 

@@ -36,7 +36,7 @@ from agent_ls.llm.stream import (
 
 
 class Gate:
-    """A point in the stream at which the provider waits until the test opens it. `reached` is set at that point."""
+    """A point in the stream at which the provider waits until the test opens it. `reached` is set when it waits."""
 
     def __init__(self) -> None:
         self.reached = anyio.Event()

@@ -1,6 +1,6 @@
 """A simulated editor in this process that types, delays changes, drops stale edits and reports false results.
 
-It calls an AgentProtocol directly; messages keep their order in both directions, as on a pipe.
+It calls an AgentProtocol directly. Messages keep their order in both directions, as on a pipe.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Stale = Literal["refuse", "lie", "error", "apply anyway"]
 class Manners:
     """Behaviour of the editor.
 
-    `stale`: its treatment of an edit for an old version. `tells_first`: it sends didChange before the answer.
+    `stale`: how it handles an edit for an old version. `tells_first`: it sends didChange before the answer.
     `debounce_s`: it collects changes for this time and sends them together. `answers` False: it never answers an edit.
     `counts` False: it does not increment the version of the document.
     """

@@ -1,6 +1,6 @@
-"""Drive a real Neovim: send keys and Lua, read the screen. Knows nothing about agent-ls.
+"""Drive a real Neovim: send keys and Lua, read the screen. Does not depend on agent-ls.
 
-This program is attached as Neovim's user interface, so `screen()` is what Neovim really draws: splits,
+The test process is attached as Neovim's user interface, so `screen()` returns what Neovim really draws: splits,
 floats, virtual text, messages.
 """
 

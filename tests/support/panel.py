@@ -1,4 +1,4 @@
-"""A real `agent-ls panel` process, and clients of it: plain HTTP requests, and the WebSocket that its page opens."""
+"""A real `agent-ls panel` process and its clients: one for HTTP requests, one for the WebSocket that the page opens."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Page:
                     await self.of(session, "takeOver")
                     return
                 except ResponseError as error:
-                    # The owner on a slow machine did not answer in time: try again.
+                    # On a slow machine the owner of the session may not answer in time, so try again.
                     assert error.data["kind"] == "owner_silent"
 
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/other-editors.md with the walkthrough as model, a sample project, and `agent-ls` on PATH."""
+"""Run the recipes of docs/other-editors.md with the walkthrough as model, a sample project, and `agent-ls` on PATH."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real server process and a rich editor that has the sample project open, for tests of session messages."""
+"""A real server process and a client (`Editor`) with the sample project open, for tests of session messages."""
 
 from __future__ import annotations
 

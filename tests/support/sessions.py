@@ -1,4 +1,4 @@
-"""A real Session whose ports are fakes, and tools whose behaviour the test defines."""
+"""A real Session with fakes for all its interfaces, and tools whose behaviour the test defines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An editor with terminals. Each is a real pseudo-terminal, and a thread reads its output."""
+"""A fake editor with terminals. Each terminal is a real pseudo-terminal, whose output is read in a thread."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class ShownTerminal:
 
 
 class FakeTerminalHost:
-    """A TerminalHost. `opens` False: it announces terminals but opens none.
+    """A TerminalHost. `opens` False: it announces the capability, but does not open terminals.
 
     `is_read` False: the output of the terminals is not read, so commands block once the buffer is full.
     """

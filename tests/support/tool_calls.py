@@ -1,4 +1,4 @@
-"""Call tools as dispatch does, in an in-memory environment. A test controls its background processes."""
+"""Call tools as the session does, in an in-memory environment. A test controls its background processes."""
 
 from __future__ import annotations
 

@@ -39,14 +39,14 @@ class WebServer:
 @contextmanager
 def web_server(pages: Mapping[str, Answer]) -> Iterator[WebServer]:
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # as the library names it
+        def do_POST(self) -> None:  # the name that http.server calls
             made.sent.append(self.rfile.read(int(self.headers.get("content-length", 0))))
             self.do_GET()
 
-        def do_HEAD(self) -> None:  # as the library names it
+        def do_HEAD(self) -> None:  # the name that http.server calls
             self.do_GET()
 
-        def do_GET(self) -> None:  # as the library names it
+        def do_GET(self) -> None:  # the name that http.server calls
             made.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
             answer = made.pages.get(self.path, Answer(b"no such page", status=404))
             self.send_response(answer.status)

@@ -1,4 +1,4 @@
-"""Hand-written streams in the form of real ones, with their decoded values: tests/golden/wire.
+"""Hand-written response streams in the providers' formats, with their decoded values, from tests/golden/wire.
 
 NAME.sse contains the bytes of a stream, NAME.body.json the same answer unstreamed if there is one, NAME.json
 the expected values: `answer` and the part of it that the next request sends `back`, or the `error`.

@@ -1,4 +1,4 @@
-"""The protocol's schema in the form that tests use: without references, and without unknown fields."""
+"""The protocol's schema in the form that tests use: with all references resolved, and with unknown fields forbidden."""
 
 from __future__ import annotations
 

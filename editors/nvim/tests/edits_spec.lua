@@ -73,12 +73,12 @@ local TEXTS = {
   ["the last lines"] = { "a\nb\nc\n", { edit(1, 0, 3, 0, "x\n") }, "a\nx\n" },
   ["removing the last lines"] = { "a\nb\nc\n", { edit(1, 0, 3, 0, "") }, "a\n" },
   ["from within a line to the end"] = { "abc\ndef\n", { edit(0, 1, 2, 0, "X\nY\n") }, "aX\nY\n" },
-  ["all of it"] = { "a\nb\n", { edit(0, 0, 2, 0, "x\ny\nz\n") }, "x\ny\nz\n" },
+  ["the whole file"] = { "a\nb\n", { edit(0, 0, 2, 0, "x\ny\nz\n") }, "x\ny\nz\n" },
   ["an empty file"] = { "", { edit(0, 0, 1, 0, "x\ny\n") }, "x\ny\n" },
   ["no newline at the end"] = { "a\nb", { edit(1, 0, 1, 1, "B") }, "a\nB" },
   ["adding the newline at the end"] = { "a\nb", { edit(1, 0, 1, 1, "B\n") }, "a\nB\n" },
   ["CRLF line ends"] = { "a\r\nb\r\nc\r\n", { edit(1, 0, 2, 0, "x\r\ny\r\n") }, "a\r\nx\r\ny\r\nc\r\n" },
-  ["a CR that is a part of its line"] = { "a\r\nb\nc\n", { edit(0, 0, 1, 0, "x\r\n") }, "x\r\nb\nc\n" },
+  ["a CR inside a line is text"] = { "a\r\nb\nc\n", { edit(0, 0, 1, 0, "x\r\n") }, "x\r\nb\nc\n" },
   ["several edits"] = {
     "a\nb\nc\nd\n",
     { edit(0, 0, 1, 0, ""), edit(2, 0, 2, 1, "C"), edit(4, 0, 4, 0, "e\n") },
@@ -98,13 +98,13 @@ spec["columns are read in the server's encoding"] = function()
   support.same(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), { "😀Xb" })
 end
 
-spec["an edit of a file that is not open is refused"] = function()
+spec["an edit of a file without a loaded buffer is refused"] = function()
   local change = { textDocument = { uri = "file:///nowhere/x.txt" }, edits = { edit(0, 0, 0, 0, "x") } }
   local result = edits.apply_changes({ edit = { documentChanges = { change } } }, { offset_encoding = "utf-8" })
   support.same(result, { applied = false, failureReason = "closed", failedChange = 0 })
 end
 
-spec["a buffer that may not be changed is left as it is, and so are the others of that edit"] = function()
+spec["no buffer changes if one buffer of the edit is not modifiable"] = function()
   local open, locked = file_buffer("a\n"), file_buffer("b\n")
   vim.bo[locked].modifiable = false
   local changes = {}
@@ -116,7 +116,7 @@ spec["a buffer that may not be changed is left as it is, and so are the others o
   support.same(vim.api.nvim_buf_get_lines(open, 0, -1, false), { "a" })
 end
 
-spec["local marks of replaced lines stay in their place"] = function()
+spec["local marks of replaced lines keep their position"] = function()
   local bufnr = file_buffer("a\nb\nc\nd\n")
   vim.api.nvim_buf_set_mark(bufnr, "a", 2, 0, {})
   vim.api.nvim_buf_set_mark(bufnr, "b", 4, 0, {})

@@ -5,19 +5,19 @@ local support = require("support")
 
 local spec = {}
 
-spec["every method that we call is one of the server"] = function()
+spec["every method that the plugin calls exists on the server"] = function()
   local known = {}
   for _, example in ipairs(support.golden("requests.json").requests) do
     known[example.method] = true
   end
-  -- Answered by newer servers only: an older one says that it does not know them.
+  -- Methods that only newer servers have. An older server answers with an error that it does not have them.
   local newer = { compact = true }
   for name, method in pairs(protocol.method) do
     support.same(known[method] or newer[name], true, name)
   end
 end
 
-spec["keys are uuids, and never the same"] = function()
+spec["client keys are UUIDs and differ"] = function()
   local seen = {}
   for _ = 1, 100 do
     local key = protocol.client_key()
@@ -27,7 +27,7 @@ spec["keys are uuids, and never the same"] = function()
   end
 end
 
-spec["null is absent, at every depth"] = function()
+spec["remove_null removes null at every depth"] = function()
   local message = vim.json.decode('{"a":null,"b":{"c":null,"d":[{"e":null,"f":1}]},"g":false}')
   support.same(protocol.remove_null(message), { b = { d = { { f = 1 } } }, g = false })
   support.same(protocol.remove_null(nil), nil)
@@ -44,8 +44,8 @@ end
 ---@type table<string, {[1]: any, [2]: string[]}>
 local OPTIONS = {
   ["none"] = { nil, {} },
-  ["good ones"] = { { cmd = { "x" }, width = 60, model = "m", keymaps = { stop = false } }, {} },
-  ["an unknown one"] = { { widht = 60 }, { 'unknown option "widht"' } },
+  ["valid ones"] = { { cmd = { "x" }, width = 60, model = "m", keymaps = { stop = false } }, {} },
+  ["an unknown option"] = { { widht = 60 }, { 'unknown option "widht"' } },
   ["a wrong type"] = { { width = "wide" }, { 'option "width" must be a number, not a string' } },
   ["an unknown key"] = { { keymaps = { fly = "f" } }, { 'unknown key "fly" in keymaps' } },
 }
@@ -57,7 +57,7 @@ for name, case in pairs(OPTIONS) do
   end
 end
 
-spec["a wrong option leaves the right ones in force"] = function()
+spec["setup applies the valid options and skips an invalid one"] = function()
   config.set({ width = 50, nonsense = 1, keymaps = { keep_hunk = false } })
   support.same(config.options.width, 50)
   support.same(config.key("keep_hunk"), nil)

@@ -12,7 +12,7 @@ local context = support.render_context
 local function session_until(kind)
   local s = snapshot.new()
   for _, event in ipairs(support.golden("session.json").events) do
-    -- What it rolls back is drawn dimmed: that has a test of its own.
+    -- Skip the rollback, which would dim the items; another spec tests that.
     snapshot.apply(s, event.kind == "reverted" and { seq = event.seq, kind = "nothing" } or event)
     if event.kind == kind then
       break
@@ -30,7 +30,7 @@ end
 
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
----@return string[] lines with the words at their ends
+---@return string[] lines, each with its virtual text at the end
 local function drawn(item, ctx)
   local rendered = render.render_item(item, ctx)
   local lines = vim.list_slice(rendered.lines)
@@ -70,7 +70,7 @@ spec["an approval of a change shows its diff"] = function()
 end
 
 -- req: X8
-spec["a folder is asked about by its path, and is trusted or not"] = function()
+spec["the request to trust a folder shows its path and the answers"] = function()
   local request = {
     requestId = "a",
     tool = "trust",
@@ -92,7 +92,7 @@ spec["a folder is asked about by its path, and is trusted or not"] = function()
   support.same(drawn(item, context()), { "✗ not trusted: /home/ada/shop" })
 end
 
-spec["every line of a command is shown as it is"] = function()
+spec["an approval shows every line of a command unchanged"] = function()
   local request =
     { requestId = "a", tool = "shell", summary = "s", reason = "", effect = { command = "a &&\n  b\t-c" }, rules = {} }
   local item = { kind = "approval", id = "a", index = 1, status = "pending", request = request }
@@ -100,7 +100,7 @@ spec["every line of a command is shown as it is"] = function()
   support.same(vim.list_slice(lines, 2, 3), { "┃   a &&", "┃     b\t-c" })
 end
 
-spec["what is typed into a process is shown with where it goes"] = function()
+spec["an approval of process input shows the text and the process"] = function()
   local effect = { command = "yes\n", workingDir = "/w", inputOf = "p1" }
   local request = { requestId = "a", tool = "processes", summary = "write p1 yes", reason = "", effect = effect, rules = {} }
   local lines = drawn({ kind = "approval", id = "a", index = 1, status = "pending", request = request }, context())
@@ -108,14 +108,14 @@ spec["what is typed into a process is shown with where it goes"] = function()
   assert(table.concat(lines, "\n"):find("typed into the background process p1", 1, true), vim.inspect(lines))
 end
 
-spec["an address that is to be fetched is shown whole"] = function()
+spec["an approval of a fetch shows the whole URL"] = function()
   local url = "https://a.example/" .. ("b"):rep(150)
   local request = { requestId = "a", tool = "web_fetch", summary = "s", reason = "", effect = { url = url }, rules = {} }
   local lines = drawn({ kind = "approval", id = "a", index = 1, status = "pending", request = request }, context())
   support.same(lines[2], "┃   " .. url)
 end
 
-spec["what an added tool is called with is shown in whole"] = function()
+spec["an approval of a custom tool shows its whole command and environment"] = function()
   local effect = { tool = "deploy", text = "./deploy --to production", envVars = { { "TOKEN", "${TOKEN}" } } }
   local request = { requestId = "a", tool = "deploy", summary = "./dep…", reason = "", effect = effect, rules = {} }
   local item = { kind = "approval", id = "a", index = 1, status = "pending", request = request }
@@ -126,7 +126,7 @@ spec["what an added tool is called with is shown in whole"] = function()
   )
 end
 
-spec["a decision stands in the row of its call, with the reason of a denial"] = function()
+spec["the row of a call shows the decision, with the reason of a denial"] = function()
   local s = session_until("session_end")
   support.same(drawn(s.requests.a1, context(s)), {})
   support.same(drawn(s.requests.a2, context(s)), {})
@@ -182,7 +182,7 @@ local ROWS = {
     },
     "✗ Ran pytest -q · 3 failed · 2.1 s",
   },
-  ["a tool without words of ours"] = {
+  ["a tool without a verb"] = {
     { name = "deploy", summary = "deploy: to production", result = { summary = "", durationMs = 5 } },
     "✓ deploy to production",
   },
@@ -194,14 +194,14 @@ for name, case in pairs(ROWS) do
   end
 end
 
-spec["the outcome of a long command stays in sight"] = function()
+spec["the outcome of a long command stays visible"] = function()
   local result = { summary = "exit 0: 12 passed", durationMs = 2100, exitCode = 0 }
   local lines = drawn(call_item({ name = "shell", summary = ("make "):rep(30), result = result }), context())
   support.same(#lines, 1)
   assert(lines[1]:find("… · 12 passed · 2.1 s", 1, true), lines[1])
 end
 
-spec["an opened call shows its arguments and output"] = function()
+spec["an expanded call shows its arguments and output"] = function()
   local s = session_until("session_end")
   local ctx = context(s)
   ctx.expanded.c3 = true
@@ -213,7 +213,7 @@ spec["an opened call shows its arguments and output"] = function()
   })
 end
 
-spec["a long output is cut in the middle and says so"] = function()
+spec["a long output is cut in the middle, with a note"] = function()
   local s = session_until("session_end")
   local ctx, lines = context(s), {}
   for i = 1, 1000 do
@@ -235,7 +235,7 @@ spec["a running command shows its last lines without colours"] = function()
   support.same(drawn(item, context()), { "● Running make", "│ 2", "│ 3", "│ 4", "│ 100%" })
 end
 
-spec["a change shows its diff and what became of its hunks"] = function()
+spec["a change shows its diff and the states of its hunks"] = function()
   local s = session_until("file_change")
   support.same(drawn(last_of(s, "file"), context(s)), {
     "± shop/cart.py +2 −1  1 to review",
@@ -249,7 +249,7 @@ spec["a change shows its diff and what became of its hunks"] = function()
   support.same(drawn(last_of(s, "file"), context(s))[1], "± shop/cart.py +2 −1  1 kept")
 end
 
-spec["a long diff is cut, and opens"] = function()
+spec["a long diff is cut, and can be expanded"] = function()
   local s = session_until("file_change")
   local item, ctx = last_of(s, "file"), context(s)
   item.diff = "--- a\n+++ b\n@@ -0,0 +1,30 @@\n" .. ("+x\n"):rep(30)
@@ -261,7 +261,7 @@ spec["a long diff is cut, and opens"] = function()
   support.same(#drawn(item, ctx), 1)
 end
 
-spec["thoughts are one line until they are opened"] = function()
+spec["reasoning is one line until it is expanded"] = function()
   local s = session_until("reasoning_end")
   support.same(drawn(last_of(s, "reasoning"), context(s)), { "▸ Thought: The total may be negative 😀." })
   local ctx = context(s)
@@ -291,7 +291,7 @@ spec["a retry says when and why"] = function()
   support.same(shown, { "↻ Trying again in 2 s (attempt 1): The provider is overloaded." })
 end
 
-spec["a retry that is over says so"] = function()
+spec["a finished retry says how it ended"] = function()
   local retry = { kind = "retry", attempt = 2, delay_ms = 2000, text = "The provider is overloaded." }
   local ctx = context(session_until("retry"))
   support.same(drawn(vim.tbl_extend("force", retry, { status = "done" }), ctx), {
@@ -300,7 +300,7 @@ spec["a retry that is over says so"] = function()
   support.same(drawn(vim.tbl_extend("force", retry, { status = "failed" }), ctx), { "↻ Tried 3 times." })
 end
 
-spec["why a call failed stands below it where there is no room behind it"] = function()
+spec["the reason of a failed call is below its row if it does not fit in it"] = function()
   local item = {
     kind = "tool",
     id = "c1",
@@ -317,7 +317,7 @@ spec["why a call failed stands below it where there is no room behind it"] = fun
   })
 end
 
-spec["a stream drawn piece by piece is what is drawn at once"] = function()
+spec["a stream drawn delta by delta equals the text drawn at once"] = function()
   local text = "# Title\n\nSome **bold** and `code`.\n\n```lua\nlocal x = 1\n# no title\n```\n- item\n"
   local whole = render.render_stream({ lines = vim.split(text, "\n"), length = 0, open = true }, 1, nil, false)
   local lines, marks, fence, final = {}, {}, nil, 0
@@ -345,7 +345,7 @@ local INLINE = {
   ["bold"] = { "a **b c** d", "Strong" },
   ["code keeps stars"] = { "see `**kwargs**` there", "InlineCode" },
   ["emphasis"] = { "an *important* word", "Emphasis" },
-  ["a product is no emphasis"] = { "2 * 3 * 4", "" },
+  ["a multiplication is no emphasis"] = { "2 * 3 * 4", "" },
   ["a name with underscores"] = { "some_name_here", "" },
   ["a heading"] = { "## Next", "Heading" },
 }
@@ -360,7 +360,7 @@ for name, case in pairs(INLINE) do
   end
 end
 
-spec["markdown: a link to a web page is its text, and keeps its address in the mark"] = function()
+spec["markdown: a link to a web page shows its label, and the mark has the address"] = function()
   local marks, _, text = markdown.render_line("- see [the *docs*](https://example.org/a?b=c) and **[here](b.md)**, `x`", nil)
   support.same(text, "- see the *docs* and **[here](b.md)**, `x`")
   support.same(marks[2], { col = 6, opts = { end_col = 16, hl_group = "AgentLsLink", url = "https://example.org/a?b=c" } })
@@ -376,7 +376,7 @@ spec["markdown: marks of a quote with a link end within its text"] = function()
   end
 end
 
-spec["markdown: the address of a link to no web page is hidden and stays in the text"] = function()
+spec["markdown: the target of a link to a file is concealed and stays in the text"] = function()
   for _, line in ipairs({ "[a](b.md)", "[a](https://x/\27]0;title\7)", "[a](javascript:alert)" }) do
     local marks, _, text = markdown.render_line(line, nil)
     support.same(text, line)
@@ -385,7 +385,7 @@ spec["markdown: the address of a link to no web page is hidden and stays in the 
   end
 end
 
-spec["markdown: a fence ends with one like it"] = function()
+spec["markdown: a fence is closed only by a matching fence"] = function()
   local _, fence = markdown.render_line("````md", nil)
   support.same(fence, "````")
   _, fence = markdown.render_line("```", fence)
@@ -403,7 +403,7 @@ local function event(seq, kind, data, agent_id)
   return { seq = seq, kind = kind, turnId = "t1", agentId = agent_id, data = data, sessionId = "s1" }
 end
 
-spec["lines that went along with a message are one line that opens"] = function()
+spec["an attachment of a message is one line that can be expanded"] = function()
   local text = "Selected in /home/ada/shop/cart.py, lines 9 to 11:\n```\na\nb\n```\n\nuse a table\nplease"
   local item, ctx = { kind = "user", id = "u", index = 1, text = text }, context()
   support.same(drawn(item, ctx), { "▸ cart.py lines 9 to 11", "❯ use a table", "  please" })
@@ -438,7 +438,7 @@ spec["an edit is one block that holds its decision and its diff"] = function()
   support.same(lines, { "± a.py +1 −0  allowed once", "    one", "  + two" })
 end
 
-spec["calls that only look are one row that opens"] = function()
+spec["consecutive read-only calls are one row that can be expanded"] = function()
   local s = snapshot.new()
   for i, name in ipairs({ "read_file", "read_file", "grep" }) do
     local id = "c" .. i
@@ -456,7 +456,7 @@ spec["calls that only look are one row that opens"] = function()
 end
 
 -- req: E5
-spec["what a subagent does is folded into its entry, but for what it asks"] = function()
+spec["the entry of a subagent hides its items, except requests to the user"] = function()
   local s = snapshot.new()
   local about = { agentId = "agent_1", status = "running", task = "Look for it", turnsUsed = 1, output = "", reason = "" }
   snapshot.apply(s, event(1, "subagent", about))
@@ -483,7 +483,7 @@ spec["what a subagent does is folded into its entry, but for what it asks"] = fu
   support.same(render.render_item(s.items[1], ctx).lines, { "◆ agent_1 Look for it", "  └ It is in cart.py." })
 end
 
-spec["a summary opens, and what was rolled back is dimmed"] = function()
+spec["a compaction summary can be expanded, and rolled back items are dimmed"] = function()
   local s = snapshot.new()
   local data = { compactionId = "k1", status = "started", message = "", summary = "" }
   snapshot.apply(s, event(1, "compaction", data))

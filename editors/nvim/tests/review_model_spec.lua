@@ -15,7 +15,7 @@ local function ids(hunks)
   return vim.tbl_map(function(hunk) return hunk.id end, hunks)
 end
 
-spec["a change brings its hunks, a decision removes them"] = function()
+spec["a file_change adds its hunks, a decision removes them"] = function()
   local hunks = model.new()
   support.same(model.apply(hunks, event_of("file_change")), { URI })
   support.same(ids(model.list_of_file(hunks, URI)), { "h1" })
@@ -24,20 +24,20 @@ spec["a change brings its hunks, a decision removes them"] = function()
   support.same(model.list_files(hunks), {})
 end
 
-spec["a hunk of an event and of a result is the same hunk"] = function()
+spec["a hunk converted from an event equals one from a result"] = function()
   local hunks, other = model.new(), model.new()
   model.apply(hunks, event_of("file_change"))
   local requests = support.golden("requests.json").requests
   local listed = vim.iter(requests):find(function(example) return example.method == "agent/hunks" end)
   model.replace(other, listed.result.files)
   local one, two = model.list_of_file(hunks, URI)[1], model.list_of_file(other, URI)[1]
-  one.path, two.path = nil, nil -- a result names the file once, above its hunks
+  one.path, two.path = nil, nil -- a result has the path once per file, not in each hunk
   support.same(one, two)
   support.same({ one.first, one.last }, { 9, 11 })
   support.same(one.old_lines, { "    return total - discount" })
 end
 
-spec["a list of a file replaces what was known of it"] = function()
+spec["a list of hunks replaces the known hunks of its file"] = function()
   local hunks = model.new()
   model.apply(hunks, event_of("file_change"))
   model.replace(hunks, { { uri = URI, hunks = {} } })
@@ -69,12 +69,12 @@ local function at(row)
   return hunk and hunk.id
 end
 
-spec["the hunk at a line, a removal at the line after it"] = function()
+spec["find_at finds the hunk at a line, and a removal at the line after it"] = function()
   support.same({ at(1), at(2), at(3), at(4) or "none" }, { nil, "one", "one", "none" })
   support.same({ at(7), at(8) or "none" }, { "removal", "none" })
 end
 
-spec["next and previous, and none beyond the last"] = function()
+spec["find_next goes to the next and previous hunk, and returns nil after the last"] = function()
   local function next_id(row, by)
     local place = model.find_next(PLACES, row, by)
     return place and place.hunk.id

@@ -1,5 +1,5 @@
 -- Runs specs in a bare Neovim: nvim --headless --clean -l editors/nvim/tests/run.lua [file…]. A spec is a file that
--- returns { ["what it promises"] = function() … end }; a failure is an error.
+-- returns { ["description of the behaviour"] = function() … end }. A test fails by raising an error.
 local here = vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, "S").source:sub(2)))
 local plugin = vim.fs.dirname(here)
 vim.opt.runtimepath:prepend(plugin)

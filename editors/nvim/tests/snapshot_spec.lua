@@ -5,7 +5,7 @@ local support = require("support")
 local spec = {}
 
 ---@param item agent_ls.Item
----@param wanted table which fields are compared
+---@param wanted table the expected item; only its fields are compared
 local function view_of(item, wanted)
   local out = {}
   for name in pairs(wanted) do
@@ -39,7 +39,7 @@ for _, case in ipairs(support.golden("folds.json").cases) do
   end
 end
 
-spec["access: what another editor has is read, and what it is asked waits for its user"] = function()
+spec["a session of another editor is read-only, and its requests are not pending here"] = function()
   local s = snapshot.new()
   local asked = { requestId = "r1", callId = "c1", tool = "shell", summary = "make", effect = {}, rules = {} }
   snapshot.apply(s, { sessionId = "s1", seq = 1, kind = "approval_requested", data = asked })
@@ -67,7 +67,7 @@ local function whole_session()
   return s
 end
 
-spec["a whole session becomes these items"] = function()
+spec["the golden session gives the expected items"] = function()
   local shown = vim.tbl_map(
     function(item) return item.kind .. (item.status and " " .. item.status or "") end,
     whole_session().items
@@ -101,7 +101,7 @@ spec["a whole session becomes these items"] = function()
   })
 end
 
-spec["a whole session keeps what views need"] = function()
+spec["the golden session gives the state that views use"] = function()
   local s = whole_session()
   support.same(s.session.title, "Never let the total be negative")
   support.same(s.usage, {
@@ -120,7 +120,7 @@ spec["a whole session keeps what views need"] = function()
   support.same(snapshot.describe_activity(s), "closed")
 end
 
-spec["events in pieces or from a subscription fold to the same items"] = function()
+spec["live events and a subscription give the same items"] = function()
   local events = vim.tbl_filter(function(event) return event.seq end, support.golden("session.json").events)
   local result = {
     events = events,
@@ -142,7 +142,7 @@ spec["events in pieces or from a subscription fold to the same items"] = functio
   end
 end
 
-spec["each change is reported once, by index"] = function()
+spec["take_changed reports each changed item once, by index"] = function()
   local s = whole_session()
   support.same(#snapshot.take_changed(s), #s.items)
   support.same(snapshot.take_changed(s), {})
@@ -151,7 +151,7 @@ spec["each change is reported once, by index"] = function()
 end
 
 -- req: T7
-spec["a plan changes where it stands until the user speaks again"] = function()
+spec["a plan is updated in place until the next message of the user"] = function()
   local s = snapshot.new()
   local function plan(seq, ...)
     local steps = vim.tbl_map(function(status) return { text = "a step", status = status } end, { ... })
@@ -169,7 +169,7 @@ spec["a plan changes where it stands until the user speaks again"] = function()
 end
 
 -- req: H6
-spec["what was rolled back is out of the conversation until that is taken back"] = function()
+spec["rolled back items are marked until the rollback is reverted"] = function()
   local s = snapshot.new()
   local event = function(seq, kind, turn_id, data)
     snapshot.apply(s, { seq = seq, kind = kind, turnId = turn_id, data = data })
@@ -188,7 +188,7 @@ spec["what was rolled back is out of the conversation until that is taken back"]
 end
 
 -- req: E5
-spec["what a subagent does belongs to it, and its window is not that of the session"] = function()
+spec["items of a subagent have its id, and its usage does not change the session's context"] = function()
   local s = snapshot.new()
   local event = function(seq, kind, data, agent_id)
     snapshot.apply(s, { seq = seq, kind = kind, turnId = "t1", agentId = agent_id, data = data })
@@ -208,7 +208,7 @@ spec["what a subagent does belongs to it, and its window is not that of the sess
   support.same({ s.usage.input, s.usage.context }, { 30, 50 })
 end
 
-spec["the activity is what the user wants to know"] = function()
+spec["describe_activity follows the turn and its approvals"] = function()
   local s = snapshot.new()
   support.same(snapshot.describe_activity(s), "idle")
   snapshot.apply(s, { seq = 1, kind = "state", data = { state = "PROCESSING" } })

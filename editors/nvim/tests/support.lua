@@ -1,4 +1,5 @@
--- Helpers for all specs: comparing with a readable message, and the golden files that other languages read too.
+-- Helpers for all specs: comparison with a readable message, and access to the golden files, which the Python and
+-- TypeScript tests read too.
 local protocol = require("agent_ls.protocol")
 
 local M = {}
@@ -43,7 +44,7 @@ function M.render_context(s)
 end
 
 ---@param rendered agent_ls.Rendered
----@return string[] groups of each line's highlights and line highlights, in order of their columns
+---@return string[] for each line the names of its highlight groups, in the order of their columns
 function M.groups(rendered)
   local out = {}
   for i = 1, #rendered.lines do

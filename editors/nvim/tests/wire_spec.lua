@@ -1,6 +1,6 @@
 -- req: H2, H10
--- The annotations of agent_ls/wire are made from the server's types. Here the golden messages are held against them, field
--- by field, and what the plugin reads of a message: it must be something that such a message can have.
+-- The annotations of agent_ls/wire are generated from the server's types. These specs check every field of the golden
+-- messages against them. They also check that the plugin reads only fields that a message of its type can have.
 local protocol = require("agent_ls.protocol")
 local render = require("agent_ls.chat.render")
 local snapshot = require("agent_ls.snapshot")
@@ -10,7 +10,7 @@ local wire_types = require("wire_types")
 local spec = {}
 
 ---@param value any
----@param class string of a table of types
+---@param class string name of a class whose fields are types, such as "Params"
 ---@param name string
 local function is_of(value, class, name)
   local type_ = wire_types.field("agent_ls.wire." .. class, name)
@@ -24,9 +24,9 @@ local function is_event(event)
   is_of(event.data, "EventData", event.kind)
 end
 
----Each message of the folds with what it is, but for that of a kind which nobody knows yet.
+---Calls `take` with each message of the golden file folds.json and its type, except for the event of an unknown kind.
 ---@param take fun(message: table, type_: string)
-local function each_folded(take)
+local function each_golden_message(take)
   for _, case in ipairs(support.golden("folds.json").cases) do
     for _, step in ipairs(case.steps) do
       if step.subscribed then
@@ -38,7 +38,7 @@ local function each_folded(take)
   end
 end
 
-spec["every golden request and its answer are of their types"] = function()
+spec["every golden request and its result match their types"] = function()
   for _, example in ipairs(support.golden("requests.json").requests) do
     is_of(example.params, "Params", example.method)
     if example.result then
@@ -47,17 +47,17 @@ spec["every golden request and its answer are of their types"] = function()
   end
 end
 
-spec["every golden event is of its type"] = function()
+spec["every golden event matches its type"] = function()
   vim.iter(support.golden("session.json").events):each(is_event)
   is_event(support.golden("access.json").event)
   is_event(support.golden("client_request.json").event)
-  each_folded(function(message, type_)
+  each_golden_message(function(message, type_)
     support.same(wire_types.misfit(message, type_), nil, message.kind)
     vim.iter(message.events or { message }):each(is_event)
   end)
 end
 
-spec["what is asked of us, and what is answered, is of its type"] = function()
+spec["requests of the server and their answers match their types"] = function()
   for what, example in pairs(support.golden("client_request.json").asked) do
     is_of(example.params, "AskedParams", what)
     is_of(example.result, "AskedResults", what)
@@ -67,7 +67,7 @@ spec["what is asked of us, and what is answered, is of its type"] = function()
   end
 end
 
-spec["what is no message is of no type"] = function()
+spec["misfit describes why a value does not match a type"] = function()
   local event = support.golden("access.json").event
   local function wrong(change, expected)
     local changed = vim.tbl_deep_extend("force", event, change)
@@ -91,13 +91,13 @@ local function watched_event(event)
   return wire_types.watched(event, "agent_ls.wire.Event")
 end
 
-spec["what is read of a message is what such a message can have"] = function()
+spec["the plugin reads only fields that a message can have"] = function()
   local whole = snapshot.new()
   for _, event in ipairs(support.golden("session.json").events) do
     support.same(snapshot.apply(whole, watched_event(event)) ~= "gap", true, event.kind)
   end
   local shown = { whole }
-  each_folded(function(message, type_)
+  each_golden_message(function(message, type_)
     local s = snapshot.new()
     shown[#shown + 1] = s
     if type_ == "agent_ls.wire.Event" then
@@ -114,14 +114,14 @@ spec["what is read of a message is what such a message can have"] = function()
   end
 end
 
-spec["reading what no message has is noticed"] = function()
+spec["reading a field that a message cannot have raises an error"] = function()
   local event = watched_event(support.golden("access.json").event)
   support.same(event.turnId, nil)
   support.same(pcall(function() return event.turn_id end), false)
   support.same(pcall(function() return event.data.owner.name end), false)
 end
 
-spec["what is built for a message is of its type"] = function()
+spec["the message parts that the plugin builds match their types"] = function()
   local text = protocol.text_input("hi")
   support.same(wire_types.misfit(text, "agent_ls.wire.TextInput"), nil)
   local lines = protocol.selection_input("file:///a", 1, 2, "x\n")

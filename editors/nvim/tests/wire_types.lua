@@ -1,4 +1,4 @@
--- The types of messages as the annotations of agent_ls/wire say them, and whether a value is of one.
+-- Parses the type annotations of agent_ls/wire, and checks values against these types.
 local M = {}
 
 ---@class wire_types.Field
@@ -37,7 +37,7 @@ for name in vim.fs.dir(vim.fs.joinpath(here, "../lua/agent_ls/wire")) do
   read(vim.fs.joinpath(here, "../lua/agent_ls/wire", name))
 end
 
----The parts of a text between signs that stand in no bracket.
+---Splits a text at a separator, except inside brackets.
 ---@param text string
 ---@param sign string
 ---@return string[]
@@ -58,7 +58,7 @@ local function split(text, sign)
   return parts
 end
 
----The types that a value may be of, without names for several.
+---Returns the alternatives of a union type, with aliases resolved.
 ---@param type_ string
 ---@return string[]
 local function choices(type_)
@@ -81,7 +81,7 @@ local PLAIN = {
 local misfit ---@type fun(value: any, type_: string, place: string): string?
 
 ---@param value any
----@param type_ string one that is no choice
+---@param type_ string a type that is not a union
 ---@param place string
 ---@return string?
 local function misfit_of_one(value, type_, place)
@@ -147,7 +147,7 @@ end
 ---@return string?
 function M.misfit(value, type_) return misfit(value, type_, type_) end
 
----The type of a field of a class, nil when it has none of that name.
+---Returns the type of a field of a class; nil if the class has no such field.
 ---@param class string
 ---@param name string
 ---@return string?
@@ -156,7 +156,7 @@ function M.field(class, name)
   return field and field.type
 end
 
----Wraps a message so that reading a field that no message of its type has raises an error.
+---Wraps a message so that reading a field which its type does not have raises an error.
 ---@generic T
 ---@param value T
 ---@param type_ string

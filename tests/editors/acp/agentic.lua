@@ -1,8 +1,8 @@
--- agentic.nvim as an ACP client plays a story with the agent in $AGENT_LS_COMMAND (JSON): nvim -l agentic.lua.
+-- Runs a session of agentic.nvim, an ACP client, with the agent in $AGENT_LS_COMMAND (JSON): nvim -l agentic.lua.
 local command = vim.json.decode(vim.env.AGENT_LS_COMMAND)
 vim.opt.rtp:prepend(vim.env.ACP_CLIENTS .. '/agentic.nvim')
 local seen = {}
--- The plugin writes its log there, and passes no variables on but those that it is given.
+-- The plugin writes its log into this folder. It passes only the given environment variables to the agent.
 vim.fn.mkdir(vim.fn.stdpath('cache'), 'p')
 
 local function finish(problem)

@@ -1,5 +1,5 @@
--- codecompanion.nvim as an ACP client plays a story with the agent in $AGENT_LS_COMMAND (JSON): nvim -l codecompanion.lua.
--- Approvals are answered by the keys that the plugin shows. Prints what it saw as JSON.
+-- Runs a session of codecompanion.nvim, an ACP client, with the agent in $AGENT_LS_COMMAND (JSON):
+-- nvim -l codecompanion.lua. Answers approvals with the keys that the plugin shows. Prints the result as JSON.
 local clients = vim.env.ACP_CLIENTS
 vim.opt.rtp:prepend(clients .. '/plenary.nvim')
 vim.opt.rtp:prepend(clients .. '/codecompanion.nvim')
@@ -48,7 +48,7 @@ local function send(words)
   chat:submit()
 end
 
---- The buffers that show a mapping for this key.
+--- Presses a key in the buffers that have a mapping for it.
 local function press(key)
   local found
   wait('key ' .. key, function()

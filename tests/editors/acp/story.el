@@ -1,5 +1,5 @@
-;; A client made of acp.el plays a whole story with the agent in $AGENT_LS_COMMAND (JSON), and prints what it saw as JSON.
-;; Its files are Emacs buffers: unsaved text is served, and what is written goes into the buffer and is saved.
+;; Runs a whole session of a client that uses acp.el, with the agent in $AGENT_LS_COMMAND (JSON). Prints the result as JSON.
+;; The client answers file requests from Emacs buffers: a read returns unsaved text, a write changes the buffer and saves it.
 (require 'json)
 (require 'map)
 (add-to-list 'load-path (getenv "ACP_EL"))

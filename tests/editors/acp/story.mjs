@@ -1,5 +1,5 @@
-// The official TypeScript client plays a whole story; every line of both sides is checked by the schema that it carries.
-// node story.mjs RIG COMMAND... prints what it saw as one line of JSON.
+// Runs a whole session of the official TypeScript client, and checks every message of both sides against the schema of that
+// package. `node story.mjs RIG COMMAND...` prints the result as one line of JSON.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
@@ -30,7 +30,7 @@ function check(method, kind, value) {
   if (!validate(value ?? {})) problems.push(`${method} ${kind}: ${ajv.errorsText(validate.errors)}`)
 }
 
-/** Lets a stream through and hands each of its lines to `look`. */
+/** Passes a stream through, and calls `look` with each of its lines. */
 function tap(look) {
   let rest = ''
   const decoder = new TextDecoder()

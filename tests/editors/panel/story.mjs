@@ -1,4 +1,5 @@
-// The story of a user of `agent-ls panel` in Chromium, by keyboard alone. Prints JSON lines; the test reads them.
+// Uses the page of `agent-ls panel` in Chromium as a user does, by keyboard only. Prints JSON lines, which the Python test
+// reads.
 //
 //   PANEL_STORY='{"link": "http://…", "pictures": "…", "rig": "…", "axe": "…"}' node story.mjs
 import fs from "node:fs";
@@ -63,10 +64,10 @@ try {
   await page.goto(link);
   await page.waitForURL((url) => url.pathname === "/");
   await page.waitForSelector("#sessions .session");
-  await page.evaluate(fs.readFileSync(axe, "utf8")); // by the debugger: the page's policy allows no other script
+  await page.evaluate(fs.readFileSync(axe, "utf8")); // evaluate runs it by the debugger, because the page's content security policy allows no other script
   await picture("list");
 
-  // The session that asks is opened, and its command is allowed.
+  // Open the session with a pending approval, and allow its command.
   await page.waitForSelector("#sessions .session.asks");
   await tabTo("#sessions .session.asks");
   await page.keyboard.press("Enter");
@@ -85,7 +86,7 @@ try {
   await page.waitForSelector("#review");
   await picture("done");
 
-  // Its changes are reviewed: the first is kept, the others are undone.
+  // Review its changes: keep the first, undo the others.
   await tabTo('#review [data-action="all"]');
   await page.keyboard.press("Enter");
   await page.waitForSelector("#review-dialog[open] .change");
@@ -100,13 +101,13 @@ try {
   await page.keyboard.press("Escape");
   tell({ changes });
 
-  // The focus is in the prompt with few keys; a message goes to the editor's session.
+  // Move the focus to the prompt with a few keys, and send a message to the editor's session.
   await tabTo("#composer textarea");
   await page.keyboard.type("Say it in one sentence.");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => [...document.querySelectorAll("article.user")].some(({ textContent }) => textContent.includes("Say it in one sentence.")));
 
-  // A file is mentioned by a few letters, and goes along as a chip.
+  // Mention a file by a few letters; it is sent as a chip.
   await stop();
   await tabTo("#composer textarea");
   await page.keyboard.type("Look at @cart");
@@ -119,7 +120,7 @@ try {
   await page.waitForSelector('article.user .chips >> text=cart.py');
   tell({ mentioned: true });
 
-  // The conversation goes back to before that message, whose words return to the prompt.
+  // Roll the conversation back to before that message, whose text returns to the prompt.
   await stop();
   await page.locator("article.user").last().locator('[data-action="back"]').press("Enter");
   await page.waitForSelector("dialog[open] >> text=Removes 1 message and the replies to it.");
@@ -131,7 +132,7 @@ try {
   await page.waitForSelector("#composer .chips li >> text=cart.py");
   await page.fill("#composer textarea", "");
 
-  // A reload keeps the session and an unsent prompt.
+  // Reload the page: it keeps the session and the unsent prompt.
   await page.waitForFunction(() => !document.body.classList.contains("busy"));
   await tabTo("#composer textarea");
   await page.keyboard.type("unsent");

@@ -1,5 +1,5 @@
-// Ask in place: a small input at the selection, by keys alone. A change appears there with its buttons, an answer in words in
-// the same place.
+// Ask in place: a small input at the selection, opened and used by keys only. A change appears there with its buttons; an
+// answer without a change appears in the same place.
 // req: H20
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
@@ -49,7 +49,7 @@ function isInFile(page) {
   return page.evaluate(() => document.activeElement?.closest(".editor-group-container .monaco-editor") !== null);
 }
 
-/** What is typed and sent by Enter becomes a change at the selection. */
+/** Enter sends the typed instruction, and the result is a change at the selection. */
 async function changes(actor) {
   const { page, workbench } = actor;
   const input = await ask(actor, 3, 4);
@@ -65,7 +65,7 @@ async function changes(actor) {
   await page.keyboard.press("Enter");
   await page.locator(THREAD, { hasText: "stock.py:4-5 · agent-ls is working" }).waitFor();
   await actor.step("it works");
-  await workbench.runCommand("View: Hide Panel"); // the list of comments, which VS Code opens at the first one
+  await workbench.runCommand("View: Hide Panel"); // VS Code opens the list of comments when the first thread is created
   await actor.ask("go");
   await actor.until(async () => (await workbench.text("stock.py")).includes("return sum(stock.values())"), "the change in the file");
   await actor.lens("agent 1/1", "Keep").waitFor();
@@ -76,7 +76,7 @@ async function changes(actor) {
   await actor.isDecided();
 }
 
-/** An answer without a change is shown at the place of the question, and a button of the thread closes it. */
+/** An answer without a change is shown where the question was asked, and a button of the thread closes it. */
 async function answers(actor) {
   const { page } = actor;
   await ask(actor, 0, 0);

@@ -1,4 +1,4 @@
-// All states of the chat in both themes of high contrast.
+// All states of the chat in the two high contrast themes.
 // req: H9
 import { playStates } from "./chat_states.mjs";
 

@@ -1,4 +1,4 @@
-// The chat's prompt, queue, questions and plan, driven by hand and keys, with pictures.
+// The chat's prompt, queue, questions and plan, used by mouse and keys, with pictures.
 // req: H9, H7
 import assert from "node:assert/strict";
 import { THEMES, wear, withChat } from "./chat_rig.mjs";
@@ -81,7 +81,7 @@ await withChat(async ({ wb, page, until, chat, shot }) => {
     await asked.getByRole("button", { name: "More Answers" }).press("ArrowDown");
     await asked.getByRole("menu").waitFor();
     await shot(`13-${theme.replace(/ /g, "-")}`);
-    // The next one's question is another: the menu of one that is drawn anew is closed.
+    // Close the menu before the answer, because the next theme asks another question.
     await asked.getByRole("menu").press("Escape");
     await asked.getByRole("button", { name: "Deny", exact: true }).click();
     await frame.locator(".approval.pending").waitFor({ state: "hidden" });

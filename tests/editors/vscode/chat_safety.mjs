@@ -1,4 +1,4 @@
-// What a hostile model writes does nothing in the real chat, and axe finds nothing serious in any kind of theme.
+// Hostile model output has no effect in the real chat, and axe finds nothing serious in any kind of theme.
 // req: H9
 import assert from "node:assert/strict";
 import { seriousFaults, THEMES, wear, withChat } from "./chat_rig.mjs";
@@ -37,7 +37,7 @@ async function runsNothing({ wb, chat, shot }) {
       await actUntil(() => wb.page.keyboard.press("Escape"), () => dialog.isHidden(), "the question to go");
     }
   }
-  // What the policy stops, should markup ever get through: put there by hand, it must do nothing as well.
+  // If markup ever got into the page, its content security policy must stop it. So insert markup, which must do nothing.
   await frame.evaluate(() => {
     const box = document.createElement("div");
     box.innerHTML = "<img src=x onerror='window.pwned = 1'><svg onload='window.pwned = 1'></svg><iframe src='javascript:parent.pwned=1'></iframe><a id='js' href='javascript:window.pwned=1'>x</a><img src='https://example.org/track.png'>";
@@ -51,7 +51,7 @@ async function runsNothing({ wb, chat, shot }) {
   await wb.page.waitForTimeout(300);
   assert.equal(await frame.evaluate(() => window.pwned), undefined);
   assert.equal(await wb.page.evaluate(() => window.pwned), undefined);
-  // A picture that the policy stops is told as a request that failed for that reason, and only for that.
+  // The browser reports a picture that the policy has blocked as a failed request with that reason.
   const outside = asked.filter((request) => /example\.org/.test(request.url())).map((request) => `${request.url()} ${request.failure()?.errorText}`);
   assert.deepEqual(outside.filter((each) => !/track\.png (?:csp|net::ERR_BLOCKED_BY_CSP)$/.test(each)), []);
   console.log("a hostile answer ran, loaded and opened nothing");

@@ -1,5 +1,5 @@
-// The chat in each of its states at 300, 400 and 600 px: a picture of each, nothing is cut off, the keyboard reaches all of it,
-// and axe finds nothing serious.
+// The chat in each of its states at 300, 400 and 600 px: takes pictures, and checks that nothing is cut off, that the
+// keyboard reaches every control, and that axe finds nothing serious.
 // req: H9
 import assert from "node:assert/strict";
 import { seriousFaults, wear, withChat } from "./chat_rig.mjs";
@@ -9,7 +9,7 @@ const WIDTHS = [300, 400, 600];
 
 const open = (name, act, shown) => ({ name, act, shown });
 
-/** A menu of the prompt: what is typed, and what opens. */
+/** A state with a menu of the prompt: `text` is typed, then `shown` is visible. */
 const typed = (name, text, shown) => ({
   ...open(name, async (frame) => {
     await frame.locator("#composer textarea").fill("");
@@ -21,7 +21,7 @@ const typed = (name, text, shown) => ({
   },
 });
 
-/** What opens at a question that is pending, by a row of its menu. */
+/** A state of a pending approval after a row of its menu is chosen: then `shown` is visible. */
 const answer = (name, label, shown) => ({
   ...open(name, async (frame) => {
     await frame.getByRole("button", { name: "More Answers" }).last().click();
@@ -30,7 +30,7 @@ const answer = (name, label, shown) => ({
   leave: async (frame) => { await frame.locator(shown).last().press("Escape"); },
 });
 
-/** Each with the message that leads to it, or an act of the user, and an element that it has. */
+/** The states: each has a message or an action of the user that leads to it, and an element that is then visible. */
 const STATES = [
   { name: "the empty state", shown: "#welcome" },
   { name: "a failure", say: "please fail", shown: ".trouble" },
@@ -74,12 +74,12 @@ async function send(frame, text) {
 }
 
 async function stop(frame) {
-  // A short turn may end between the look and the click.
+  // A short turn may end between the check and the click.
   const button = frame.locator(".stop");
   await actUntil(() => button.click({ timeout: 1_000 }), () => button.isHidden(), "the turn to end");
 }
 
-/** Plays all states in these themes; ends this process. */
+/** Checks all states in these themes, and exits the process. */
 export function playStates(themes) {
   return withChat(async (rig) => {
     const { wb, chat } = rig;
@@ -100,7 +100,7 @@ export function playStates(themes) {
   });
 }
 
-/** Takes the pictures, and returns what is wrong with the state. */
+/** Takes the pictures, and returns the faults of the state. */
 async function atEachWidth({ wb, chat, shot }, name, themes) {
   const faults = [];
   const add = (what, found) => { if (found.length > 0) faults.push(`${name}, ${what}: ${found.join("; ")}`); };
@@ -110,7 +110,7 @@ async function atEachWidth({ wb, chat, shot }, name, themes) {
     for (const width of WIDTHS) {
       await wb.sideBarWidth(width);
       await frame.waitForFunction((most) => document.body.clientWidth <= most, width);
-      await frame.locator(".to-end").waitFor({ state: "hidden" }); // the newest item is in sight
+      await frame.locator(".to-end").waitFor({ state: "hidden" }); // the newest item is visible
       await shot(`${name} ${theme.replace("Default ", "")} ${width}`);
       add(`cut off at ${width} px`, await frame.evaluate(cutOff));
     }
@@ -120,19 +120,19 @@ async function atEachWidth({ wb, chat, shot }, name, themes) {
   return faults;
 }
 
-/** Buttons and fields that do not lie within the page, or whose words do not lie within them. */
+/** Returns buttons and fields that extend beyond the page, or whose text extends beyond them. */
 function cutOff() {
   const seen = [...document.querySelectorAll("button, select, input, textarea")].filter((element) => element.checkVisibility() && element.getClientRects().length > 0);
   const names = (element) => element.getAttribute("aria-label") ?? element.textContent;
   return seen.filter((element) => {
     const { left, right, width } = element.getBoundingClientRect();
-    if (width < 2) return false; // folded away until it is wanted
+    if (width < 2) return false; // collapsed
     const mayShorten = getComputedStyle(element).textOverflow === "ellipsis";
     return left < -1 || right > document.documentElement.clientWidth + 1 || (!mayShorten && element.matches("button") && element.scrollWidth > element.clientWidth + 2);
   }).map(names);
 }
 
-/** Controls that keys do not get to: Tab, or the arrow keys within a menu. */
+/** Returns controls that the keyboard cannot reach, by Tab or by the arrow keys in a menu. */
 function unreachable() {
   const controls = [...document.querySelectorAll("button, select, input, textarea, summary, a, [role=button]")].filter((element) => element.checkVisibility() && !element.disabled);
   return controls.filter((element) => element.tabIndex < 0 && !element.closest("[role=menu], [role=listbox]")).map((element) => element.outerHTML.slice(0, 160));

@@ -1,10 +1,10 @@
-// Awkward programs in terminals of the window: seen as they run, typed into, stopped there. The test checks what the
-// model was told of each.
+// Programs that are difficult to run, in terminals of the window: the user sees their output, types into them and stops
+// them. The Python test checks the results that the model received.
 // req: H5, H9, H17
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
 
-const AGAIN_MS = 1_000; // a card that was just answered is gone: look again instead of waiting for it
+const AGAIN_MS = 1_000; // time limit of a click; the card disappears when it is answered, then check again
 const KEYS = { "\r": "Enter", "\x04": "Control+d", "\x03": "Control+c" };
 
 await play(async (actor) => {
@@ -38,7 +38,7 @@ async function waits(chat) {
   return (await chat.locator(".tool .outcome", { hasText: "waits for your input" }).count()) > 0;
 }
 
-/** Allows what is asked about meanwhile: a program that is not in sight is, in every mode. */
+/** Allows all requests until the condition is true. Some of the programs need approval in every mode. */
 async function allowedUntil(actor, condition, what) {
   const chat = await actor.chat();
   await actor.until(async () => {
@@ -48,7 +48,7 @@ async function allowedUntil(actor, condition, what) {
   }, what);
 }
 
-/** By the notification, which takes no focus. */
+/** Opens the terminal by its notification, which does not take the focus. */
 async function show(actor) {
   const { workbench, page } = actor;
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), "IFRAME", "the focus stays in the chat");

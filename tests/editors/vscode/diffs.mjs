@@ -1,4 +1,5 @@
-// Comparisons have the colours of VS Code only: no marks of changes are drawn over them, and none are in new or deleted files.
+// Diff editors have only the colours of VS Code: no highlights of changes are drawn over them, also not for new or deleted
+// files.
 // req: H6, H9
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
@@ -26,17 +27,17 @@ await play(async (actor) => {
   await isUnmarked(actor, 3);
   await actor.step("all files compared");
 
-  // The same document in a tab of its own is marked again.
+  // In a normal editor the same document has highlights again.
   await workbench.openFile("stock.py");
   await page.locator(`.editor-group-container.active ${MARK}`).first().waitFor();
 });
 
-/** So many comparisons are drawn, with the colours of VS Code and without marks. */
+/** Checks that this many diff editors are drawn, with the colours of VS Code and without highlights. */
 async function isUnmarked({ page, workbench, until }, files) {
   const inserted = page.locator(`${DIFF} :is(.line-insert, .line-delete)`);
   await until(async () => (await page.locator(`${DIFF}:visible`).count()) >= files && (await inserted.count()) > 0, `${files} comparisons`);
   await until(() => workbench.eval((vscode, count) => vscode.window.visibleTextEditors.length >= count, files), "the editors in the extension host");
-  // Messages to the workbench arrive in order: marks that were set before this one are drawn in the next frames.
+  // Messages to the workbench arrive in order, so highlights that were set before this one are drawn in the next frames.
   await workbench.eval((vscode) => vscode.commands.executeCommand("setContext", "agentLsTest.drawn", true));
   await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => { requestAnimationFrame(done); }); }));
   assert.equal(await page.locator(`${DIFF} ${MARK}`).count(), 0, "no mark over a comparison");

@@ -1,11 +1,11 @@
-// Drives a real VS Code workbench (code-server in a headless browser) as a user would. It knows nothing of agent-ls.
+// Drives a real VS Code workbench (code-server in a headless browser) as a user would. Does not depend on agent-ls.
 //
 //   const server = await startServer({ vsix: ["agent-ls.vsix"] });
 //   const workbench = await openWorkbench(server, { folder });
 //   await workbench.runCommand("agent-ls: Open Chat");
 //   const chat = await workbench.webview("agent-ls.agent-ls");
 //
-// Needs .ci/vscode-rig. All is on 127.0.0.1, the browser can reach nothing else, and a temporary folder holds all state.
+// Needs .ci/vscode-rig. Uses only 127.0.0.1; the browser cannot connect to other hosts. All state is in a temporary folder.
 import { execFile, spawn } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -20,11 +20,11 @@ const NODE = path.join(RIG, "node/bin/node");
 const CODE_SERVER = path.join(RIG, "npm/node_modules/code-server/out/node/entry.js");
 const { chromium } = createRequire(path.join(RIG, "npm/package.json"))("playwright-core");
 const POLL_MS = 50;
-const AGAIN_MS = 3_000; // an act that had no effect until then is done once more
+const AGAIN_MS = 3_000; // an action without effect after this time is repeated
 export const DEADLINE_MS = 30_000;
 
 const QUIET_SETTINGS = {
-  "chat.disableAIFeatures": true, // the workbench's own chat would stand in the pictures
+  "chat.disableAIFeatures": true, // hides the workbench's own chat, which would be in the pictures
   "workbench.secondarySideBar.defaultVisibility": "hidden",
   "workbench.startupEditor": "none",
   "workbench.tips.enabled": false,
@@ -36,15 +36,15 @@ const QUIET_SETTINGS = {
   "extensions.ignoreRecommendations": true,
   "files.autoSave": "off",
   "git.openRepositoryInParentFolders": "never",
-  "terminal.integrated.gpuAcceleration": "off", // its text is then in the page
+  "terminal.integrated.gpuAcceleration": "off", // so that the text of a terminal is in the DOM
   "window.dialogStyle": "custom",
   "editor.cursorBlinking": "solid",
   "workbench.reduceMotion": "on",
 };
 
 /**
- * Starts a server. vsix: packages to install. settings: the user's. machine: of the remote machine, where settings of
- * scope "machine" are read. trust: folders have to be trusted first.
+ * Starts a server. vsix: packages to install. settings: user settings. machine: settings of the remote machine, from
+ * where VS Code reads settings of scope "machine". trust: enable workspace trust, so that the folder is untrusted.
  */
 export async function startServer({ vsix = [], settings = {}, machine = {}, env = {}, trust = false } = {}) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "agent-ls-vscode-"));
@@ -57,7 +57,7 @@ export async function startServer({ vsix = [], settings = {}, machine = {}, env 
   write("data/Machine/settings.json", machine);
   fs.mkdirSync(path.join(dir, "home"));
   const probe = path.join(dir, "probe.sock");
-  // No gallery: nothing is looked up outside.
+  // No extension gallery, so that nothing is looked up on the network.
   const environment = { ...process.env, HOME: path.join(dir, "home"), RIG_PROBE_SOCKET: probe, EXTENSIONS_GALLERY: "{}", ...env };
   for (const name of ["VSCODE_IPC_HOOK_CLI", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"]) delete environment[name];
   const base = [CODE_SERVER, "--config", path.join(dir, "config.yaml"), "--user-data-dir", path.join(dir, "data"), "--extensions-dir", path.join(dir, "extensions")];
@@ -68,7 +68,7 @@ export async function startServer({ vsix = [], settings = {}, machine = {}, env 
   const log = fs.openSync(logFile, "w");
   const options = [
     "--auth", "none", "--bind-addr", "127.0.0.1:0", "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override", "--disable-proxy",
-    "--reconnection-grace-time", "3", // the extension host of a closed window would live on for hours
+    "--reconnection-grace-time", "3", // seconds; otherwise the extension host of a closed window runs on for hours
     ...(trust ? [] : ["--disable-workspace-trust"]),
   ];
   const child = spawn(NODE, [...base, ...options], { env: environment, stdio: ["ignore", log, log] });
@@ -84,14 +84,14 @@ export async function startServer({ vsix = [], settings = {}, machine = {}, env 
     dir,
     probe,
     pid: child.pid,
-    /** By name: what extensions, output channels and language clients wrote. */
+    /** Returns the log files of extensions, output channels and language clients, by name. */
     logs() {
       const root = path.join(dir, "data/logs");
       const names = fs.existsSync(root) ? fs.readdirSync(root, { recursive: true }).filter((name) => name.endsWith(".log")) : [];
       return Object.fromEntries(names.map((name) => [name, fs.readFileSync(path.join(root, name), "utf8")]));
     },
     async stop() {
-      const family = descendants(child.pid); // extension hosts outlive the server by seconds
+      const family = descendants(child.pid); // extension hosts run on for seconds after the server has ended
       child.kill("SIGTERM");
       await Promise.race([exited, pause(5_000).then(() => child.kill("SIGKILL"))]);
       for (const signal of ["SIGTERM", "SIGKILL"]) {
@@ -103,7 +103,7 @@ export async function startServer({ vsix = [], settings = {}, machine = {}, env 
   };
 }
 
-/** A headless browser on it, its extension host up. */
+/** Opens the workbench in a headless browser, and waits until its extension host runs. */
 export async function openWorkbench(server, { folder, width = 1280, height = 800 }) {
   const browser = await chromium.launch({
     executablePath: process.env.AGENT_LS_CHROMIUM ?? "/usr/bin/chromium",
@@ -132,7 +132,7 @@ class Workbench {
     await until(() => this.eval(() => true), "the extension host", 2 * DEADLINE_MS);
   }
 
-  /** Runs a function inside the extension host: eval((vscode, n) => n + 1, 41). It travels as source text. */
+  /** Runs a function inside the extension host: eval((vscode, n) => n + 1, 41). It is sent as source text. */
   eval(work, ...args) {
     return new Promise((resolve, reject) => {
       let text = "";
@@ -148,7 +148,7 @@ class Workbench {
     });
   }
 
-  /** Drags the edge of the side bar until it is so wide. */
+  /** Drags the edge of the side bar until it has this width. */
   async sideBarWidth(px) {
     const bar = this.page.locator(".part.sidebar");
     const width = async () => Math.round((await bar.boundingBox()).width);
@@ -166,19 +166,19 @@ class Workbench {
     return this.page.locator(".quick-input-widget:visible .quick-input-box input");
   }
 
-  /** By its title in the palette, as a user does. Returns when the palette has taken it: keys are the command's then. */
+  /** Runs a command by its title in the palette. Returns when the palette has closed, so that the command gets the keys. */
   async runCommand(title) {
     const input = this.quickInput;
     const value = async () => ((await input.isVisible()) ? input.inputValue() : "");
     await actUntil(() => this.page.keyboard.press("F1"), async () => (await value()).startsWith(">"), "the palette");
     await input.fill(`>${title}`);
-    // Enter means the row that is chosen, and that may still be one of the list before.
+    // Enter runs the focused row. Wait for it, because the palette may still show the rows of the previous text.
     await this.page.locator(".quick-input-widget:visible .monaco-list-row.focused", { hasText: title }).first().waitFor();
     await input.press("Enter");
     await until(async () => (await value()) !== `>${title}`, `the palette to do ${title}`);
   }
 
-  /** Chooses a row of an open pick. */
+  /** Chooses a row of an open quick pick. */
   async pick(text) {
     const row = this.page.locator(".quick-input-widget:visible .monaco-list-row", { hasText: text }).first();
     await row.waitFor();
@@ -187,7 +187,7 @@ class Workbench {
 
   /** Answers an open input box. */
   async inputBox(text) {
-    // A list that is just going away has such an input too.
+    // A quick pick that is just closing has such an input too.
     await this.page.locator(".quick-input-widget:visible .quick-input-list").waitFor({ state: "hidden" });
     await this.quickInput.fill(text);
     await this.quickInput.press("Enter");
@@ -203,7 +203,7 @@ class Workbench {
     await group.locator(".monaco-editor .view-lines").first().waitFor();
   }
 
-  /** Clicks into the text of the file in front: the keys are its own when this returns. */
+  /** Clicks into the text of the active editor, and waits until it has the focus. */
   async clickIntoEditor() {
     const editor = this.page.locator(".editor-group-container.active .monaco-editor");
     await this.clickFor(editor.locator(".view-lines").first(), ".editor-group-container.active .monaco-editor.focused");
@@ -213,19 +213,19 @@ class Workbench {
     await this.clickFor(this.page.locator(".terminal-wrapper.active"), ".terminal-wrapper.active");
   }
 
-  /** Clicks there until what has the keyboard is within `place`. */
+  /** Clicks on `target` until the focused element is within `place`, a selector. */
   async clickFor(target, place) {
     const hasFocus = () => this.page.evaluate((selector) => document.activeElement?.closest(selector) != null, place);
     await target.click();
     await actUntil(() => target.click({ timeout: AGAIN_MS }), hasFocus, `the keyboard to be in ${place}`, AGAIN_MS);
   }
 
-  /** Of an open file, as the extension host sees it. */
+  /** Returns the text of an open file, as the extension host has it. */
   text(name) {
     return this.eval((vscode, file) => vscode.workspace.textDocuments.find(({ uri }) => uri.scheme === "file" && uri.path.endsWith(`/${file}`)).getText(), name);
   }
 
-  /** The frame of a webview of that extension ("publisher.name") that shows `select`. */
+  /** Waits for a webview of the extension ("publisher.name") in which `select` is visible; returns its frame. */
   webview(extensionId, { select = "body" } = {}) {
     return until(async () => {
       for (const frame of this.page.frames()) {
@@ -247,21 +247,21 @@ class Workbench {
     await actUntil(() => chosen.click({ timeout: AGAIN_MS }), () => notification.isHidden(), `${button} to be taken`);
   }
 
-  /** What the visible terminal shows. */
+  /** Returns the text of the visible terminal. */
   async terminalText() {
     const rows = await this.page.locator(".terminal-wrapper.active .xterm-rows > div").allInnerTexts();
     return rows.map((row) => row.replaceAll("\u00a0", " ").trimEnd()).join("\n").trimEnd();
   }
 
-  /** A reload as by the command; returns when the new page and its extension host are there. */
+  /** Reloads the window, and waits for the new page and its extension host. */
   async reload() {
     await this.page.evaluate(() => { window.isTheOldPage = true; });
-    await this.runCommand("Developer: Reload Window").catch(() => undefined); // the page that was asked is gone
+    await this.runCommand("Developer: Reload Window").catch(() => undefined); // fails because the old page is gone
     await this.page.waitForFunction(() => window.isTheOldPage === undefined && document.querySelector(".monaco-workbench"));
     await this.isUp();
   }
 
-  /** The window as text. */
+  /** Returns the accessibility tree of the window as text. */
   outline() {
     return this.page.locator("body").ariaSnapshot();
   }
@@ -271,10 +271,10 @@ class Workbench {
   }
 }
 
-/** Waiting makes no sense any more. */
+/** An error after which waiting is useless. */
 class Fatal extends Error {}
 
-/** What `look` gives once that is something; it may throw meanwhile. */
+/** Polls `look` until it returns a truthy value, and returns that. Errors of `look` count as false. */
 export async function until(look, what, deadlineMs = DEADLINE_MS) {
   const end = Date.now() + deadlineMs;
   for (;;) {
@@ -292,8 +292,8 @@ export async function until(look, what, deadlineMs = DEADLINE_MS) {
 }
 
 /**
- * Acts until its effect is seen, again now and then: for what may come to nothing while a page is drawn anew, and does
- * no harm when it is done twice. The first time after `afterMs`.
+ * Repeats `act` every AGAIN_MS until `isSeen` returns true. For actions that may have no effect while the page is redrawn,
+ * and that can safely be repeated. The first `act` is after `afterMs`.
  */
 export async function actUntil(act, isSeen, what, afterMs = 0) {
   let nextMs = performance.now() + afterMs;
@@ -318,11 +318,11 @@ function kill(pid, signal) {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended meanwhile.
+    // The process has ended.
   }
 }
 
-/** Every process below it. */
+/** Returns all descendants of a process. */
 function descendants(pid) {
   const children = new Map();
   for (const name of fs.readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
@@ -330,7 +330,7 @@ function descendants(pid) {
       const parent = Number(/^PPid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${name}/status`, "utf8"))[1]);
       children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
     } catch {
-      // It has ended meanwhile.
+      // The process has ended.
     }
   }
   const found = [], queue = [pid];

@@ -1,4 +1,4 @@
-// What a user can do about a failure: a refused key, and the message that waits while the server starts.
+// Failures and what the user can do about them: a refused API key, and a message that waits while the server starts.
 // req: H9, H28
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
@@ -8,13 +8,13 @@ await play(async (actor) => {
   for (const part of [refused, mended, scrolled, picture]) await part(actor);
 }, { width: 1100, height: 800 });
 
-/** The first message is in sight at once; its failure is one card with buttons. */
+/** The first message is visible at once; its failure is one card with buttons. */
 async function refused(actor) {
   await actor.workbench.runCommand("agent-ls: Open Chat");
   const chat = await actor.chat();
   await actor.say("Count the parts.");
   await chat.locator(".user", { hasText: "Count the parts." }).waitFor({ timeout: 2_000 });
-  // A server that starts fast has answered before the line "Starting agent-ls" can be looked for.
+  // Do not wait for the line "Starting agent-ls": a server that starts fast has answered before it can be seen.
   const trouble = chat.locator(".trouble");
   await chat.locator(".doing", { hasText: "Starting agent-ls" }).or(trouble).first().waitFor();
   await actor.step("the first message waits in sight");
@@ -26,7 +26,7 @@ async function refused(actor) {
   assert.equal(await trouble.count(), 1);
 }
 
-/** The right key is entered by the card, and the message goes out once more. */
+/** The user enters the right key by the card, and the message is sent again. */
 async function mended(actor) {
   const { workbench } = actor;
   const chat = await actor.chat();
@@ -43,7 +43,7 @@ async function mended(actor) {
   await actor.step("the right key is used at once");
 }
 
-/** Who has scrolled up and sends sees what was sent, and its answer. */
+/** A user who has scrolled up and sends a message sees the message and its answer. */
 async function scrolled(actor) {
   const chat = await actor.chat();
   await actor.say("Tell a long story.");
@@ -60,7 +60,7 @@ async function scrolled(actor) {
   await actor.step("what was sent is in sight");
 }
 
-/** What went along is shown with the message: a picture as such, code by a chip. */
+/** Attachments are shown with the message: a picture as an image, code as a chip. */
 async function picture(actor) {
   const { workbench, page } = actor;
   const chat = await actor.chat();

@@ -47,7 +47,7 @@ async function chooseQuickFix(actor, line, title) {
   let titles = [];
   let isChosen = false;
   await actUntil(async () => {
-    // VS Code closes the list if the diagnostics change in that moment.
+    // VS Code closes the list if the diagnostics change while it is open.
     if (!(await wanted.isVisible())) await page.keyboard.press("Control+.");
     await wanted.waitFor({ timeout: 3_000 }).catch(() => undefined);
     titles = await rows.allInnerTexts();
@@ -104,7 +104,7 @@ function readMemory({ project }) {
   return fs.readFileSync(path.join(project, MEMORY), "utf8");
 }
 
-/** A note needs approval also in mode edits. It is a change in a file that the user opens and decides about. */
+/** A memory note needs approval, also in mode edits. It is a change in a file, which the user opens and reviews. */
 async function keepNote(actor) {
   const { workbench } = actor;
   await actor.say("/remember Count in parts.");
@@ -146,7 +146,7 @@ async function beginFunction(actor) {
   await actor.until(async () => (await workbench.text("stock.py")).endsWith("def is_empty(stock):\n    return "), "what was typed");
 }
 
-/** The setting is off at first: then its key sends nothing to a model. */
+/** While the setting is off, its key sends nothing to a model. */
 async function suggest(actor) {
   const { workbench, page } = actor;
   await beginFunction(actor);

@@ -1,5 +1,5 @@
-// Help from where the user is: a commit message in source control, the last command and the selection of a terminal, a failed
-// test, and mentions.
+// Help in other parts of the window: a commit message in source control, the last command and the selection of a terminal,
+// a failed test, and mentions.
 // req: H20, H24
 import assert from "node:assert/strict";
 import { actUntil } from "./driver.mjs";
@@ -12,13 +12,13 @@ await play(async (actor) => {
   for (const part of [message, cancelled, failed, lastCommand, selection, mentions, failedTest, failedMessage, symbol]) await part(actor);
 }, { width: 1100, height: 800 });
 
-/** The button of the view fills its input, and nothing is committed. */
+/** The button of the source control view fills its input, and commits nothing. */
 async function message(actor) {
   const { workbench, page } = actor;
   await workbench.eval((vscode) => vscode.commands.executeCommand("workbench.view.scm"));
   await actor.until(async () => (await box(actor)) !== undefined, "git to know the repository", 60_000);
   const button = page.locator(".part.sidebar").getByRole("button", { name: "Write the Commit Message" }).first();
-  // VS Code shows the buttons of a view while the mouse is over it.
+  // VS Code shows the buttons of a view only while the mouse is over it.
   await page.locator(".part.sidebar .pane-header", { hasText: "Changes" }).hover();
   await button.waitFor();
   await actor.step("the button of source control");
@@ -41,7 +41,7 @@ async function cancelled(actor) {
   assert.equal(await box(actor), before);
 }
 
-/** The error of a failed request has a button for what helps, and is hidden when the next message is sent. */
+/** The error of a failed request has a button with a remedy, and is hidden when the next message is sent. */
 async function failed(actor) {
   const { workbench, page } = actor;
   await workbench.runCommand("agent-ls: Write the Commit Message");
@@ -131,7 +131,7 @@ async function failedTest(actor) {
       globalThis.hasRun = true;
     }, true);
   });
-  // The command says that there are no tests until the window knows of the new one.
+  // Until the window knows the new test, the command reports that there are no tests.
   await actUntil(() => workbench.runCommand("Test: Run All Tests"), () => workbench.eval(() => globalThis.hasRun === true), "the test to run");
   await workbench.eval((vscode) => vscode.commands.executeCommand("workbench.view.extension.test"));
   const row = page.locator(".test-explorer .monaco-list-row", { hasText: "counts parts" }).first();
@@ -148,7 +148,7 @@ async function failedTest(actor) {
   await actor.step("the failed test");
 }
 
-/** The row of the message in the view of test results: its menu, by keys, and all of the message goes along. */
+/** The menu of a message in the view of test results, used by keys; the whole message is sent. */
 async function failedMessage(actor) {
   const { workbench, page } = actor;
   // VS Code offers the view only after a run has results.
@@ -166,7 +166,7 @@ async function failedMessage(actor) {
   await workbench.runCommand("View: Toggle Panel Visibility");
 }
 
-/** The code action at a symbol without a problem: all of the symbol goes along. */
+/** The code action at a symbol without a diagnostic sends the whole symbol. */
 async function symbol(actor) {
   const { workbench, page } = actor;
   await workbench.openFile("stock.py");

@@ -1,4 +1,5 @@
-// Changes that are proposed and decided before they are made, sessions as things that are kept, and a problem handed on.
+// Proposed changes, which the user decides before they are applied; a problem that is sent to the agent; and stored
+// sessions, which are renamed, forked, exported and deleted.
 // req: H6, H9, H12
 import assert from "node:assert/strict";
 import { actUntil } from "./driver.mjs";
@@ -12,7 +13,7 @@ await play(async (actor) => {
   for (const part of [accept, reject, lines, problem, rename, fork, exported, removed]) await part(actor);
 });
 
-/** By the diff editor, as a whole. */
+/** A proposal is accepted as a whole, in the diff editor. */
 async function accept(actor) {
   const { workbench } = actor;
   await actor.say("Tidy the count.");
@@ -34,14 +35,14 @@ async function compare(actor) {
   await actUntil(() => lens.click({ timeout: 3_000 }), () => actor.page.locator(".monaco-diff-editor").first().isVisible(), "the comparison");
 }
 
-/** By a button of the comparison, which is closed by it. */
+/** Decides about all proposals by a button of the diff editor, which is then closed. */
 async function decideAll({ page }, label) {
   const button = page.locator(`.editor-actions a[aria-label*='${label}']`).first();
   await button.waitFor();
   await actUntil(() => button.click({ timeout: 3_000 }), () => page.locator(".monaco-diff-editor").first().isHidden(), `${label} to close the comparison`);
 }
 
-/** By the button above it. */
+/** A proposal is rejected by the button above it. */
 async function reject(actor) {
   const { workbench } = actor;
   await workbench.openFile("stock.py");
@@ -54,21 +55,21 @@ async function reject(actor) {
   await actor.step("rejected");
 }
 
-/** Some of the lines, where they stand as if they were made. */
+/** Single lines of a proposal are accepted, in the diff editor, which shows the file as if it were changed. */
 async function lines(actor) {
   const { workbench, page } = actor;
   await actor.say("Say two things.");
   await compare(actor);
   const proposed = page.locator(".monaco-diff-editor .modified-in-monaco-diff-editor");
   await proposed.getByText("# the second").first().waitFor();
-  // The extension host learns of an editor after the page has it.
+  // The extension host gets a new editor later than the page.
   await actor.until(() => workbench.eval((vscode) => {
     const editor = vscode.window.visibleTextEditors.find(({ document }) => document.uri.scheme === "agent-ls-proposed");
     const line = editor?.document.getText().split("\n").findIndex((text) => text.includes("# the first")) ?? -1;
     if (line >= 0) editor.selection = new vscode.Selection(line, 4, line, 9);
     return line >= 0;
   }), "the proposed text in the extension host");
-  // Keys mean the lines once the selection is there, and the editor has the keyboard.
+  // Wait until the lines are selected and the editor has the focus, so that the keys apply to the lines.
   await proposed.locator(".selected-text").first().waitFor();
   await page.locator(".monaco-diff-editor .modified-in-monaco-diff-editor.focused, .monaco-diff-editor .modified-in-monaco-diff-editor .focused").first().waitFor();
   await page.keyboard.press("Control+Alt+k");
@@ -94,11 +95,11 @@ async function problem(actor) {
   }), "the file to be in sight again");
   await page.locator(".editor-group-container.active .squiggly-error").first().waitFor();
   await workbench.runCommand("View: Focus Active Editor Group");
-  await page.locator(".editor-group-container.active .monaco-editor.focused").first().waitFor(); // until then keys go to the palette
+  await page.locator(".editor-group-container.active .monaco-editor.focused").first().waitFor(); // until then the palette gets the keys
   const fix = page.locator(".action-widget .monaco-list-row", { hasText: "Fix with agent" }).first();
   let isChosen = false;
   await actUntil(async () => {
-    // The list is not shown, or closed again, when the editor learns of something in that moment.
+    // VS Code does not show the list, or closes it again, if the diagnostics change at the same time.
     if (!(await fix.isVisible())) await page.keyboard.press("Control+.");
     isChosen = await fix.click({ timeout: 3_000 }).then(() => true, () => false);
   }, () => isChosen, "the quick fix to be chosen");

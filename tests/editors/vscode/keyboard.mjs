@@ -1,5 +1,5 @@
-// The keyboard alone: no click, and no command by name. From an empty window to a kept and an undone change. Then random
-// typing around changes: after each edit the marks are at the lines of the server's ledger.
+// Use of the keyboard only, without clicks and without the command palette, from an empty window to a kept and an undone
+// change. Then random typing around changes: after each edit the highlights are at the lines of the server's ledger.
 // req: H6, H7, H9
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
@@ -47,7 +47,7 @@ async function approveCommand(actor) {
   await actor.isIdle();
 }
 
-/** The file and the text of the line where the cursor is; undefined while no editor has the keyboard. */
+/** Returns the file and the text of the line with the cursor; undefined while no editor has the focus. */
 async function readCursorLine({ page, workbench }) {
   if (!(await page.locator(".editor-group-container.active .monaco-editor.focused").isVisible())) return undefined;
   return workbench.eval((vscode) => {
@@ -56,7 +56,7 @@ async function readCursorLine({ page, workbench }) {
   });
 }
 
-/** Keys walk to the next change, also into the next file, keep it and undo it. */
+/** Keys go to the next change, also in the next file, and keep and undo it. */
 async function keepAndUndo(actor) {
   const { page, until, workbench } = actor;
   const goesTo = async (line) => {
@@ -81,7 +81,7 @@ async function keepAndUndo(actor) {
 /** Types anywhere in parts.txt, most often near its changes. */
 async function typeAround(actor) {
   const { page, workbench } = actor;
-  // Words that VS Code completes would take the key Enter.
+  // Turn completion off, because an open completion list would take the key Enter.
   await workbench.eval((vscode) => vscode.workspace.getConfiguration("editor").update("quickSuggestions", false, true));
   await page.keyboard.press("Control+Alt+]");
   await actor.until(async () => (await readCursorLine(actor)) === "parts.txt: four b", "the cursor to be on the first change");
@@ -103,7 +103,7 @@ async function typeAround(actor) {
 
 /**
  * Waits until the buttons and the highlighted lines are at the lines of the server's ledger for the current text. A change
- * that can no longer be placed is in no ledger: it is kept, which removes its mark.
+ * that can no longer be located is not in the ledger; it is kept here, which removes its highlight.
  */
 async function waitForMarks(actor, when) {
   const { workbench } = actor;

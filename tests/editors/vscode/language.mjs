@@ -1,5 +1,5 @@
-// The model asks the language server that VS Code brings along, for JavaScript: definition, references, symbols, a rename
-// over an open file and one that is not, problems. The test checks what the model was told.
+// The model queries VS Code's built-in language server for JavaScript: definition, references, symbols, a rename in an open
+// and a closed file, and diagnostics. The Python test checks the results that the model received.
 // req: T14, H9, H12
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
@@ -7,7 +7,7 @@ import { play } from "./stage.mjs";
 await play(async (actor) => {
   const { workbench } = actor;
   await workbench.openFile("cart.js");
-  // Until it has read the project, it knows nothing.
+  // Wait until the language server has read the project; before that it finds nothing.
   await actor.until(() => references(workbench), "the language server to know the project", 120_000);
   await actor.newSession();
   const chat = await actor.chat();

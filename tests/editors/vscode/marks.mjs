@@ -1,4 +1,4 @@
-// Marks, buttons and lines of changes stay with their text: while the user types, and when the agent edits again.
+// Highlights and buttons of changes stay at their text while the user types and when the agent edits again.
 // req: H6, H9
 import assert from "node:assert/strict";
 import { actUntil } from "./driver.mjs";
@@ -12,7 +12,7 @@ await play(async (actor) => {
   for (const part of [typed, editedAgain, keptByKey, undoneAndBack]) await part(actor);
 });
 
-/** The lines above which the editor shows buttons of changes, with their texts. */
+/** Returns the lines above which the editor shows buttons of changes, with the texts of the buttons. */
 function lensLines({ workbench }) {
   return workbench.eval(async (vscode) => {
     const document = vscode.workspace.textDocuments.find(({ uri }) => uri.scheme === "file" && uri.path.endsWith("/stock.py"));
@@ -44,7 +44,7 @@ async function typed(actor) {
   await actor.step("typed above a change");
 }
 
-/** A second edit above the first: both are marked where they are, and nothing else. */
+/** A second edit above the first: both are highlighted at their lines, and no other line is. */
 async function editedAgain(actor) {
   await actor.say("Add a note.");
   await (await actor.chat()).getByText("It is noted.").first().waitFor();
@@ -55,7 +55,7 @@ async function editedAgain(actor) {
   const rows = actor.page.locator(".pane-body .monaco-list-row", { hasText: "· line" });
   await actUntil(() => file.click({ timeout: 3_000 }), async () => (await rows.count()) > 0, "the changes of the file");
   await actor.until(async () => (await rows.allInnerTexts()).join("\n").includes("line 8"), "Changes to name the line");
-  // The arrows above a change lead from it, wherever the cursor is.
+  // The arrows above a change go from that change, not from the cursor.
   const arrow = actor.page.locator(".codelens-decoration", { hasText: "agent 1/2" }).locator("a:has(.codicon-arrow-down)").first();
   const isThere = () => actor.workbench.eval((vscode, text) => {
     const editor = vscode.window.visibleTextEditors.find(({ document }) => document.uri.path.endsWith("/stock.py"));
@@ -65,7 +65,7 @@ async function editedAgain(actor) {
   await actor.step("edited again above it");
 }
 
-/** The key finds the change at its line. */
+/** The key keeps the change at the line of the cursor. */
 async function keptByKey(actor) {
   const { workbench, page } = actor;
   await workbench.eval((vscode, text) => {
@@ -80,7 +80,7 @@ async function keptByKey(actor) {
   await actor.step("kept by its key");
 }
 
-/** Undone by its button, and back by the editor's own undo: it is a change of the agent again. */
+/** A change is undone by its button, and restored by the editor's undo: it is then pending again. */
 async function undoneAndBack(actor) {
   const { workbench, page } = actor;
   await actor.decide("agent 1/1", "Undo");

@@ -1,5 +1,5 @@
-// VS Code's own chat: the participant @agent-ls and the tool for the models of other chats. Approvals are given in either
-// place, and the changes are decided in the editor.
+// VS Code's own chat: the participant @agent-ls, and the tool that other chat participants can call. The user answers
+// approvals in both chats, and reviews the changes in the editor.
 // req: H20, H9, H12
 import assert from "node:assert/strict";
 import { actUntil } from "./driver.mjs";
@@ -30,7 +30,7 @@ async function selectModel(vscode) {
   return model !== undefined;
 }
 
-/** Another extension calls the tool. Its result is read by toolResult. */
+/** Calls the tool as another extension does. `toolResult` reads the result. */
 function callTool({ workbench }, task) {
   return workbench.eval((vscode, name, input) => {
     globalThis.toolResult = undefined;
@@ -45,7 +45,7 @@ function toolResult({ workbench, until }) {
   return until(() => workbench.eval(() => globalThis.toolResult), "the result of the tool");
 }
 
-/** Answers the question of VS Code before the tool runs. */
+/** Calls the tool, and answers the question that VS Code asks before it runs a tool. */
 async function answerDialog({ page, step }, actor, task, button) {
   const dialog = page.getByRole("dialog", { name: "Give this task to agent-ls?" });
   await dialog.getByText(task).waitFor();

@@ -1,10 +1,11 @@
-// A notebook that is open in the window, with unsaved cells: read as it is there, changed cell by cell, undone there.
+// A notebook that is open in the window, with unsaved cells: the agent reads the unsaved cells and changes them, and the
+// user undoes the changes in the notebook editor.
 // req: H15, H9
 import assert from "node:assert/strict";
 import { actUntil } from "./driver.mjs";
 import { play } from "./stage.mjs";
 
-/** The cells as the extension host has them. */
+/** Returns the cells as the extension host has them. */
 const cellsOf = (vscode) => {
   const [notebook] = vscode.workspace.notebookDocuments;
   return notebook?.getCells().map((cell) => [cell.document.languageId, cell.document.getText(), cell.outputs.length]) ?? null;
@@ -33,7 +34,7 @@ await play(async (actor) => {
   await are([["markdown", "new", 0], ["python", "x = 3", 1], ["raw", "as it is", 0]], "the cells that the agent wanted");
   await actor.step("three cells changed, in the editor");
   assert.equal(await workbench.eval((vscode) => vscode.workspace.notebookDocuments[0].isDirty), true, "nobody saved it");
-  // In its own layout: a file that is laid out otherwise is another one, line by line.
+  // Save in VS Code's own JSON layout; otherwise the first save would change every line of the file.
   await workbench.eval((vscode) => vscode.workspace.notebookDocuments[0].save());
   await actor.step("saved by the user");
 
@@ -45,7 +46,7 @@ await play(async (actor) => {
   await chat.getByText("Saved and read.").first().waitFor();
   await are([["markdown", "# Title", 0], ["python", "x = 4", 1], ["raw", "as it is", 0]], "the cell that the command was to read");
   const isSaved = () => workbench.eval((vscode) => !vscode.workspace.notebookDocuments[0].isDirty);
-  await actor.until(isSaved, "it to be saved for the command"); // the window hears of a save after the server
+  await actor.until(isSaved, "it to be saved for the command"); // the window is notified of a save later than the server
   await actor.step("saved before a command");
 
   await workbench.runCommand("agent-ls: Undo All Changes");
@@ -56,7 +57,7 @@ await play(async (actor) => {
   await marked(actor, are);
 });
 
-/** Buttons and marks of changes in the cells: they move with their lines, and decide. */
+/** Buttons and highlights of changes in cells move with their lines, and the buttons decide about the changes. */
 async function marked(actor, are) {
   const { workbench, page } = actor;
   await actor.say("mark");
@@ -73,7 +74,7 @@ async function marked(actor, are) {
   await workbench.runCommand("agent-ls: Compare This Change with the Earlier Text");
   await actor.until(() => workbench.eval((vscode) => vscode.window.tabGroups.activeTabGroup.activeTab?.label.includes("agent's changes")), "the comparison");
   await actor.step("the file on disk compared");
-  // The comparison opens the file as text, which must not count as an edit of the notebook.
+  // The diff editor opens the file as text, which must not count as an edit of the notebook.
   await workbench.openFile("notes.txt");
   await workbench.runCommand("agent-ls: Go to Next Change");
   await cursorIs(actor, 1, 1);
@@ -85,7 +86,7 @@ async function marked(actor, are) {
   await lensesAre(actor, [[1, 2, "agent 1/2 · +2"], [2, 0, "agent 2/2 · +1 −1"]], "the mark to move with its lines");
   await actor.step("typed above a change in a cell");
 
-  // From the cell where the cursor is, which may be above its change or on it.
+  // The command starts at the cursor, which may be above the change of its cell or on it.
   await actUntil(() => workbench.runCommand("agent-ls: Go to Next Change"), () => isCursorAt(actor, 2, 0), "the cursor to be on the change of the last cell");
   await page.keyboard.press("Control+Alt+k");
   await lensesAre(actor, [[1, 2, "agent 1/1 · +2"]], "the change at the cursor to be kept");
@@ -100,7 +101,7 @@ async function marked(actor, are) {
   await actor.step("one kept, one undone");
 }
 
-/** The lines of cells that have buttons of changes, with the label of each: [cell, line, label]. */
+/** Returns the buttons of changes in cells: [cell, line, label]. */
 function lensLines({ workbench }) {
   return workbench.eval(async (vscode) => {
     const found = [];
@@ -121,7 +122,7 @@ async function lensesAre(actor, expected, what) {
   }, what).catch((error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
 }
 
-/** Whether the cursor is in this cell at this line, and the keyboard writes there. */
+/** Returns whether the cursor is in this cell at this line, and the cell has the focus. */
 async function isCursorAt({ workbench, page }, cell, line) {
   const at = await workbench.eval((vscode) => {
     const editor = vscode.window.activeTextEditor;

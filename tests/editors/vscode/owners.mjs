@@ -1,4 +1,5 @@
-// A session that another editor has: read along, taken over with what it asks, lost to it, and taken by force.
+// A session that another editor owns: followed read-only, taken over with its pending approval, lost to the other editor,
+// and taken over by force.
 // req: H9, R4
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
@@ -9,7 +10,7 @@ await play(async (actor) => {
   for (const part of [read, take, lose, force]) await part(actor);
 });
 
-/** What happens there is seen here, and nothing here changes it. */
+/** The window shows the session of the other editor, and cannot change it. */
 async function read(actor) {
   const { page } = actor;
   const row = page.locator(".pane-body .monaco-list-row", { hasText: "in another window" }).first();
@@ -49,7 +50,7 @@ async function take(actor) {
   await actor.step("it goes on here");
 }
 
-/** Neovim takes it back. */
+/** Neovim takes the session over again. */
 async function lose(actor) {
   const chat = await actor.chat();
   await chat.locator("textarea").fill("half a thought");
@@ -63,7 +64,7 @@ async function lose(actor) {
   await actor.step("lost to another editor, and read on");
 }
 
-/** Neovim's server does not answer. */
+/** Neovim's server does not answer, so the user forces the take-over. */
 async function force(actor) {
   const { page } = actor;
   const chat = await actor.chat();
@@ -89,7 +90,7 @@ async function force(actor) {
   await actor.step("taken by force");
 }
 
-/** What stands above the lines of the file. */
+/** Returns the buttons above the lines of the file. */
 function lenses({ workbench }) {
   return workbench.eval(async (vscode) => {
     const { uri } = vscode.workspace.textDocuments.find((document) => document.uri.path.endsWith("/stock.py"));

@@ -1,4 +1,4 @@
-// A plan is edited and accepted by keys, and after Undo All the disk has what it had before the agent's changes.
+// A plan is edited and accepted by keys. After Undo All the files on disk are as before the agent's changes.
 // req: H6, H9, H22
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -11,7 +11,7 @@ await play(async (actor) => {
   for (const part of [accepted, undone]) await part(actor);
 }, { width: 1100, height: 800 });
 
-/** The plan is a document: what the user adds is sent, with the mode that they choose. */
+/** The plan is a document that the user edits. The edited text is sent, with the mode that the user chooses. */
 async function accepted(actor) {
   const { workbench, page } = actor;
   const chat = await actor.chat();
@@ -37,7 +37,7 @@ async function accepted(actor) {
   await actor.step("the plan is carried out");
 }
 
-/** Files that agent-ls saved are saved again: the open one and the one that was closed. */
+/** After Undo All, files that agent-ls has saved are saved again, the open one and the closed one. */
 async function undone(actor) {
   const { workbench, project } = actor;
   const chat = await actor.chat();

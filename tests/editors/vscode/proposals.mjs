@@ -1,4 +1,4 @@
-// What is proposed can be read before it is made: in the chat, behind the lines that it is about, and in a comparison.
+// A proposed change can be read before it is applied: in the chat, behind the lines in the editor, and in a diff editor.
 // req: H6, H9
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
@@ -55,7 +55,7 @@ async function rejected(actor) {
   await actor.step("rejected in the chat");
 }
 
-/** A new file is shown as it would be: there is nothing to compare it with, and no line that goes. */
+/** A proposed new file is shown with its content, without a comparison and without removed lines. */
 async function created(actor) {
   const { page } = actor;
   await actor.say("Add a test.");
@@ -70,7 +70,7 @@ async function created(actor) {
   await actor.isIdle();
 }
 
-/** Lines that would go are said so. */
+/** Lines that a proposal would remove are marked as such. */
 async function removed(actor) {
   await actor.workbench.openFile("stock.py");
   await actor.say("Drop the names.");

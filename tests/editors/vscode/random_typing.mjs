@@ -1,4 +1,5 @@
-// Random edits as a user makes them, by keys, and the lines that the editor highlights. The same seed makes the same edits.
+// Makes random edits by keys, as a user does, and reads the lines that the editor highlights. The same seed gives the same
+// edits.
 import { until } from "./driver.mjs";
 
 /** Makes a generator of numbers from 0 to 1 (mulberry32). */
@@ -25,7 +26,7 @@ export function makeEdit(random, lines, marks) {
     const mark = marks[below(marks.length)];
     const near = mark && random() < 0.67;
     const line = near ? Math.min(Math.max(mark[0] - 1 + below(mark[1] - mark[0] + 2), 0), lines.length - 1) : below(lines.length);
-    // The ends of a line are chosen often, because there an edit may count as next to a change.
+    // Choose the ends of a line often, because an edit there may touch a change in the next line.
     const column = [0, lines[line].length, below(lines[line].length + 1)][below(3)];
     return [line, column];
   };

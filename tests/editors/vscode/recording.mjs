@@ -1,4 +1,4 @@
-// The recording of docs/images/vscode-demo.webp: from the prompt to the last change kept. tests/tools/recordings.py plays it.
+// Records docs/images/vscode-demo.webp, from the prompt to the last kept change. tests/tools/recordings.py runs it.
 import { play } from "./stage.mjs";
 
 await play(async (actor) => {
@@ -32,7 +32,7 @@ await play(async (actor) => {
     await button.scrollIntoViewIfNeeded();
     await step(what);
     await button.click();
-    await page.mouse.move(700, 550); // else a hint of what is under it appears in the next picture
+    await page.mouse.move(700, 550); // otherwise the next picture has a tooltip
   }
 }, { width: 1100, height: 680 });
 

@@ -1,5 +1,6 @@
-// A server whose sessions are made up: what the chat shows is then known to the last character, and as much as is wanted.
-// It speaks the wire as docs/protocol/ tells it, over stdio. SCRIPT_ITEMS: items of history; SCRIPT_STATE: a file for drafts.
+// A server with scripted sessions, so that tests know the exact content of the chat and can make it as long as they need.
+// Implements the protocol of docs/protocol/ over stdio. SCRIPT_ITEMS: number of history items. SCRIPT_STATE: a file for
+// drafts.
 import fs from "node:fs";
 import { scriptedStates } from "./scripted_states.mjs";
 
@@ -15,10 +16,10 @@ function send(message) {
 const PARAGRAPH = "The discount was taken **before** the tax, so `total()` in [cart](shop/cart.py:12) was too small for orders above the limit. ";
 const CODE = "\n\n```python\ndef total(prices, rate=0.2):\n    amount = sum(prices)\n    if amount > DISCOUNT_FROM:\n        amount *= 1 - DISCOUNT_RATE\n    return round(amount * (1 + rate), 2)\n```\n\n";
 
-// Of a call that ran no command, and whose output is told whole.
+// Fields of the result of a call that ran no command, and whose output is complete.
 const PLAIN = { outputRef: "", exitCode: null, modelChars: null, outputBytes: null, changes: [], index: 0, inputSummary: "" };
 
-/** A turn of ten items, as a session has them. */
+/** Returns item `i` of the history, which has turns of ten items. */
 function item(i) {
   const turn = Math.floor(i / 10);
   const base = { id: `i${i + 1}`, seq: i + 1, turnId: `t${turn}`, timestamp: NOW };
@@ -88,7 +89,7 @@ function end(reason = "completed") {
 
 const later = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** `count` pieces of an answer, as fast as a quick model sends them. */
+/** Streams `count` deltas of an answer, as fast as a quick model does. */
 async function stream(count) {
   const part = `stream-${seq}`;
   tell("assistant_text_start", { partId: part });
@@ -125,7 +126,7 @@ function call(callId, name, args, summary, output, { isStarted = false, ...more 
   if (output !== undefined) tell("tool_call_end", { callId, name, output, summary: "", isError: false, errorKind: "", durationMs: 40, outputChars: output.length, ...PLAIN, ...more });
 }
 
-/** One of everything, left while it waits for an answer. */
+/** Shows one item of each kind; the last one waits for an answer. */
 async function show() {
   const hunk = (id, state) => ({ id, sessionId: "s1", turnId: `t${turn}`, callId: "e1", path: `${folder}/shop/cart.py`, uri: `file://${folder}/shop/cart.py`, what: "content", state, baseStart: 1, baseEnd: 2, start: 1, end: 2, baseLines: ["x\n"], lines: ["y\n"], link: "", laterTurns: [] });
   tell("reasoning_start", { partId: "r1" });
@@ -154,7 +155,7 @@ async function show() {
   tell("state", { state: "AWAITING_INPUT" });
 }
 
-/** A command that goes on until it is stopped. */
+/** Shows a command that runs until it is stopped. */
 function work() {
   call(`g${turn}`, "grep", { pattern: "def total", path: "shop" }, "def total in shop", "shop/cart.py:12\n", { summary: "1 match" });
   const callId = `l${turn}`;

@@ -1,9 +1,9 @@
-// States of a conversation for scripted_server.mjs, by the word that a message asks for them with.
+// States of a conversation for scripted_server.mjs. A message with the name of a state starts it.
 
-/** `wire` has the functions of the server that send events. `session` and `folder` are its own. */
+/** `wire` has the functions of the server that send events, and its `session` and `folder`. */
 export function scriptedStates(wire) {
   const { tell, call, answerOf, delta, end, wait } = wire;
-  /** Each ends what is pending, as a server does when the turn is stopped. */
+  /** Functions that end a pending request, as a server does when the turn is stopped. */
   const pending = [];
   let count = 0;
   const name = (prefix) => `${prefix}${(count += 1)}`;
@@ -13,7 +13,7 @@ export function scriptedStates(wire) {
     baseLines: ["    return sum(prices)\n"], lines, link: "", laterTurns: [],
   });
 
-  /** An edit with its diff; its hunk is decided as `states` says, one event after another. */
+  /** An edit with its diff. Its hunk gets each of `states`, with one event for each. */
   function edit(path, states) {
     const callId = name("e");
     const [first, ...later] = states;
@@ -44,13 +44,13 @@ export function scriptedStates(wire) {
   }
 
   const states = {
-    /** The thoughts of the model, while they stream. */
+    /** The reasoning of the model, while it is streamed. */
     think() {
       const partId = name("r");
       tell("reasoning_start", { partId });
       delta("reasoning_delta", partId, 0, "The discount has to be taken before the tax. I look at the callers of `total` first, then at the tests of the cart.");
     },
-    /** A request that is sent again. */
+    /** A retry of a request to the provider. */
     again: () => { tell("retry", { attempt: 2, delayMs: 20000, errorKind: "overloaded", message: "Anthropic is overloaded (HTTP 529)." }); },
     /** The connection is lost in the middle of an answer. */
     cut() {
@@ -67,24 +67,24 @@ export function scriptedStates(wire) {
     },
     question: () => { ask({ question: "What should happen to orders above the limit?", choices: ["Keep the limit", "Raise it to 500 for customers who pay by invoice"], multiple: false }); },
     several: () => { ask({ question: "Which of these should have tests?", choices: ["the discount", "the tax of a cart that was sent to another country", "rounding"], multiple: true }); },
-    /** An edit that is asked about. */
+    /** An edit that needs approval. */
     write: () => {
       const diff = "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -1,2 +1,3 @@\n def total(prices):\n-    return sum(prices)\n+    # Orders above the limit have their discount before the tax, and nobody pays less than nothing.\n+    return max(sum(prices), 0)\n";
       approve("edit_file", { type: "WriteEffect", files: [{ path: `${wire.folder()}/shop/cart.py`, action: "modify", diff, changeKey: "k" }] }, "Mode Ask: edits need your OK.", [{ id: "r1", label: "Allow edits in this session", scope: "session", allows: ["shop/tax.py"], stillAsked: ["/etc/hosts"] }]);
     },
     page: () => { approve("fetch", { type: "FetchEffect", url: "https://example.org/rates?country=at", privateAddress: "" }, "Pages outside this machine are asked about."); },
-    /** Changes that are kept, undone, changed by the user and still open. */
+    /** Changes that are kept, undone, edited by the user, and pending. */
     judged() {
       for (const [path, states] of [["shop/cart.py", ["pending", "kept"]], ["shop/tax.py", ["pending", "undone"]], ["shop/a_module_with_a_long_name_that_does_not_fit.py", ["pending"]]]) edit(path, states);
       answerOf(name("a"), "Three places are tidy.");
       end();
     },
-    /** A change that waits for its decision, before it is made. */
+    /** A proposed change that waits for a decision. */
     propose: () => {
       edit("shop/cart.py", ["proposed"]);
       wait();
     },
-    /** Subagents, a compaction, and what was rolled back. */
+    /** Subagents, a compaction, and a rollback. */
     agents() {
       const agent = { callId: "", model: "small-1", workingDir: wire.folder(), agentKind: "explorer" };
       tell("subagent", { ...agent, agentId: "a1", status: "completed", task: "Find the callers of total", reason: "", output: "Two callers: cart.py and invoice.py.", turnsUsed: 3 });
@@ -109,20 +109,20 @@ export function scriptedStates(wire) {
       answerOf(name("a"), "1. Take the discount before the tax.\n2. Test orders above the limit.");
       end();
     },
-    /** Another editor has taken the session. */
+    /** Another editor has taken the session over. */
     taken() {
       end();
       wire.send({ method: "agent/event", params: { sessionId: "s1", kind: "access", timestamp: wire.now, data: { access: "readOnly", owner: { pid: 4711, host: "desk", program: "Neovim" } } } });
     },
   };
   return {
-    /** Starts the state of this name; false if there is none. */
+    /** Starts the state with this name; returns false if there is none. */
     start(name) {
       if (!Object.hasOwn(states, name)) return false;
       states[name]();
       return true;
     },
-    /** `close` ends what is pending if the turn is stopped. */
+    /** Registers a function that ends a pending request when the turn is stopped. */
     pending(close) { pending.push(close); },
     stop() { for (const close of pending.splice(0)) close(); },
   };

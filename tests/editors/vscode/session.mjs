@@ -1,4 +1,4 @@
-// A working session against a model that this test plays: key, steering, stop, approvals, review, a command, a reload.
+// A whole session with a model that the test scripts: API key, steering, stop, approvals, review, a command, a reload.
 // req: H9, H6, H7, H12, H16, H17
 import assert from "node:assert/strict";
 import { actUntil } from "./driver.mjs";
@@ -92,7 +92,7 @@ async function review(actor) {
   await actor.step("one kept, one undone, one commented");
 }
 
-/** In the thread beside the line; the change stays. */
+/** Comments on a change in the comment thread at its line. The change stays pending. */
 async function comment(actor, text) {
   const thread = actor.page.locator(".review-widget").last();
   await actor.workbench.clickFor(thread.locator(".monaco-editor"), ".review-widget");

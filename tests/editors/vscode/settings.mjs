@@ -1,4 +1,4 @@
-// Settings: those of a project have no say, before it is trusted and after; the user's hold as they are changed.
+// Settings: those of a project are ignored, before and after it is trusted. Changes of the user's settings take effect.
 // req: H2, H9
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
@@ -10,7 +10,7 @@ await play(async (actor) => {
   assert.equal(starts?.length, 1, "one server for all of it");
 });
 
-/** Nothing is started, whatever the project says. */
+/** In an untrusted folder nothing is started, even if the project's settings request it. */
 async function untrusted(actor) {
   await isRead(actor, 42);
   await actor.workbench.runCommand("agent-ls: Open Chat");
@@ -55,7 +55,7 @@ async function trusted(actor) {
   await actor.step("a trusted project has no say in it either");
 }
 
-/** What a session that is open takes over. */
+/** An open session takes over some changed settings, and keeps those with which it began. */
 async function open(actor) {
   await set(actor, { userInstructions: "Say parts.", providers: { anthropic: { baseUrl: await actor.ask("otherAddress") } }, mode: "edits", review: "before", model: "of-the-user" });
   await actor.say("And now?");
@@ -64,11 +64,11 @@ async function open(actor) {
   assert.equal(await mode(actor), "ask", "what a session began with stays its own");
 }
 
-/** What a session begins with. */
+/** A new session begins with the changed settings. */
 async function begun(actor) {
   const { workbench, page } = actor;
   await workbench.runCommand("agent-ls: New Session");
-  // Who asked for a session writes on, whether it is there yet or not.
+  // The user can type at once, also before the new session is created.
   const prompt = (await actor.chat()).locator("textarea");
   await (await actor.chat()).locator("textarea:focus").waitFor();
   await page.keyboard.type("Tidy the count.");
@@ -86,7 +86,7 @@ async function begun(actor) {
   await actor.isIdle();
 }
 
-/** The user has his defaults again, and nothing of what the project says meanwhile. */
+/** After the user removes the settings, the defaults apply again, not the settings of the project. */
 async function takenBack(actor) {
   await actor.ask("projectSays", 43);
   await isRead(actor, 43);
@@ -97,14 +97,14 @@ async function takenBack(actor) {
   await actor.step("taken back");
 }
 
-/** As the settings editor writes them, into the settings of the machine where the extension runs. */
+/** Changes settings as the settings editor does, in the settings of the machine where the extension runs. */
 async function set(actor, values) {
   for (const [name, value] of Object.entries(values)) {
     await actor.workbench.eval((vscode, key, to) => vscode.workspace.getConfiguration("agentLs").update(key, to ?? undefined, vscode.ConfigurationTarget.Global), name, value);
   }
 }
 
-/** The editor has read the project's settings as they are now. */
+/** Waits until the editor has read the project's current settings. */
 async function isRead(actor, ruler) {
   await actor.until(() => actor.workbench.eval((vscode, column) => vscode.workspace.getConfiguration("editor").get("rulers").includes(column), ruler), "the settings of the project to be read");
 }

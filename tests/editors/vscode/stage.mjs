@@ -1,5 +1,5 @@
-// A user path on its stage: the packed extension in a real workbench, a project, a picture of each step, and what is
-// left of a failure. AGENT_LS_STAGE has its settings as JSON (tests/editors/vscode_rig.py).
+// Runs a test of the packed extension in a real workbench, with a project. Saves a picture of each step, and after a
+// failure the logs and the state of the window. AGENT_LS_STAGE has its options as JSON (tests/editors/vscode_rig.py).
 import fs from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -9,7 +9,7 @@ const stage = JSON.parse(process.env.AGENT_LS_STAGE);
 const started = performance.now();
 const EXTENSION = "agent-ls.agent-ls";
 
-/** Plays `path({ workbench, page, chat, step, ask, … })`; ends this process. */
+/** Runs `userPath(actor)` in a new workbench, and exits the process. */
 export async function play(userPath, { width, height } = {}) {
   fs.rmSync(stage.pictures, { recursive: true, force: true });
   fs.mkdirSync(stage.pictures, { recursive: true });
@@ -23,7 +23,7 @@ export async function play(userPath, { width, height } = {}) {
   } catch (error) {
     code = 1;
     console.error(error);
-    await keep(workbench, server);
+    await saveFailure(workbench, server);
   } finally {
     await workbench?.close();
     await server.stop();
@@ -31,8 +31,8 @@ export async function play(userPath, { width, height } = {}) {
   process.exit(code);
 }
 
-/** What somebody needs who was not there. */
-async function keep(workbench, server) {
+/** Saves what is needed to diagnose a failure: logs, console, a screenshot, and the content of the window and the chat. */
+async function saveFailure(workbench, server) {
   const write = (name, text) => { fs.writeFileSync(path.join(stage.pictures, name), text); };
   for (const [name, text] of Object.entries(server.logs())) if (/agent-ls|exthost|remoteagent/.test(name)) write(`failure-${path.basename(name)}`, text);
   if (!workbench) return;
@@ -53,7 +53,7 @@ class Actor {
     this.until = until;
   }
 
-  /** A step is done: a picture of it, and a line with the time. */
+  /** Records the end of a step: saves a picture and prints a line with the time. */
   async step(what) {
     this.pictures += 1;
     const name = `${String(this.pictures).padStart(2, "0")}-${what.replace(/\W+/g, "-")}.png`;
@@ -61,51 +61,51 @@ class Actor {
     console.log(`${((performance.now() - started) / 1000).toFixed(1).padStart(5)}s  ${what}`);
   }
 
-  /** The frame of the chat. */
+  /** Returns the frame of the chat. */
   chat() {
     return this.workbench.webview(EXTENSION, { select: "textarea" });
   }
 
-  /** A session of its own, which is shown when this returns. */
+  /** Starts a new session, and waits until it is shown. */
   async newSession() {
     await this.workbench.runCommand("agent-ls: New Session");
     await (await this.chat()).getByRole("heading", { name: "New session" }).waitFor();
   }
 
-  /** Types a message, and sends it by that key. */
+  /** Types a message, and sends it with `key`. */
   async say(text, key = "Enter") {
     const chat = await this.chat();
     await chat.locator("textarea").fill(text);
     await chat.locator("textarea").press(key);
   }
 
-  /** The question that waits in the chat. */
+  /** Waits for a pending approval with this text in the chat; returns its element. */
   async asked(text) {
     const question = (await this.chat()).locator(".approval.pending", { hasText: text }).first();
     await question.waitFor();
     return question;
   }
 
-  /** Answers a question so that the like is not asked again in this session. */
+  /** Allows an approval and similar requests for this session. */
   async allowForSession(question) {
     await question.getByRole("button", { name: "More Answers" }).click();
     await question.getByRole("menuitem", { name: /this session/ }).first().click();
   }
 
-  /** A button above a change, by a text of its line of buttons. */
+  /** Returns a button above a change. `line` is a text of its line of buttons. */
   lens(line, button) {
     const lenses = this.page.locator(".codelens-decoration");
     return lenses.filter({ has: this.page.locator("a", { hasText: line }) }).locator("a", { hasText: button }).first();
   }
 
-  /** Clicks one of them until its line is gone: a click may come just as all lines are drawn anew. */
+  /** Clicks a button above a change until the buttons are gone. A click has no effect while the buttons are redrawn. */
   async decide(line, button) {
     const lens = this.lens(line, button);
     await lens.waitFor();
     await actUntil(() => lens.click({ timeout: 3_000 }), async () => (await lens.count()) === 0, `${button} to decide ${line}`);
   }
 
-  /** What the editors in sight show behind the text of their lines. */
+  /** Returns the texts that the visible editors show behind their lines. */
   behindLines() {
     return this.page.evaluate(() => [...document.querySelectorAll(".view-lines .view-line span")]
       .map((span) => getComputedStyle(span, "::after").content)
@@ -113,12 +113,12 @@ class Actor {
       .map((content) => content.replace(/^"|"$/g, "").replaceAll("\u00a0", " ")));
   }
 
-  /** No change waits in the files that are seen. Its buttons go a moment after it: a click on one of them is for nothing. */
+  /** Waits until no visible file has buttons of changes. They are removed shortly after the decision, and are useless then. */
   async isDecided() {
     await until(async () => (await this.page.locator(".codelens-decoration", { hasText: /agent \d/ }).count()) === 0, "the buttons of decided changes to go");
   }
 
-  /** The folder of the window, by the page that is made for it. */
+  /** Trusts the folder of the window, in VS Code's page of workspace trust. */
   async trust() {
     const { workbench, page } = this;
     await workbench.runCommand("Workspaces: Manage Workspace Trust");
@@ -133,7 +133,7 @@ class Actor {
     await until(async () => (await chat.locator(".badge", { hasText: /working|asks you/ }).count()) === 0, "the agent to be done");
   }
 
-  /** Asks the test that plays the model: its answer. */
+  /** Sends a request to the Python test, which scripts the model; returns its answer. */
   ask(what, ...args) {
     return answers.of(what, args);
   }

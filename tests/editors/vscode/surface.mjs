@@ -1,4 +1,4 @@
-// What a conversation displays of commands, answers and costs, and where the keyboard is after an answer.
+// The display of commands, answers and costs in a conversation, and the keyboard focus after an answer.
 // req: H9
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
@@ -9,7 +9,7 @@ await play(async (actor) => {
   for (const part of [command, markdown, costs, fileLink, ownCommand, focusAfterAnswers]) await part(actor);
 }, { width: 1100, height: 800 });
 
-/** A slash command is displayed as it was typed. Its text for the model is folded. */
+/** A slash command is displayed as it was typed. Its prompt for the model is collapsed. */
 async function command(actor) {
   const { workbench, page } = actor;
   const chat = await actor.chat();
@@ -57,7 +57,7 @@ async function isReadable(chat) {
   assert.equal(placeholder, "What should change?  (@ /)");
 }
 
-/** Words of an element that are displayed on more than one line. */
+/** Returns the words of an element that are broken across lines. */
 function brokenWords(table) {
   const walker = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
   const broken = [];
@@ -117,7 +117,7 @@ async function ownCommand(actor) {
   await actor.step("the command of the user");
 }
 
-/** After an answer by keys the keyboard is in the next question, or in the prompt. */
+/** After an answer by keys the focus is in the next question, or in the prompt. */
 async function focusAfterAnswers(actor) {
   const { page } = actor;
   const chat = await actor.chat();

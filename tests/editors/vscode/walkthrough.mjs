@@ -1,4 +1,4 @@
-// The first quarter of an hour: a folder that is not trusted, the server set up on first use, the walkthrough session.
+// The first use: an untrusted folder, the installation of the server, and the walkthrough session.
 // req: H9, H6, H7, H12, H17
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
@@ -58,7 +58,7 @@ await play(async (actor) => {
   await shell.getByRole("button", { name: "Show in Terminal" }).click();
   await until(async () => (await workbench.terminalText()).includes("[exit 1"), "the command's end in its terminal");
   assert.match(await workbench.terminalText(), /FAILED \(failures=2\)/);
-  // The user's own typing was not saved for it, so it saw the text on disk.
+  // The user's text was not saved for the command, so the command used the text on disk.
   assert.match(await shell.locator("pre.output").first().innerText(), /FAILED \(failures=2\)[^]*the user's unsaved changes/);
   await step("output in a terminal");
   await workbench.runCommand("View: Toggle Panel Visibility");

@@ -1,5 +1,5 @@
-// A session in a git worktree: its changes are brought to a file with unsaved text. Then the list of running sessions, with
-// one of Neovim.
+// A session in a git worktree: its changes are applied to a file with unsaved text. Then the list of running sessions,
+// which includes a session of Neovim.
 // req: H9, H23
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
@@ -41,7 +41,7 @@ async function brings(actor) {
   await actor.until(async () => (await workbench.text("stock.py")).includes("list(stock.values())"), "the change to be undone");
 }
 
-/** The list names both sessions, and opens the one of Neovim to read along. */
+/** The list has both sessions. The session of Neovim opens read-only. */
 async function lists(actor) {
   const { workbench, page } = actor;
   await workbench.runCommand("agent-ls: Running Sessions…");

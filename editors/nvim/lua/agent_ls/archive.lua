@@ -15,7 +15,7 @@ local function folder_path(uri)
   return vim.fs.normalize(uri and uri:match("^file:") and vim.uri_to_fname(uri) or uri or "")
 end
 
----Sessions of this workspace, newest first.
+---Fetches the sessions of this workspace, newest first.
 ---@param done fun(problem: agent_ls.Problem?, list: agent_ls.wire.SessionInfo[]?)
 function M.look_up(done)
   local root = files.find_root()
@@ -28,17 +28,17 @@ function M.look_up(done)
   end)
 end
 
----Lists the sessions of this workspace, newest first; problems are reported.
+---Fetches the sessions of this workspace, newest first. Reports a problem to the user.
 ---@param done fun(list: agent_ls.wire.SessionInfo[])
-function M.list_sessions(done) M.look_up(session.reporting(done)) end
+function M.list_sessions(done) M.look_up(session.report_or(done)) end
 
----Sessions of all folders that an editor or another process has open, newest first.
+---Fetches the sessions that an editor or another process has open, of all folders, newest first.
 ---@param done fun(list: agent_ls.wire.SessionInfo[])
 function M.list_running(done)
-  client.request(method.sessions, { running = true }, session.reporting(function(result) done(result.sessions) end))
+  client.request(method.sessions, { running = true }, session.report_or(function(result) done(result.sessions) end))
 end
 
----Applies the changes of the session's git worktree to this folder. The chat reports the outcome too.
+---Applies the changes of the session's git worktree to this folder. The transcript also shows the outcome.
 function M.bring_changes()
   session.change_current(method.bring_changes, {}, function(result)
     if #result.files == 0 then
@@ -48,7 +48,7 @@ function M.bring_changes()
 end
 
 ---Opens the newest session of this workspace.
----@param none fun() called when there is none
+---@param none fun() called if there is no session
 function M.resume_newest(none)
   session.open_result(function(found)
     M.look_up(function(problem, list)
@@ -62,13 +62,14 @@ function M.resume_newest(none)
   end)
 end
 
----Rolls the session back to before the input of a turn, or reverts a roll back; a preview changes nothing.
+---Rolls the session back to before the user's message of a turn, or reverts a roll back. With the parameters of a
+---preview, the server only computes the effects.
 ---@param params {atTurnId: string, files: string?, conversation: boolean?, force: boolean?}
 ---@param done fun(result: agent_ls.wire.RevertResult)
 function M.revert(params, done) session.change_current(method.revert, params, done) end
 
 ---Deletes the current session from the disk.
----@param force boolean? also while it has pending changes
+---@param force boolean? also if it has pending changes
 ---@param refused fun(problem: agent_ls.Problem)
 function M.delete(force, refused)
   local id = session.current_id()
@@ -94,7 +95,7 @@ end
 
 ---Fetches the transcript of the session as Markdown or a web page.
 ---@param format "markdown"|"html"
----@param redact boolean without keys, mail addresses and names of this machine
+---@param redact boolean remove keys, mail addresses and names of this machine
 ---@param done fun(text: string) the transcript
 function M.export(format, redact, done)
   session.request_for_current(method.export, { format = format, redact = redact or nil }, function(result) done(result.text) end)

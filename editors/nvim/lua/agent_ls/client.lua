@@ -1,4 +1,4 @@
--- The connection: starts the server, attaches ordinary file buffers, sends requests. Does not know sessions.
+-- The connection to the server: starts it, attaches file buffers, sends requests.
 local config = require("agent_ls.config")
 local edits = require("agent_ls.edits")
 local files = require("agent_ls.files")
@@ -21,13 +21,14 @@ local M = {}
 
 local client_id ---@type integer?
 local ready = false
-local is_stopping = false -- the user has ended the server, and its process still runs
+local is_stopping = false -- the user has stopped the server, but its process still runs
 local waiting = {} ---@type agent_ls.Request[] to be sent when the server is ready
 local in_flight = {} ---@type table<integer, agent_ls.Request> sent and not answered, by a number of our own
 local last_number = 0
 local group = api.nvim_create_augroup("agent_ls_client", {})
 
----The kind of problem with which each pending request fails when the server ends. Only `on_exit` reports the end.
+---The `kind` of problem with which pending requests fail when the server ends. Callers ignore it, because `on_exit`
+---reports the end.
 M.SERVER_ENDED = "server_ended"
 
 ---@type fun(event: agent_ls.wire.Event)
@@ -66,7 +67,7 @@ local function send(request)
   end
 end
 
----Attaches all file buffers and sends the waiting requests.
+---Called when the server is initialized: attaches all file buffers, and sends the requests that waited for it.
 local function on_ready()
   ready = true
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
@@ -85,7 +86,7 @@ local function fail(requests, problem)
   end
 end
 
----Handles the end of the process: fails pending requests, and starts again if requests are waiting.
+---Called when the process has ended: fails the pending requests. Starts the server again if requests wait for it.
 ---@param code integer
 ---@param signal integer
 local function on_end(code, signal)
@@ -101,12 +102,12 @@ local function on_end(code, signal)
   )
   M.on_exit({ code = code, signal = signal, unanswered = #unanswered })
   if #waiting > 0 then
-    M.start() -- for requests made while the server was stopping
+    M.start() -- for requests that were made while the server was stopping
   end
 end
 
----Starts the process. Reports each exit to Neovim as a clean one, because Neovim's own message about a bad exit is too
----long for one line and would stop at "Press ENTER". The plugin shows a message of its own.
+---Starts the process. Reports every exit to Neovim as a clean one. Otherwise Neovim shows a message that is too long
+---for one line and stops at "Press ENTER". The plugin shows its own message.
 local function rpc(dispatchers)
   local own = vim.tbl_extend("force", dispatchers, {
     on_exit = function(code, signal)
@@ -147,12 +148,12 @@ local function client_config()
     cmd = rpc,
     root_dir = files.find_root(),
     capabilities = {
-      experimental = { agentLs = protocol.abilities() },
+      experimental = { agentLs = protocol.build_capabilities() },
       workspace = { workspaceEdit = { documentChanges = true } },
     },
     -- Neovim would encode an empty Lua table as a list.
     init_options = { agentLs = next(config.options.settings) and config.options.settings or vim.empty_dict() },
-    -- send changes at once: the server computes edits against the last text that it received
+    -- Send changes at once, because the server computes edits for the last text that it has received.
     flags = { debounce_text_changes = 0 },
     handlers = handlers(),
     on_init = on_ready,
@@ -179,7 +180,7 @@ end
 ---@return agent_ls.Problem? problem
 function M.start()
   if M.lsp() then
-    return nil -- if it is stopping, it is started again after its exit (see on_end)
+    return nil -- on_end starts it again after its exit
   end
   local program = config.options.cmd[1]
   if vim.fn.executable(program) == 0 then
@@ -198,8 +199,7 @@ function M.start()
   require("agent_ls.code_actions").extend(client)
 end
 
----Sends a request, after starting the server if necessary. `done` is called exactly once, with a problem or the
----result.
+---Sends a request. Starts the server first if necessary. Calls `done` exactly once, with a problem or the result.
 ---@param method string
 ---@param params table
 ---@param done fun(problem: agent_ls.Problem?, result: any)?
@@ -226,7 +226,7 @@ function M.notify(method, params)
   end
 end
 
----Stops the server, as quitting the editor does. Requests that are made before its exit start it again.
+---Stops the server. A request that is made before its exit starts it again.
 function M.stop()
   local client = M.lsp()
   if client then

@@ -1,7 +1,7 @@
--- Performs the server's `client_request` events; each gets exactly one answer.
+-- Performs the requests of the server (`client_request` events), and answers each of them exactly once.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
-local language = require("agent_ls.language")
+local code_queries = require("agent_ls.code_queries")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
 local relay = require("agent_ls.relay")
@@ -12,8 +12,8 @@ local M = {}
 
 ---@alias agent_ls.Answerer fun(params: table): table?, string?
 
----Writes buffers. A buffer is written only if it still has the given version, because only then does the server know
----all of its unsaved changes.
+---Saves buffers. A buffer is saved only if it still has the given version; otherwise it has unsaved changes that the
+---server has not seen.
 ---@param params agent_ls.wire.AskedSave
 ---@return agent_ls.wire.Saved
 local function save(params)
@@ -38,8 +38,8 @@ local function save(params)
   return { saved = saved, failed = failed }
 end
 
----Reloads unmodified buffers of files that the server has written. Modified buffers and those of deleted files stay as
----they are: Neovim would ask about them and wait for a key.
+---Reloads unmodified buffers of files that the server has written. Does not reload modified buffers and buffers of
+---deleted files, because Neovim would ask the user about them and wait for a key.
 ---@param params agent_ls.wire.AskedCheckTime
 local function check_time(params)
   local group = api.nvim_create_augroup("agent_ls_check_time", {})
@@ -76,7 +76,7 @@ function M.answer(event)
       client.request(protocol.method.client_answer, answer)
     end
   end
-  local now, later = answerers[data.what], language.answerers[data.what]
+  local now, later = answerers[data.what], code_queries.answerers[data.what]
   if later then
     local ok, err = pcall(later, data.params, function(result, why)
       log.guard("an answer", done)(result, why)

@@ -1,13 +1,13 @@
--- Code actions at diagnostics of other sources. Added here, because Neovim sends each language server only its own
--- diagnostics, so that ours cannot offer them.
+-- Adds code actions for diagnostics of other sources. Neovim sends each language server only its own diagnostics, so
+-- agent-ls itself cannot offer these actions.
 local M = {}
 
 local COMMAND = "agentLs.askAtDiagnostic"
 local KIND = "quickfix"
-local OWN_SOURCE = "agent-ls" -- for these the server itself offers actions
+local OWN_SOURCE = "agent-ls" -- the server itself offers actions for its own diagnostics
 local TITLES = { { "fix", "Fix with the agent" }, { "explain", "Explain with the agent" } }
 
----@param only string[]? kinds that are asked for
+---@param only string[]? requested kinds of code actions
 ---@return boolean
 local function is_wanted(only)
   return not only or vim.iter(only):any(function(kind) return kind == "" or kind == KIND end)
@@ -16,7 +16,7 @@ end
 ---@param bufnr integer
 ---@param first integer line from 0
 ---@param last integer
----@return boolean whether another source has a diagnostic in these lines
+---@return boolean another source has a diagnostic in these lines
 local function has_diagnostic(bufnr, first, last)
   return vim.iter(vim.diagnostic.get(bufnr)):any(
     function(each) return each.source ~= OWN_SOURCE and each.lnum <= last and (each.end_lnum or each.lnum) >= first end

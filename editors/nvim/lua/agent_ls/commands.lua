@@ -18,7 +18,7 @@ local function approvals() return require("agent_ls.chat.approvals") end
 
 local function review() return require("agent_ls.review.actions") end
 
----Runs with the text after the subcommand; if there is none, asks for it.
+---Returns a subcommand that runs with the text after its name. If there is no text, asks the user for it.
 ---@param prompt string
 ---@param run fun(text: string)
 local function with_text(prompt, run)
@@ -63,7 +63,7 @@ end
 
 local PROVIDERS_MS = 1000
 
----@return string[] providers that the server knows; empty while it is not running
+---@return string[] providers of the server; empty while it is not running
 local function provider_names()
   local lsp = require("agent_ls.client").lsp()
   local answer = lsp and lsp:request_sync(require("agent_ls.protocol").method.models, { look = false }, PROVIDERS_MS)
@@ -136,7 +136,7 @@ local function running_label(info)
   return ("%-7s  %s  %s%s  [%s, %s%s]"):format(info.activity, since, title, info.worktree and " (worktree)" or "", folder, editor, cost)
 end
 
----Chooses among the sessions that run in any editor, and follows the chosen one.
+---Lets the user choose a session that runs in any editor, and follows it.
 local function choose_running()
   archive().list_running(function(list)
     if #list == 0 then
@@ -155,8 +155,8 @@ end
 
 local EXPORTS = { "markdown", "html", "redacted" }
 
----Opens the transcript in a buffer, to be read or saved with `:w NAME`.
----@param text string words of EXPORTS; `redacted` alone is a redacted web page
+---Opens the transcript in a buffer, where the user can read it or save it with `:w NAME`.
+---@param text string words of EXPORTS; only `redacted` means a redacted web page
 local function export_session(text)
   local words = vim.split(text, "%s+", { trimempty = true })
   for _, word in ipairs(words) do
@@ -209,7 +209,7 @@ local function judge_here(decision)
   end
 end
 
----Deletes the session after a confirmation, and after another one if it has pending changes.
+---Deletes the session after a confirmation. If it has pending changes, asks a second time.
 local function delete_session()
   local ask = function(prompt, yes, run)
     require("agent_ls.menu").select({ yes, "Leave it" }, { prompt = prompt }, function(choice)
@@ -233,7 +233,7 @@ end
 
 local function answer_question()
   local questions = require("agent_ls.chat.questions")
-  local asked = questions.is_waiting()
+  local asked = questions.find_pending()
   if asked then
     return questions.answer(asked)
   end
@@ -274,7 +274,7 @@ M.commands = {
     run = with_text("Steer: ", function(text) session().steer(text) end),
     help = "send the agent a message while it works",
   },
-  unsteer = { run = function() session().unsteer() end, help = "remove a steering message that still waits" },
+  unsteer = { run = function() session().unsteer() end, help = "withdraw the newest steering message that the agent has not received" },
   queue = {
     run = with_text("After this: ", function(text) session().follow_up(text) end),
     help = "queue a message until the agent has finished",
@@ -316,15 +316,15 @@ M.commands = {
     run = function(text) session().compact(text) end,
     help = "replace earlier messages with a summary to free space",
   },
-  context = { run = function() pickers().context() end, help = "show what uses the context window of the model" },
-  rules = { run = function() pickers().rules() end, help = "list and remove the rules for what needs no approval" },
-  mcp = { run = function() pickers().mcp() end, help = "MCP servers: state, tools, errors; switch one on or off" },
+  context = { run = function() pickers().context() end, help = "show the usage of the context window" },
+  rules = { run = function() pickers().rules() end, help = "list and delete the rules that allow actions without asking" },
+  mcp = { run = function() pickers().mcp() end, help = "list the MCP servers with state, tools and errors; switch one on or off" },
   trust = { run = function() pickers().trust() end, help = "show or change whether this folder is trusted" },
   queued = { run = function() pickers().queue() end, help = "change, send, move or remove queued messages" },
   answer = { run = function() answer_question() end, help = "answer the question of the agent" },
   decline = {
     run = function() require("agent_ls.chat.questions").decline() end,
-    help = "leave the question of the agent unanswered",
+    help = "decline the question of the agent",
   },
   fork = { run = function() archive().fork() end, help = "continue in a new session with the history of this session" },
   plan = {
@@ -340,8 +340,8 @@ M.commands = {
     help = "open the transcript as Markdown or as a web page, in a new window",
     complete = EXPORTS,
   },
-  approve = { run = function() approvals().allow() end, help = "allow what waits, once" },
-  allow = { run = function() approvals().allow_rule() end, help = "allow the pending request by its offered rule" },
+  approve = { run = function() approvals().allow() end, help = "allow the pending request once" },
+  allow = { run = function() approvals().allow_rule() end, help = "allow the pending request by an offered rule" },
   edit = { run = function() approvals().edit() end, help = "change the pending command, and allow it" },
   deny = {
     run = function(text) approvals().deny(nil, text) end,
@@ -367,8 +367,8 @@ M.commands = {
     help = "undo a step in all its files, after `u` undid it in one file",
   },
   next = { run = function() review().go(1) end, help = "jump to the next change, in all files" },
-  prev = { run = function() review().go(-1) end, help = "to the previous change" },
-  terminals = { run = function() require("agent_ls.terminal").choose() end, help = "commands: look, or end" },
+  prev = { run = function() review().go(-1) end, help = "jump to the previous change, in all files" },
+  terminals = { run = function() require("agent_ls.terminal").choose() end, help = "choose a command, and show its output or end it" },
   terminal = {
     run = function() require("agent_ls.terminal").show_call() end,
     help = "show the output of the last command",
@@ -387,12 +387,12 @@ M.commands = {
   mode = setting("mode", { "plan", "ask", "edits", "full" }),
   review = setting("review", { "after", "before" }),
   key = {
-    run = function(text) require("agent_ls.keys").ask(text) end,
+    run = function(text) require("agent_ls.api_keys").ask(text) end,
     help = "enter a provider's API key, which is neither displayed nor stored",
     complete = provider_names,
   },
   forget_key = {
-    run = function(text) require("agent_ls.keys").forget(text) end,
+    run = function(text) require("agent_ls.api_keys").forget(text) end,
     help = "remove an API key that was entered",
     complete = provider_names,
   },

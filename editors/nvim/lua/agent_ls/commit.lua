@@ -1,4 +1,4 @@
--- Writes a commit message into the buffer of `git commit`.
+-- Requests a commit message from the server, and writes it into the buffer of `git commit`.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local log = require("agent_ls.log")
@@ -20,7 +20,7 @@ local function own_row(bufnr)
   return #lines
 end
 
----Writes the message, which replaces and completes text that the user has begun. One `u` reverts it.
+---Writes the message into the buffer. It replaces and completes the text that the user has begun. One `u` reverts it.
 function M.write()
   local bufnr = api.nvim_get_current_buf()
   if vim.bo[bufnr].filetype ~= "gitcommit" then

@@ -1,18 +1,18 @@
--- The user's options: defaults and validation. Does not know buffers or the server.
+-- The user's options: defaults and validation.
 local M = {}
 
 ---@class agent_ls.Config
----@field cmd string[] how the server is started
+---@field cmd string[] command that starts the server
 ---@field autostart boolean start the server with the first file, not with the first :AgentLs
----@field provider string? of new sessions; the server's default when nil
+---@field provider string? for new sessions; the server's default when nil
 ---@field model string?
 ---@field effort string?
 ---@field mode "plan"|"ask"|"edits"|"full"|nil
 ---@field review "after"|"before"|nil
 ---@field settings table the server's settings (section `agentLs`), passed on unchanged
----@field width number of the panel: columns, or a share of the screen when below 1
+---@field width number width of the panel: columns, or a share of the screen if below 1
 ---@field notify "off"|"away"|"unseen"|"system" when vim.notify reports that the agent waits or is done
----@field picker "auto"|"select"|"snacks"|"fzf-lua"|"telescope"|"mini" the picker for lists with a preview
+---@field picker "auto"|"select"|"snacks"|"fzf-lua"|"telescope"|"mini" picker for lists with a preview
 ---@field hints boolean show the keys next to pending hunks and below the prompt
 ---@field keymaps table<string, string|false> false leaves a key unmapped
 
@@ -49,12 +49,12 @@ local defaults = {
     rollback = "gR",
     open_terminal = "gt",
     help = "g?",
-    -- in the prompt, whatever its mode
+    -- in the prompt, in all modes
     prompt_allow = "<M-a>",
     prompt_deny = "<M-d>",
     prompt_context = "<M-c>",
     prompt_image = "<M-v>",
-    -- in a file, while hunks of the agent wait in it
+    -- in a file that has pending hunks
     keep_hunk = "<leader>ak",
     undo_hunk = "<leader>au",
     keep_file = "<leader>aK",
@@ -76,8 +76,8 @@ local CHOICES = {
   picker = { "auto", "select", "snacks", "fzf-lua", "telescope", "mini" },
 }
 
----Values of older versions, by option, and their replacements.
-local MEANT = { notify = { [true] = "unseen", [false] = "off" } }
+---Option values of older versions, and the values that replace them.
+local REPLACEMENTS = { notify = { [true] = "unseen", [false] = "off" } }
 
 M.options = vim.deepcopy(defaults)
 
@@ -98,13 +98,13 @@ local function problem_of(name, value)
   end
 end
 
----Sets the valid options and returns the problems of the others.
+---Sets the options that are valid, and returns the problems of the others.
 ---@param given table?
 ---@return string[] problems
 function M.set(given)
   local problems, good = {}, {}
   for name, value in pairs(given or {}) do
-    value = vim.tbl_get(MEANT, name, value) or value
+    value = vim.tbl_get(REPLACEMENTS, name, value) or value
     local problem = problem_of(name, value)
     if problem then
       problems[#problems + 1] = problem
@@ -122,7 +122,7 @@ function M.set(given)
   return problems
 end
 
----The key of an action, nil when the user turned it off.
+---Returns the key of an action; nil if the user has turned it off.
 ---@param action string
 ---@return string?
 function M.key(action) return M.options.keymaps[action] or nil end

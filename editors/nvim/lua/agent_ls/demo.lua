@@ -1,9 +1,10 @@
--- Started by `agent-ls demo`: opens the panel and the walkthrough, with its first message ready to send.
+-- The demo of `agent-ls demo`, which starts Neovim with this module: opens the panel with the walkthrough, and puts its
+-- first message into the prompt.
 local M = {}
 
 local FIRST_MESSAGE = "The tests fail. Find out why and fix it."
 
----The server of the same installation, not another one on PATH.
+---Returns the command of the server in the same installation, which may differ from the one on PATH.
 ---@return string[]?
 local function command()
   local python = vim.env.AGENT_LS_COMMAND

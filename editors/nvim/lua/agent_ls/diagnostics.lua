@@ -1,8 +1,9 @@
--- Reports diagnostics of other tools to the server (agent/diagnostics), including that a file has none any more.
+-- Reports the diagnostics of other tools to the server (agent/diagnostics), also when a file has none any more.
 --
--- They are sent when no tool has reported for a while. A report is final if each language server has said that it has
--- checked this text (checked.lua). Other tools do not say when they are done; for them the pause has to suffice.
-local checked = require("agent_ls.checked")
+-- A report is sent when the tools have been quiet for a while. It is marked as settled if every language server has
+-- checked the current text (checked_versions.lua). Other tools do not report when they are done, so only the pause
+-- counts for them.
+local checked_versions = require("agent_ls.checked_versions")
 local client = require("agent_ls.client")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
@@ -12,9 +13,9 @@ local api = vim.api
 local M = {}
 
 local QUIET_MS = 200 -- delay after the last report, because other tools may still report
-local LATEST_MS = 1200 -- delay after a change without any report
+local LATEST_MS = 1200 -- delay after a change of the text if no tool reports
 local UNCHECKED_MS = 50 -- delay if no tool checks the file
-local MAX_ITEMS = 500 -- as many as the server keeps
+local MAX_ITEMS = 500 -- limit of the server for one file
 local MAX_FILES = 1000
 
 local timers = {} ---@type table<integer, uv.uv_timer_t>
@@ -36,7 +37,7 @@ local function item(diagnostic)
 end
 
 ---@param bufnr integer
----@return vim.lsp.Client[] language servers that may check it
+---@return vim.lsp.Client[] other language servers that may check the buffer
 local function others(bufnr)
   local lsp = client.lsp()
   return vim.tbl_filter(
@@ -53,13 +54,13 @@ local function is_quiet(bufnr)
 end
 
 ---@param bufnr integer
----@return boolean no more reports about its text are expected
-function M.is_settled(bufnr) return is_quiet(bufnr) and checked.is_checked(bufnr, others(bufnr)) end
+---@return boolean every tool has checked the current text, so no more reports are expected
+function M.is_settled(bufnr) return is_quiet(bufnr) and checked_versions.is_checked(bufnr, others(bufnr)) end
 
 ---@param bufnr integer
----@return boolean no more reports are expected, or no tool says when it is done
-function M.is_over(bufnr)
-  return M.is_settled(bufnr) or (is_quiet(bufnr) and checked.is_uncertain(bufnr, others(bufnr)))
+---@return boolean no more reports are expected, or a server does not say which text it has checked
+function M.may_be_over(bufnr)
+  return M.is_settled(bufnr) or (is_quiet(bufnr) and checked_versions.is_uncertain(bufnr, others(bufnr)))
 end
 
 ---@param bufnr integer
@@ -73,7 +74,7 @@ function M.report_buffer(bufnr)
   }
 end
 
----@return agent_ls.wire.Diagnostics[] reports of all files with problems
+---@return agent_ls.wire.Diagnostics[] reports of all files with diagnostics
 function M.report_all()
   local bufs = {} ---@type table<integer, true>
   for _, diagnostic in ipairs(vim.diagnostic.get()) do
@@ -85,42 +86,42 @@ end
 ---@param bufnr integer
 local function send(bufnr)
   if api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) ~= "" then
-    checked.request_diagnostics(bufnr, others(bufnr))
+    checked_versions.request_diagnostics(bufnr, others(bufnr))
     client.notify(protocol.method.diagnostics, M.report_buffer(bufnr))
   end
 end
 
----Sends a report of the file after a delay; another call restarts the delay.
+---Sends a report of the file after a delay. Another call restarts the delay.
 ---@param bufnr integer
 ---@param delay_ms integer
-local function later(bufnr, delay_ms)
+local function send_later(bufnr, delay_ms)
   local timer = timers[bufnr] or assert(vim.uv.new_timer())
   timers[bufnr] = timer
-  timer:start(delay_ms, 0, vim.schedule_wrap(log.guard("telling of problems", function() send(bufnr) end)))
+  timer:start(delay_ms, 0, vim.schedule_wrap(log.guard("sending diagnostics", function() send(bufnr) end)))
 end
 
----Schedules a report of a file that was just opened for the tools, so that they have time to check it.
+---Schedules a report of a file that has just been opened, after the tools have had time to check it.
 ---@param bufnr integer
-function M.schedule_report(bufnr) later(bufnr, LATEST_MS) end
+function M.schedule_report(bufnr) send_later(bufnr, LATEST_MS) end
 
----@param bufnr integer whose text has just changed
----@return integer delay until the known diagnostics are sent
+---@param bufnr integer of a buffer whose text has just changed
+---@return integer delay after which a report is sent even if no tool has reported
 local function delay_ms(bufnr)
   local servers = others(bufnr)
-  if vim.iter(servers):any(function(lsp) return checked.is_asked(lsp, bufnr) end) then
+  if vim.iter(servers):any(function(lsp) return checked_versions.supports_pull(lsp, bufnr) end) then
     return QUIET_MS
   end
   return (#servers > 0 or #vim.diagnostic.get(bufnr) > 0) and LATEST_MS or UNCHECKED_MS
 end
 
----@param bufnr integer of a document that the server has
+---@param bufnr integer of a document that is open on the server
 local function watch_buffer(bufnr)
   if watched[bufnr] then
     return
   end
   watched[bufnr] = true
   api.nvim_buf_attach(bufnr, false, {
-    on_lines = function() later(bufnr, delay_ms(bufnr)) end,
+    on_lines = function() send_later(bufnr, delay_ms(bufnr)) end,
     on_detach = function()
       watched[bufnr] = nil
       local timer = timers[bufnr]
@@ -131,11 +132,11 @@ local function watch_buffer(bufnr)
     end,
   })
   if #vim.diagnostic.get(bufnr) > 0 then
-    later(bufnr, QUIET_MS)
+    send_later(bufnr, QUIET_MS)
   end
 end
 
----Starts watching.
+---Starts watching the diagnostics of all buffers.
 function M.watch()
   local group = api.nvim_create_augroup("agent_ls_diagnostics", {})
   api.nvim_create_autocmd("LspAttach", {
@@ -146,24 +147,24 @@ function M.watch()
       if lsp and args.data.client_id == lsp.id then
         watch_buffer(args.buf)
       else
-        checked.record_versions(assert(vim.lsp.get_client_by_id(args.data.client_id)))
+        checked_versions.record_versions(assert(vim.lsp.get_client_by_id(args.data.client_id)))
       end
     end,
   })
-  checked.watch(function(bufnr)
+  checked_versions.watch(function(bufnr)
     if watched[bufnr] then
-      later(bufnr, QUIET_MS)
+      send_later(bufnr, QUIET_MS)
     end
   end)
   api.nvim_create_autocmd("DiagnosticChanged", {
     group = group,
     desc = "agent-ls: send diagnostics to the server",
-    callback = function(args) later(args.buf, QUIET_MS) end,
+    callback = function(args) send_later(args.buf, QUIET_MS) end,
   })
   local lsp = client.lsp()
   for _, other in ipairs(vim.lsp.get_clients()) do
     if not lsp or other.id ~= lsp.id then
-      checked.record_versions(other)
+      checked_versions.record_versions(other)
     end
   end
   for bufnr in pairs(lsp and lsp.attached_buffers or {}) do

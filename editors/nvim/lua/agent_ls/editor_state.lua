@@ -1,4 +1,5 @@
--- Reports to the server the user's view, and changed files that it does not see (agent/editorState).
+-- Reports the editor's state to the server (agent/editorState): the active file, the selection, the visible files, and
+-- modified files to which the server is not attached.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local log = require("agent_ls.log")
@@ -8,7 +9,7 @@ local api = vim.api
 
 local M = {}
 
-local QUIET_MS = 150 -- moving through files must not send one message per file
+local QUIET_MS = 150 -- delay after the last change, so that moving through files does not send many messages
 
 local last_sent ---@type table?
 local timer ---@type uv.uv_timer_t?
@@ -33,7 +34,7 @@ local function file_windows()
   )
 end
 
----The cursor in the active file, or its selected lines.
+---Returns the selected lines of the active file, else the position of the cursor.
 ---@param active integer
 ---@return table?
 local function selection(active)
@@ -55,10 +56,10 @@ local function selection(active)
   return { startLine = first - 1, startCharacter = 0, endLine = last, endCharacter = 0 } -- whole lines
 end
 
-local is_muted = false -- the user does not share the editor's view with the model
+local is_muted = false -- the user has turned off that the model gets the active file
 
----Toggles whether the editor's view is shared with the model.
----@return boolean is_shared new state
+---Toggles whether the model gets the active file and the selection.
+---@return boolean is_shared the model gets them now
 function M.toggle()
   is_muted = not is_muted
   M.send()

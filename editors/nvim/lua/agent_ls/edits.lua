@@ -1,12 +1,12 @@
--- Answers workspace/applyEdit in place of Neovim's own handler. That one returns `applied: true` for an edit that it
--- dropped as stale, and in Insert mode puts an edit and the typing around it into one undo step.
+-- Handles workspace/applyEdit in place of Neovim's own handler, which has two faults: it answers `applied: true` for an
+-- edit that it has dropped as stale, and in Insert mode it joins an edit and the typing around it in one undo step.
 local files = require("agent_ls.files")
 
 local M = {}
 
 local api = vim.api
 
----Computes where a position is after disjoint LSP text edits with byte columns. Pure.
+---Returns the position of a character after disjoint LSP text edits. All columns are in bytes. Pure.
 ---@param row integer from 0
 ---@param col integer bytes
 ---@param edits lsp.TextEdit[]
@@ -26,7 +26,7 @@ function M.shift_position(row, col, edits)
       end
       row = row - to.line + last
     elseif row > from.line or (row == from.line and col > from.character) then
-      -- Inside replaced text: keep the number of lines below its start.
+      -- The position is inside replaced text: keep its distance in lines from the start of that text.
       row = math.min(row, math.max(from.line, to.character == 0 and last - 1 or last))
     end
   end
@@ -35,7 +35,7 @@ end
 
 ---@param bufnr integer
 ---@return table<integer, table> views by window
-local function views(bufnr)
+local function save_views(bufnr)
   local out = {}
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     out[win] = api.nvim_win_call(win, vim.fn.winsaveview)
@@ -43,11 +43,11 @@ local function views(bufnr)
   return out
 end
 
----Restores the views of the windows, moved with the text.
+---Restores the views of the windows, shifted by the edits.
 ---@param bufnr integer
 ---@param before table<integer, table>
 ---@param edits lsp.TextEdit[]
-local function restore(bufnr, before, edits)
+local function restore_views(bufnr, before, edits)
   local count = api.nvim_buf_line_count(bufnr)
   for win, view in pairs(before) do
     local row, col = M.shift_position(view.lnum - 1, view.col, edits)
@@ -59,7 +59,7 @@ local function restore(bufnr, before, edits)
 end
 
 ---@param bufnr integer
----@return integer[]? row and column where the selection in this buffer was begun; nil without one
+---@return integer[]? row and column at which the selection in this buffer starts; nil without a selection
 local function selection_start(bufnr)
   local is_visual = api.nvim_get_mode().mode:match("^[vV\22]")
   if is_visual and api.nvim_get_current_buf() == bufnr then
@@ -68,7 +68,7 @@ local function selection_start(bufnr)
   end
 end
 
----Moves the start of the selection with the text. Neovim moves only the cursor.
+---Shifts the start of the selection by the edits. Neovim shifts only the cursor.
 ---@param start integer[]?
 ---@param edits lsp.TextEdit[]
 local function restore_selection(start, edits)
@@ -98,21 +98,22 @@ end
 
 local LINE_ENDS = { unix = "\n", dos = "\r\n", mac = "\r" }
 
----Splits a text at the buffer's own line ends. Neovim's function would also split at a CR inside a line.
+---Splits a text at the line ends of the buffer's 'fileformat'. Neovim's own function would also split at a CR inside a
+---line.
 ---@param bufnr integer
 ---@param text string
-local function split(bufnr, text)
+local function split_lines(bufnr, text)
   local line_end = LINE_ENDS[vim.bo[bufnr].fileformat]
   return vim.split(line_end == "\n" and text or text:gsub(line_end, "\n"), "\n", { plain = true })
 end
 
----Applies one edit of LSP to the buffer.
+---Applies one LSP text edit to the buffer.
 ---@param bufnr integer
 ---@param edit lsp.TextEdit
 ---@param encoding "utf-8"|"utf-16"|"utf-32"
 local function apply_one(bufnr, edit, encoding)
   local from, to, count = edit.range.start, edit.range["end"], api.nvim_buf_line_count(bufnr)
-  local lines = split(bufnr, edit.newText)
+  local lines = split_lines(bufnr, edit.newText)
   local first_column = byte_column(bufnr, from, encoding)
   if to.line < count then
     return api.nvim_buf_set_text(
@@ -124,7 +125,7 @@ local function apply_one(bufnr, edit, encoding)
       lines
     )
   end
-  -- The edit ends after the last line end, which is not a part of the buffer's lines.
+  -- The edit ends after the last line end of the file, where the buffer has no line.
   if lines[#lines] == "" then
     table.remove(lines)
   end
@@ -142,7 +143,7 @@ local function apply_all(bufnr, edits, encoding)
   for i, edit in ipairs(edits) do
     order[i] = { edit = edit, index = i }
   end
-  -- From the end, so that no edit moves the position of another.
+  -- Apply the edits from the end to the start, so that no edit shifts the position of another.
   table.sort(order, function(a, b)
     local one, other = a.edit.range.start, b.edit.range.start
     if one.line ~= other.line then
@@ -158,10 +159,10 @@ local function apply_all(bufnr, edits, encoding)
   end
 end
 
----Saves the marks a-z, because those of replaced lines would be deleted.
+---Saves the marks a-z, because Neovim deletes the marks of replaced lines.
 ---@param bufnr integer
 ---@return table<string, integer[]> positions
-local function local_marks(bufnr)
+local function save_marks(bufnr)
   local out = {}
   for _, mark in ipairs(vim.fn.getmarklist(bufnr)) do
     if mark.mark:match("^'%l$") then
@@ -175,7 +176,7 @@ end
 ---@param before table<string, integer[]>
 ---@param edits lsp.TextEdit[]
 local function restore_marks(bufnr, before, edits)
-  local now, count = local_marks(bufnr), api.nvim_buf_line_count(bufnr)
+  local now, count = save_marks(bufnr), api.nvim_buf_line_count(bufnr)
   for name, position in pairs(before) do
     if not now[name] then
       local row = M.shift_position(position[1] - 1, position[2], edits)
@@ -189,7 +190,7 @@ end
 ---@param encoding "utf-8"|"utf-16"|"utf-32"
 ---@return string? problem
 local function apply_to_buffer(bufnr, edits, encoding)
-  local before, marks, selected = views(bufnr), local_marks(bufnr), selection_start(bufnr)
+  local before, marks, selected = save_views(bufnr), save_marks(bufnr), selection_start(bufnr)
   break_undo(bufnr)
   local ok, err = pcall(apply_all, bufnr, edits, encoding)
   break_undo(bufnr)
@@ -197,14 +198,14 @@ local function apply_to_buffer(bufnr, edits, encoding)
     return tostring(err)
   end
   restore_marks(bufnr, marks, edits)
-  restore(bufnr, before, edits)
+  restore_views(bufnr, before, edits)
   restore_selection(selected, edits)
 end
 
 ---Returns why a change cannot be applied; nil if it can.
 ---@param change lsp.TextDocumentEdit
 ---@return string? reason
-local function refusal(change)
+local function find_refusal(change)
   local bufnr = files.find_loaded(change.textDocument.uri)
   if not bufnr then
     return "closed"
@@ -231,14 +232,14 @@ local function changes_of(edit)
   return out
 end
 
----Applies all changes or none: every version is checked before the first change.
+---Applies all changes or none: checks the version of every file before it applies the first change.
 ---@param params lsp.ApplyWorkspaceEditParams
 ---@param client vim.lsp.Client
 ---@return lsp.ApplyWorkspaceEditResult
 function M.apply_changes(params, client)
   local changes = changes_of(params.edit)
   for i, change in ipairs(changes) do
-    local reason = change.kind and "resource operations are done by the server" or refusal(change)
+    local reason = change.kind and "resource operations are done by the server" or find_refusal(change)
     if reason then
       return { applied = false, failureReason = reason, failedChange = i - 1 }
     end

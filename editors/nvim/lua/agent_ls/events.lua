@@ -1,5 +1,5 @@
--- `User` autocommands for a user's configuration: a statusline, a spinner, a sound. Each has `data`. They are fired for
--- new events only, not for those replayed when a session is opened.
+-- Fires `User` autocommands, for example for a statusline, a spinner or a sound in the user's configuration. They are
+-- fired only for new events, not for events that are replayed when a session is opened.
 local log = require("agent_ls.log")
 local session = require("agent_ls.session")
 
@@ -11,7 +11,7 @@ local function fire(name, data)
   vim.api.nvim_exec_autocmds("User", { pattern = "AgentLs" .. name, modeline = false, data = data })
 end
 
----Returns the autocommand's name and `data` for each protocol event.
+---By kind of event: functions that return the name of the autocommand and its `data`.
 ---@type table<string, fun(data: table): string?, table?>
 local NAMES = {
   user_input = function(data) return "TurnStart", { text = data.text } end,

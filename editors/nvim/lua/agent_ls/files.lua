@@ -1,11 +1,11 @@
--- Which buffers are files, which one was active last, and the workspace folder. Does not know the server.
+-- Finds the buffers of files, the active file, and the workspace folder.
 local M = {}
 
 local api = vim.api
 
 local active ---@type integer?
 
----Whether a buffer is an ordinary file; the server is attached to all of these, whatever their language.
+---Whether a buffer is an ordinary file. The server is attached to all files, in any language.
 ---@param bufnr integer
 ---@return boolean
 function M.is_file(bufnr)
@@ -19,7 +19,7 @@ end
 local function real(path) return vim.uv.fs_realpath(path) or path end
 
 ---@param uri string
----@return integer? bufnr of a loaded file buffer, even if it was opened by another name of the file, such as a link
+---@return integer? bufnr of the loaded buffer of the file, also if it was opened by another path, such as a link
 function M.find_loaded(uri)
   local path = vim.uri_to_fname(uri)
   local buffers = vim.tbl_filter(
@@ -37,7 +37,7 @@ function M.find_loaded(uri)
   end)
 end
 
----@return integer? bufnr of the active file, or of the last one before the panel
+---@return integer? bufnr of the file in the current window, else of the last active file
 function M.find_active()
   local here = api.nvim_get_current_buf()
   if M.is_file(here) then
@@ -46,8 +46,8 @@ function M.find_active()
   return active and api.nvim_buf_is_loaded(active) and active or nil
 end
 
----The workspace folder of sessions: the repository of the working directory, else of the file, else the working
----directory.
+---Returns the workspace folder for sessions: the git repository of the working directory, else that of the active file,
+---else the working directory.
 ---@return string
 function M.find_root()
   local cwd = assert(vim.uv.cwd())
@@ -60,7 +60,7 @@ function M.watch()
   M.find_active()
   api.nvim_create_autocmd("BufEnter", {
     group = api.nvim_create_augroup("agent_ls_files", {}),
-    desc = "agent-ls: remember the file",
+    desc = "agent-ls: record the active file",
     callback = function() M.find_active() end,
   })
 end

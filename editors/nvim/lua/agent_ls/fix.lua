@@ -1,4 +1,5 @@
--- `:AgentLs fix` and `:AgentLs explain`: at diagnostics, at a symbol, for selected lines of a file or a terminal.
+-- `:AgentLs fix` and `:AgentLs explain`: send the diagnostics or the symbol at the cursor, or lines of a file or a
+-- terminal.
 local input = require("agent_ls.chat.input")
 local protocol = require("agent_ls.protocol")
 
@@ -8,7 +9,7 @@ local M = {}
 
 ---@param first integer line from 1
 ---@param last integer
----@return string problems in these lines, one per line; "" for none
+---@return string messages of the diagnostics in these lines, one per line; "" for none
 local function problems(first, last)
   local found = {}
   for _, problem in ipairs(vim.diagnostic.get(0)) do
@@ -21,7 +22,7 @@ local function problems(first, last)
 end
 
 ---@param name "fix"|"explain"
----@param text string what the user adds
+---@param text string additional instruction of the user
 ---@param args table of nvim_create_user_command
 function M.run(name, text, args)
   local bufnr, row = api.nvim_get_current_buf(), api.nvim_win_get_cursor(0)[1]

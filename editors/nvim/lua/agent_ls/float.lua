@@ -7,9 +7,9 @@ local M = {}
 ---@field title string
 ---@field footer string? help for the keys
 ---@field width integer?
----@field at_cursor boolean? below the cursor, else in the middle
----@field hang integer? columns by which the rest of a long line is indented further (`M.read` only)
----@field at_row integer? below this row of the current window's text, from 0
+---@field at_cursor boolean? open below the cursor; default: in the middle of the screen
+---@field hang integer? additional indent of the continuation rows of a wrapped line, in columns (`M.read` only)
+---@field at_row integer? open below this line of the current buffer, from 0
 
 ---@param height integer rows of the text
 ---@return integer rows of the window
@@ -51,10 +51,10 @@ local function open(bufnr, height, options)
   )
 end
 
----Shows lines until a key closes the window.
+---Shows lines in a floating window. q or <Esc> closes it.
 ---@param lines string[]
 ---@param options agent_ls.FloatOptions
----@return integer bufnr for more keys
+---@return integer bufnr in which the caller can map more keys
 ---@return fun() close
 function M.read(lines, options)
   local bufnr = api.nvim_create_buf(false, true)
@@ -63,7 +63,7 @@ function M.read(lines, options)
   local win = open(bufnr, #lines, options)
   vim.wo[win].wrap, vim.wo[win].linebreak, vim.wo[win].breakindent = true, true, true
   vim.wo[win].breakindentopt = ("shift:%d"):format(options.hang or 0)
-  -- Lines that are wider than the window take more rows.
+  -- Lines that are wider than the window take several rows.
   local rows = api.nvim_win_text_height(win, {}).all
   local footer = options.footer or (rows == fit_height(rows) and "q closes" or "more below: j, <C-d> · q closes")
   local place = options.at_cursor and {} or center(api.nvim_win_get_width(win), fit_height(rows))
@@ -80,12 +80,12 @@ function M.read(lines, options)
   return bufnr, close
 end
 
----Lets the user write. Writing the buffer (:w, ZZ) or <C-s> passes its lines to `done`; q and <Esc> in Normal mode
----close it without calling `done`.
----@param lines string[] to begin with
+---Lets the user write a text. Writing the buffer (:w, ZZ) or <C-s> passes its lines to `done`. q or <Esc> in Normal
+---mode closes it without calling `done`.
+---@param lines string[] initial text
 ---@param options agent_ls.FloatOptions | {filetype: string?, insert: boolean?}
 ---@param done fun(lines: string[])
----@return integer bufnr for more keys
+---@return integer bufnr in which the caller can map more keys
 function M.write(lines, options, done)
   local bufnr = api.nvim_create_buf(false, false)
   vim.bo[bufnr].buftype, vim.bo[bufnr].bufhidden, vim.bo[bufnr].swapfile = "acwrite", "wipe", false

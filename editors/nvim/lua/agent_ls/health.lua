@@ -5,18 +5,19 @@ local log = require("agent_ls.log")
 
 local M = {}
 
--- A first start compiles Python's files, and `doctor` asks providers, also over a slow network. Neovim is blocked until then.
+---Time limit of a command, during which Neovim is blocked. The first start compiles Python files, and `agent-ls doctor`
+---contacts providers, perhaps over a slow network.
 M.wait_ms = 15000
 
----Run a command and return its result. Kill it after `M.wait_ms`.
+---Runs a command and returns its result. Kills it after `M.wait_ms`.
 ---@param command string[]
 ---@return vim.SystemCompleted result
----@return string? problem set if the command has not ended
+---@return string? problem set if the command was killed
 local function run(command)
   local ok, process = pcall(vim.system, command, { text = true })
   if not ok then return { code = -1, signal = 0, stdout = "", stderr = tostring(process) }, nil end
   local result = process:wait(M.wait_ms)
-  -- Neovim's code for a command that it has killed.
+  -- The exit code that Neovim sets when it has killed the command.
   if result.code == 124 then return result, ("gave no answer within %d s"):format(math.ceil(M.wait_ms / 1000)) end
   return result, nil
 end

@@ -32,7 +32,7 @@ function M.find_icon(path)
   return icon and { icon, group } or nil
 end
 
----Looks for an icon plugin again, because one may have been loaded since.
+---Looks for an icon plugin again at the next use, because one may have been loaded since.
 function M.refresh() find = nil end
 
 return M

@@ -1,4 +1,4 @@
--- Pastes an image of the clipboard into the prompt, as a word that can be deleted again.
+-- Pastes an image of the clipboard into the prompt, as a word. If the user deletes the word, the image is not sent.
 local log = require("agent_ls.log")
 
 local M = {}

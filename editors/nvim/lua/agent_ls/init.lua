@@ -1,10 +1,10 @@
--- The public API for users and their configurations. Loaded by the first :AgentLs or by setup(). Loading it starts
--- nothing.
+-- The public API for users and their configurations. Loaded by the first :AgentLs or by setup(). Loading it does not
+-- start the server.
 local M = {}
 
 local is_set_up = false
 
----Registers all listeners, once.
+---Registers all listeners. Does nothing when called again.
 local function prepare()
   if is_set_up then
     return
@@ -15,14 +15,14 @@ local function prepare()
   require("agent_ls.review.actions").setup()
   require("agent_ls.terminal").setup()
   require("agent_ls.notify").setup()
-  require("agent_ls.leaving").setup()
+  require("agent_ls.quit_guard").setup()
   require("agent_ls.events").setup()
   require("agent_ls.inline").setup()
   local view = require("agent_ls.chat.view")
   require("agent_ls.session").listen(require("agent_ls.chat.input").on_change)
   require("agent_ls.session").listen(view.ask_frame)
-  require("agent_ls.session").listen(require("agent_ls.chat.anywhere").refresh)
-  require("agent_ls.log").nearby = view.say
+  require("agent_ls.session").listen(require("agent_ls.chat.approval_keys").refresh)
+  require("agent_ls.log").nearby = view.show_message
 end
 
 ---@param options table? see :help agent-ls-config
@@ -53,16 +53,16 @@ function M.autostart()
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile" }, { once = true, callback = start })
 end
 
----A statusline component: the agent's activity, the model, the tokens; "" without a session.
+---Returns a statusline component with the agent's activity, the model and the tokens; "" without a session.
 ---@return string
 function M.status()
   if not is_set_up then
     return ""
   end
-  return require("agent_ls.chat.bars").render_status()
+  return require("agent_ls.chat.status_lines").render_status()
 end
 
----@param name string a function of the panel
+---@param name string of a function of agent_ls.chat.view
 ---@return fun(...)
 local function panel(name)
   return function(...)

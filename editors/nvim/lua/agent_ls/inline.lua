@@ -1,5 +1,5 @@
--- Inline prompt: a small input at the selected lines, for a change that the user keeps or undoes there, without the
--- panel. While the agent works, a line above the selection shows its activity.
+-- The inline prompt: a small input at the selected lines. The user requests a change and reviews it there, without the
+-- panel. While the agent works, a virtual line above the selection shows its activity.
 local float = require("agent_ls.float")
 local input = require("agent_ls.chat.input")
 local protocol = require("agent_ls.protocol")
@@ -11,30 +11,30 @@ local ns = api.nvim_create_namespace("agent_ls_inline")
 
 local M = {}
 
-local MAX_WORDS = 60 -- characters of the message in the line above the selection
+local MAX_CHARACTERS = 60 -- characters of the message in the line above the selection
 
 ---@class agent_ls.InlineAsk
 ---@field bufnr integer
----@field mark integer
----@field text string what was asked
+---@field mark integer extmark of the virtual line
+---@field text string the instruction of the user
 ---@field has_begun boolean its turn has started
 
 local asked ---@type agent_ls.InlineAsk?
 
----Shows a text in the line above the selection.
+---Shows the instruction and an activity in the virtual line above the selection.
 ---@param words string
-local function show(words)
+local function show_activity(words)
   local place = asked and api.nvim_buf_is_valid(asked.bufnr) and api.nvim_buf_get_extmark_by_id(asked.bufnr, ns, asked.mark, {})
   if not asked or not place or not place[1] then
     return
   end
-  local text = vim.fn.strcharpart(asked.text:gsub("%s+", " "), 0, MAX_WORDS)
+  local text = vim.fn.strcharpart(asked.text:gsub("%s+", " "), 0, MAX_CHARACTERS)
   local line = { { "● ", "AgentLsRunning" }, { text, "AgentLsUserMark" }, { "  " .. words, "AgentLsDim" } }
   local options = { id = asked.mark, virt_lines = { line }, virt_lines_above = place[1] > 0 }
   api.nvim_buf_set_extmark(asked.bufnr, ns, place[1], 0, options)
 end
 
-local function clear()
+local function clear_activity()
   if asked and api.nvim_buf_is_valid(asked.bufnr) then
     api.nvim_buf_clear_namespace(asked.bufnr, ns, 0, -1)
   end
@@ -51,12 +51,12 @@ local function on_change(change)
   if activity == "working" then
     asked.has_begun = true
     local view = require("agent_ls.chat.transcript")
-    show(require("agent_ls.chat.progress").describe_activity(s, view.context()))
+    show_activity(require("agent_ls.chat.progress").describe_activity(s, view.context()))
   elseif activity == "waiting" then
     asked.has_begun = true
-    show("The agent waits for you: :AgentLs shows its question")
+    show_activity("The agent waits for you: :AgentLs shows its question")
   elseif asked.has_begun or change.event and change.event.kind == "error" then
-    clear()
+    clear_activity()
   end
 end
 
@@ -65,15 +65,15 @@ end
 ---@param last integer row after the last
 ---@param text string
 local function send(bufnr, first, last, text)
-  clear()
+  clear_activity()
   local lines = api.nvim_buf_get_lines(bufnr, first, last, false)
   asked = { bufnr = bufnr, mark = 0, text = text, has_begun = false }
   asked.mark = api.nvim_buf_set_extmark(bufnr, ns, first, 0, {})
-  show("sending")
+  show_activity("sending")
   local selected = table.concat(lines, "\n") .. "\n"
   input.submit(text, { protocol.selection_input(vim.uri_from_bufnr(bufnr), first, last, selected) }, function(has_arrived)
     if not has_arrived then
-      clear()
+      clear_activity()
     end
   end)
 end

@@ -2,7 +2,7 @@
 local M = {}
 
 local LEVELS = { "debug", "info", "warn", "error" }
-local MAX_BYTES = 1024 * 1024 -- then the file is emptied: the log is for the latest problem
+local MAX_BYTES = 1024 * 1024 -- a larger file is emptied, because the log is only for recent problems
 
 ---@return string
 function M.path()
@@ -42,23 +42,23 @@ local function show()
   if not message then
     return
   end
-  -- Without this, an earlier message of the same tick would still be displayed and both would scroll.
+  -- Redraw first. Otherwise an earlier message of the same tick is still displayed, and both scroll.
   vim.cmd.redraw()
   vim.notify(message.text, message.level, { title = "agent-ls" })
 end
 
----Shows a message closer to the cursor than the message line; set by the panel. Returns false if not all of it is
----visible.
+---Shows a message in the panel, if the cursor is there. Returns false if the message is not completely visible. Set by
+---init.lua.
 ---@type fun(text: string): boolean
 M.nearby = function() return false end
 
----Shows one line. Of several calls in one tick, shows only the most severe one.
+---Shows a message in one line. If there are several in one tick, shows only the most severe one.
 ---@param text string
 ---@param level integer? vim.log.levels
 function M.notify(text, level)
   level = level or vim.log.levels.INFO
   M.write(level >= vim.log.levels.WARN and "warn" or "info", text)
-  -- In Insert mode the message line shows the mode again at once, so a warning is shown in both places.
+  -- In Insert mode Neovim overwrites the message line with the mode, so a warning is shown in both places.
   if M.nearby(text) and level < vim.log.levels.WARN then
     return
   end
@@ -73,9 +73,9 @@ function M.notify(text, level)
 end
 
 ---Wraps a function so that an error is logged and shown in one line, not as a traceback that stops at "Press ENTER".
----@param what string description of the function, for that line
+---@param what string description of the function for that line, such as "drawing the panel"
 ---@param run fun(...): any
----@return fun(...): any returns nothing when it failed
+---@return fun(...): any returns nothing after an error
 function M.guard(what, run)
   return function(...)
     local results = { xpcall(run, debug.traceback, ...) }

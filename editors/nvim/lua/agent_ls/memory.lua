@@ -1,4 +1,4 @@
--- Memory: notes that the agent keeps for later sessions, of the project and of the user, in files that the user edits.
+-- Opens the memory files: notes of the agent for later sessions, one file for the project and one for the user.
 local M = {}
 
 ---@param uri string
@@ -8,7 +8,7 @@ local function find_existing(uri)
   return (vim.uv.fs_stat(path) or vim.fn.bufexists(path) == 1) and path or nil
 end
 
----Opens the notes of this project and those of the user for all projects, as far as they exist.
+---Opens the memory files that exist: that of this project, and that of the user for all projects.
 function M.open()
   local params = { workspaceFolder = vim.uri_from_fname(require("agent_ls.files").find_root()) }
   local method = require("agent_ls.protocol").method.memory
@@ -25,7 +25,7 @@ function M.open()
       )
     end
   end
-  require("agent_ls.client").request(method, params, require("agent_ls.session").reporting(shown))
+  require("agent_ls.client").request(method, params, require("agent_ls.session").report_or(shown))
 end
 
 return M

@@ -1,5 +1,5 @@
--- Lets the user choose from a list. Lists with a preview go to an installed picker: snacks, fzf-lua, telescope or
--- mini.pick. All other lists, and all if no picker is installed, go to vim.ui.select.
+-- Lets the user choose from a list. A list with a preview is shown by an installed picker: snacks, fzf-lua, telescope
+-- or mini.pick. Without a preview or a picker, vim.ui.select shows the list.
 local config = require("agent_ls.config")
 
 local M = {}
@@ -14,7 +14,7 @@ local M = {}
 ---@field format_item (fun(item: any): string)?
 ---@field preview (fun(item: any): agent_ls.Preview)?
 
----Calls vim.ui.select, and redraws the screen before `done`: the default implementation leaves the message area
+---Calls vim.ui.select, and redraws the screen before `done`. The default implementation leaves the message area
 ---scrolled, so that the next message would stop at "Press ENTER".
 ---@param items any[]
 ---@param options agent_ls.MenuOptions
@@ -26,7 +26,7 @@ local function select(items, options, done)
   end)
 end
 
----Fills a picker's buffer with a preview.
+---Writes a preview into the buffer of a picker.
 ---@param bufnr integer
 ---@param preview agent_ls.Preview
 local function fill(bufnr, preview)
@@ -161,7 +161,7 @@ end
 
 ---@param items any[]
 ---@param options agent_ls.MenuOptions
----@param done fun(item: any?) nil if nothing was chosen; some pickers do not call it then
+---@param done fun(item: any?) called with nil if the user cancels; some pickers do not call it then
 function M.select(items, options, done)
   local show = options.preview and picker() or select
   show(items, vim.tbl_extend("keep", options, { format_item = tostring }), done)

@@ -1,4 +1,4 @@
--- Notifies a user who looks elsewhere that the agent waits or is done, without taking the focus.
+-- Notifies a user who does not see the panel that the agent waits or is done. Does not take the focus.
 local config = require("agent_ls.config")
 local log = require("agent_ls.log")
 local session = require("agent_ls.session")
@@ -11,12 +11,12 @@ local BELL = "\7"
 local is_focused = true
 local reported_calls = {} ---@type table<string, boolean> calls whose proposals were reported
 
----@param text string for the terminal that Neovim runs in
+---@param text string written to the terminal in which Neovim runs
 local function send(text) pcall(vim.api.nvim_chan_send, vim.v.stderr, text) end
 
----Rings the bell for a user in another window, because most terminals mark their window then. `system` also requests a desktop
----notification (OSC 9; terminals that do not support it show nothing).
----@param said string
+---Rings the terminal's bell if Neovim has lost the focus; most terminals then mark their window. With the option
+---`system`, always rings, and also requests a desktop notification (OSC 9) if Neovim has lost the focus.
+---@param said string text of the notification
 local function ring(said)
   local wants_all = config.options.notify == "system"
   if not is_focused or wants_all then
@@ -28,7 +28,7 @@ local function ring(said)
 end
 
 ---@param hunks agent_ls.wire.Hunk[]
----@return string? path of the first proposed change, once per call
+---@return string? path of the first proposed change; nil if this tool call was reported already
 local function find_new_proposal(hunks)
   for _, hunk in ipairs(hunks) do
     if hunk.state == "proposed" and not reported_calls[hunk.callId] then
@@ -38,7 +38,7 @@ local function find_new_proposal(hunks)
   end
 end
 
----@return string the result of the turn, and what the user has to decide
+---@return string message for a completed turn, with the number of pending changes
 local function done_words()
   local info, count = session.snapshot().session, require("agent_ls.review.actions").count_open()
   local title = info and info.title ~= "" and ("“%s” is done"):format(info.title) or "done"

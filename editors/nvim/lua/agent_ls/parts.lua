@@ -1,4 +1,5 @@
--- Streamed texts (parts) and the items of the transcript that they belong to: create, extend, end. Pure.
+-- Functions that create, extend and end the streamed texts (parts) of a snapshot and the transcript items that have
+-- them. Pure.
 local M = {}
 
 ---@param text string
@@ -54,7 +55,7 @@ function M.add_item(s, item)
   return item
 end
 
----The item of a call, created when it is first mentioned: arguments stream before the call starts.
+---Returns the item of a call. Creates it if necessary, because the arguments are streamed before the call starts.
 ---@param s agent_ls.Snapshot
 ---@param call_id string
 ---@param name string?
@@ -80,7 +81,7 @@ function M.ensure_call(s, call_id, name)
   return item
 end
 
----Finds or creates a text part; adds its item once it has text.
+---Finds or creates a text part. Adds its item when the part has text.
 ---@param s agent_ls.Snapshot
 ---@param part_id string
 ---@param kind "text"|"reasoning"
@@ -90,7 +91,7 @@ function M.ensure_text_part(s, part_id, kind)
     part = M.new_part()
     s.parts[part_id] = part
   end
-  -- The item is added with the first text, so that an empty part leaves no empty item.
+  -- Wait for the first text, so that an empty part leaves no empty item.
   if part.length > 0 and not s.part_item[part_id] then
     s.part_item[part_id] = M.add_item(s, { kind = kind, id = part_id, part = part })
   end
@@ -98,7 +99,7 @@ function M.ensure_text_part(s, part_id, kind)
   return part
 end
 
----By kind of delta or open part: the kind of part, and a function that finds or creates it.
+---By kind of delta or open part: functions that find or create the part.
 M.part_of = {
   assistant_text = function(s, id) return M.ensure_text_part(s, id, "text") end,
   reasoning = function(s, id) return M.ensure_text_part(s, id, "reasoning") end,
@@ -115,11 +116,11 @@ M.part_of = {
 function M.append_text(s, kind, part_id, text, name)
   local find = M.part_of[kind]
   M.append(find(s, part_id, name), text)
-  find(s, part_id, name) -- creates the item, now that there is text
+  find(s, part_id, name) -- creates the item, because there is text now
   M.mark_changed(s, s.part_item[part_id])
 end
 
----Replaces the text of a part by its whole text so far.
+---Replaces the text of a part that is still streamed by the text that a subscription has.
 ---@param s agent_ls.Snapshot
 ---@param kind string
 ---@param open agent_ls.wire.OpenPart
@@ -139,7 +140,7 @@ end
 function M.end_part(s, data, kind)
   local part = s.parts[data.partId] or M.new_part()
   s.parts[data.partId] = part
-  -- The end event has the whole text; an equal streamed text is kept, so that views need no redraw.
+  -- The end event has the whole text. If the streamed text is as long, keep it, so that views need no redraw.
   if part.length ~= M.code_points(data.text) then
     part.lines, part.length = vim.split(data.text, "\n", { plain = true }), M.code_points(data.text)
   end

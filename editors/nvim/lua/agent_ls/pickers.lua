@@ -1,4 +1,5 @@
--- Lists to choose from: models, queued messages, rules, changes; and the usage of the context window.
+-- Lists from which the user chooses: models, queued messages, rules, MCP servers, changes. Also shows the usage of the
+-- context window.
 local float = require("agent_ls.float")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
@@ -24,7 +25,7 @@ local function model_label(model, providers)
   return ("%s  [%s]"):format(model.name ~= "" and model.name or model.id, table.concat(facts, ", "))
 end
 
----Lets the user choose a model, also of servers on this machine. The choice is the default of new sessions.
+---Lets the user choose a model, also one of a local server. The choice becomes the default of new sessions.
 function M.model()
   session.models(function(result)
     local providers = {}
@@ -51,7 +52,7 @@ function M.model()
   end)
 end
 
----Describes the images of a queued message, "" for none.
+---Describes the images of a queued message; "" if it has none.
 ---@param item agent_ls.wire.QueueItem
 ---@return string
 local function describe_images(item)
@@ -59,7 +60,7 @@ local function describe_images(item)
   return count == 0 and "" or (" + %d picture%s"):format(count, count == 1 and "" or "s")
 end
 
----Edits the text of a queued message; its images stay.
+---Lets the user edit the text of a queued message. Its images are kept.
 ---@param item agent_ls.wire.QueueItem
 local function edit_queued(item)
   float.write(vim.split(item.text, "\n"), { title = "message that waits" .. describe_images(item) }, function(lines)
@@ -97,7 +98,7 @@ local function act_on_queued(item)
   end)
 end
 
----Lets the user choose a queued message, and what to do with it.
+---Lets the user choose a queued message, and then an action for it.
 function M.queue()
   local queue = session.snapshot().queue
   if #queue == 0 then
@@ -250,7 +251,7 @@ local function hunk_preview(hunk)
   return { lines = vim.list_extend(signed("-", hunk.old_lines), signed("+", hunk.new_lines)), filetype = "diff" }
 end
 
----Lets the user choose a pending change, and goes there.
+---Lets the user choose a pending change, and moves the cursor to it.
 function M.hunks()
   local all = require("agent_ls.review.actions").list_all()
   if #all == 0 then

@@ -13,7 +13,7 @@ local MODES = {
 }
 local LATER = "Edit it again"
 
----The lines of the plan that can be accepted now.
+---Returns the lines of the plan if it can be accepted now.
 ---@return string[]? nil in another mode, while the agent works, and before there is an answer
 function M.read_lines()
   local s = session.snapshot()
@@ -51,7 +51,7 @@ local function edit(lines)
       if choice and choice.mode then
         return accept(table.concat(edited, "\n"), choice.mode)
       end
-      edit(edited) -- nothing that was typed is lost
+      edit(edited) -- keeps the user's edits
     end)
   end)
 end

@@ -1,5 +1,5 @@
--- Mirrors the package agent_ls/server/protocol: method names, announced capabilities, and the messages that we build
--- or read. Pure, except for the random bytes of a key. Does not know the connection.
+-- The protocol of the server (Python package agent_ls/server/protocol): method names, the capabilities of this client,
+-- and conversions of messages. Has no side effects, except that a client key takes random bytes.
 local M = {}
 
 M.VERSION = 1
@@ -52,7 +52,7 @@ M.method = {
 }
 
 ---The capabilities of this client (docs/protocol/overview.md, Negotiation).
-function M.abilities()
+function M.build_capabilities()
   return {
     version = M.VERSION,
     events = true,
@@ -65,7 +65,8 @@ function M.abilities()
   }
 end
 
----Creates a key that identifies one change; a request with the same key gets the first answer.
+---Creates an idempotency key. The server answers a second request with the same key by the first answer, and does not
+---repeat the change.
 ---@return string uuid version 4
 function M.client_key()
   local bytes = { vim.uv.random(16):byte(1, -1) }
@@ -90,7 +91,7 @@ end
 
 ---@param lines string[]
 ---@return string[]
-local function without_ends(lines)
+local function remove_line_ends(lines)
   local out = {}
   for i, line in ipairs(lines) do
     out[i] = (line:gsub("\r?\n$", ""))
@@ -98,7 +99,7 @@ local function without_ends(lines)
   return out
 end
 
----The members that both wire formats of a hunk share.
+---Converts the fields that both wire formats of a hunk have.
 ---@param raw agent_ls.wire.Hunk|agent_ls.wire.HunkInfo
 ---@return agent_ls.Hunk
 local function shared_members(raw)
@@ -119,23 +120,23 @@ function M.hunk_of_event(raw)
   local hunk = shared_members(raw)
   hunk.uri, hunk.path = raw.uri, raw.path
   hunk.first, hunk.last = raw.start, raw["end"]
-  hunk.old_lines, hunk.new_lines = without_ends(raw.baseLines), without_ends(raw.lines)
+  hunk.old_lines, hunk.new_lines = remove_line_ends(raw.baseLines), remove_line_ends(raw.lines)
   return hunk
 end
 
 ---Converts a hunk of a result.
 ---@param raw agent_ls.wire.HunkInfo
----@param uri string of its file, which is not in the hunk itself
+---@param uri string of the hunk's file; the hunk itself does not have it
 ---@return agent_ls.Hunk
 function M.hunk_of_result(raw, uri)
   local hunk = shared_members(raw)
   hunk.uri = uri
   hunk.first, hunk.last = raw.newRange[1], raw.newRange[2]
-  hunk.old_lines, hunk.new_lines = without_ends(raw.oldLines), without_ends(raw.newLines)
+  hunk.old_lines, hunk.new_lines = remove_line_ends(raw.oldLines), remove_line_ends(raw.newLines)
   return hunk
 end
 
----Removes members that are null from a message, because versions of Neovim decode null differently.
+---Removes the fields of a message that are null, because versions of Neovim decode null differently.
 ---@generic T
 ---@param value T
 ---@return T

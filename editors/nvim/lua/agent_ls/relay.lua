@@ -1,5 +1,5 @@
--- Terminals of this editor in which the server runs its commands: opened hidden at its request, shown when the user
--- asks.
+-- Terminals of this editor in which the server runs its commands. The server requests each terminal, which is opened
+-- hidden; it is shown when the user asks for it.
 local api = vim.api
 
 local M = {}
@@ -9,7 +9,7 @@ local HEIGHT = 14
 ---@class agent_ls.HostTerminal
 ---@field bufnr integer
 
----Environment variables that a program needs to start. The others, which may include API keys, are not passed on.
+---Environment variables that a program needs to start. All others are not passed on, because they may hold API keys.
 local KEPT = { "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH" }
 
 local terminals = {} ---@type table<string, agent_ls.HostTerminal> by the server's id
@@ -43,7 +43,8 @@ function M.open_window(bufnr)
   end
   local sizes, windows = vim.fn.winrestcmd(), #api.nvim_tabpage_list_wins(0)
   local win = api.nvim_open_win(bufnr, true, { split = "below", win = -1, height = HEIGHT })
-  -- Restore the sizes: Neovim would give the rows of the closed window to the one above, which may be the prompt.
+  -- Restore the window sizes. Otherwise Neovim gives the rows of the closed window to the window above, for example to
+  -- the prompt.
   api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(win),
     once = true,
@@ -76,12 +77,12 @@ local function go_to_end(win, bufnr)
   api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
       vim.schedule(fit)
-      return true -- once
+      return true -- detach after the first change
     end,
   })
 end
 
----Replaces a buffer in all its windows by another one. If the user types in one of them, stays in Terminal mode.
+---Shows another buffer in all windows of a buffer. A window in which the user types stays in Terminal mode.
 ---@param before integer
 ---@param bufnr integer
 function M.replace_buffer(before, bufnr)
@@ -105,7 +106,7 @@ local function environment()
   return env
 end
 
----Handles the end of the terminal's program: forgets the terminal, and deletes its buffer if no window shows it.
+---Called when the program of a terminal has ended: removes the terminal, and deletes its buffer if no window shows it.
 ---@param bufnr integer
 local function forget_terminal(bufnr)
   for id, terminal in pairs(terminals) do
@@ -122,7 +123,7 @@ end
 ---@param params {argv: string[], cwd: string}
 ---@return integer job
 local function start_hidden(bufnr, params)
-  -- The emulator takes the size of its first window: use an invisible one of the expected size.
+  -- The terminal emulator takes the size of its first window, so open it in an invisible window of the expected size.
   local win = api.nvim_open_win(bufnr, false, {
     relative = "editor",
     row = 0,
@@ -158,7 +159,7 @@ local function start_hidden(bufnr, params)
   return job
 end
 
----Opens a terminal for a command of the server. The focus does not move.
+---Opens a hidden terminal for a command of the server. Does not move the focus.
 ---@param params agent_ls.wire.AskedTerminal
 function M.open_terminal(params)
   local bufnr = api.nvim_create_buf(false, true)
@@ -183,13 +184,13 @@ function M.record_run(params)
 end
 
 ---@param call_id string
----@return integer? bufnr of the terminal of its command, while it exists
+---@return integer? bufnr of the terminal in which the call's command runs; nil if there is none any more
 function M.buffer_of(call_id)
   local terminal = terminals[by_call[call_id] or ""]
   return terminal and api.nvim_buf_is_valid(terminal.bufnr) and terminal.bufnr or nil
 end
 
----Shows the terminal of a call's command; in Terminal mode if the command waits for input.
+---Shows the terminal of a call's command. Enters Terminal mode if the command waits for input.
 ---@param call_id string
 ---@param is_waiting boolean?
 ---@return boolean is_shown

@@ -1,4 +1,4 @@
--- Remedies for errors: the plugin's commands for each action that the server names.
+-- Remedies for errors: commands of the plugin for the actions that the server suggests.
 local M = {}
 
 ---@class agent_ls.Remedy
@@ -15,7 +15,7 @@ local REMEDIES = {
   model = { label = "choose a model…", command = "model" },
 }
 
----@type table<string, string[]> names of remedies by action of the event `error`, the most likely first
+---@type table<string, string[]> names of remedies by the `action` of an error event, the most likely first
 local BY_ACTION = {
   setKey = { "key", "retry", "model", "demo" },
   retry = { "retry", "model" },
@@ -24,10 +24,10 @@ local BY_ACTION = {
   chooseModel = { "model", "retry" },
 }
 
----@type table<string, string[]> by kind of problem, for failed requests, which name no action
+---@type table<string, string[]> names of remedies by kind of problem, for failed requests, which have no action
 local BY_KIND = { authentication = BY_ACTION.setKey }
 
----@type table<string, string> by action: hints with the plugin's commands instead of the server's general words
+---@type table<string, string> by action: hints that name commands of the plugin, used in place of the server's hints
 local HINTS = { setKey = "Enter a key with :AgentLs key, then send the message again. :AgentLs demo needs no key." }
 
 ---@param action string?

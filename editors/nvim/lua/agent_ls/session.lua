@@ -1,5 +1,5 @@
 -- The sessions of this editor: subscribes to them, applies their events to snapshots, and sends the user's requests.
--- It draws nothing: views register a listener.
+-- Views register a listener, and draw the changes.
 local client = require("agent_ls.client")
 local client_requests = require("agent_ls.client_requests")
 local config = require("agent_ls.config")
@@ -16,22 +16,22 @@ local method = protocol.method
 ---@class agent_ls.Live
 ---@field snapshot agent_ls.Snapshot
 ---@field subscribing boolean a subscribe request is pending
----@field early agent_ls.wire.Event[] events received before its answer
----@field gaps integer gaps in a row; reset by an event that could be applied
+---@field early agent_ls.wire.Event[] events that arrived before the answer to that request
+---@field gaps integer number of gaps in the events since the last event that could be applied
 
-local MAX_GAPS = 3 -- no endless subscriptions if a gap never closes
+local MAX_GAPS = 3 -- after as many gaps stop subscribing again
 
 local sessions = {} ---@type table<string, agent_ls.Live>
 local current_id ---@type string?
-local nowhere = snapshot.new() -- the snapshot before there is a session
+local empty_snapshot = snapshot.new() -- used while there is no session
 local listeners = {} ---@type fun(change: agent_ls.Change)[]
 
 ---@class agent_ls.Change
 ---@field session_id string?
----@field event agent_ls.wire.Event? the message that was applied; nil after a (new) subscription or a notice
----@field files agent_ls.wire.FileHunks[]? of a subscription
----@field switched boolean? the current session is another one
----@field forgotten boolean? the server has ended, and its hunks are gone
+---@field event agent_ls.wire.Event? the event that was applied; nil after a subscription or a notice
+---@field files agent_ls.wire.FileHunks[]? the hunks in the answer to a subscription
+---@field switched boolean? another session has become the current one
+---@field forgotten boolean? the server has ended, so its hunks are no longer valid
 
 ---@param listener fun(change: agent_ls.Change)
 function M.listen(listener) listeners[#listeners + 1] = log.guard("showing a change", listener) end
@@ -43,22 +43,22 @@ local function tell(change)
   end
 end
 
----The snapshot of the current session; an empty one if there is none.
+---Returns the snapshot of the current session; an empty snapshot if there is none.
 ---@return agent_ls.Snapshot
 function M.snapshot()
   local live = current_id and sessions[current_id]
-  return live and live.snapshot or nowhere
+  return live and live.snapshot or empty_snapshot
 end
 
 ---@return string?
 function M.current_id() return current_id end
 
----Shows a problem in the panel, and with vim.notify for a user outside the panel.
+---Adds a notice to the panel, and shows its text with vim.notify.
 ---@param level "warn"|"error"
 ---@param text string
 ---@param hint string?
 ---@param actions string[]? names of remedies
-function M.say(level, text, hint, actions)
+function M.add_notice(level, text, hint, actions)
   snapshot.add_notice(M.snapshot(), level, text, hint, actions)
   log.warn(text)
   tell({ session_id = current_id })
@@ -66,30 +66,31 @@ end
 
 local TAKE_OVER = ":AgentLs takeover moves the session to this editor; :AgentLs fork continues in a copy."
 
----@param id string? of a session; else the one that is shown
----@return boolean another process owns it, so that it cannot be changed here
-function M.is_others(id)
+---@param id string? of a session; default: the current one
+---@return boolean another process owns the session, so that it is read-only here
+function M.is_owned_elsewhere(id)
   local live = sessions[id or current_id or ""]
   return live ~= nil and snapshot.is_read_only(live.snapshot)
 end
 
----@param what string participle: the refused action
-function M.say_others(what) M.say("warn", ("Not %s: another editor has this session."):format(what), TAKE_OVER) end
+---Warns that an action was refused because another editor owns the session.
+---@param what string the action as a participle, such as "sent"
+function M.warn_read_only(what) M.add_notice("warn", ("Not %s: another editor has this session."):format(what), TAKE_OVER) end
 
 ---@param problem agent_ls.Problem
 function M.report(problem)
   if problem.kind == "session_busy" then
-    return M.say("warn", problem.message, TAKE_OVER)
+    return M.add_notice("warn", problem.message, TAKE_OVER)
   end
   if problem.kind ~= client.SERVER_ENDED then
-    M.say("error", problem.message, problem.hint, require("agent_ls.remedies").find(nil, problem.kind))
+    M.add_notice("error", problem.message, problem.hint, require("agent_ls.remedies").find(nil, problem.kind))
   end
 end
 
----Wraps a callback for a result. A problem is reported to the user, and the callback is not called.
+---Wraps a callback for a result. If there is a problem, reports it to the user and does not call the callback.
 ---@param done fun(result: any)?
 ---@return fun(problem: agent_ls.Problem?, result: any)
-function M.reporting(done)
+function M.report_or(done)
   return function(problem, result)
     if problem then
       M.report(problem)
@@ -183,7 +184,7 @@ local function on_exit(exit)
     local why = exit.signal ~= 0 and ("signal %d"):format(exit.signal) or ("exit code %d"):format(exit.code)
     local log_path = vim.fn.fnamemodify(vim.lsp.log.get_filename(), ":~")
     local hint = "Your next message restarts the server and continues the session. The log of the server: " .. log_path
-    M.say("error", "The server ended unexpectedly (" .. why .. ").", hint)
+    M.add_notice("error", "The server ended unexpectedly (" .. why .. ").", hint)
   end
 end
 
@@ -208,10 +209,10 @@ end
 
 ---@alias agent_ls.Done fun(problem: agent_ls.Problem?)
 
-local awaited ---@type agent_ls.Done[]? messages for the session that is being created, looked up or opened
+local awaited ---@type agent_ls.Done[]? requests that wait for the session that is being created, looked up or opened
 local openings = 0 -- number of sessions being created, looked up or opened
 
----Delays messages until the returned function is called, because they are for the session that will be current then.
+---Delays messages until the returned function is called. They are for the session that will then be the current one.
 ---@return agent_ls.Done settle
 local function await_session()
   awaited = awaited or {}
@@ -254,8 +255,8 @@ function M.open(id, done)
   end)
 end
 
----Opens the session that `find` looks up. Messages sent before the lookup ends wait for it; if it finds none, they
----begin a new session.
+---Opens the session that `find` looks up. Messages that are sent before the lookup ends wait for it. If it finds no
+---session, they create a new one.
 ---@param find fun(found: fun(problem: agent_ls.Problem?, id: string?))
 function M.open_result(find)
   local settle = await_session()
@@ -298,8 +299,8 @@ function M.create(options, done)
   end)
 end
 
----Calls `ready` when the current session can take requests. Creates a session if there is none; opens it again if it
----was closed or the server has ended.
+---Calls `ready` when the current session can take requests. Creates a session if there is none. Opens the session again
+---if it was closed or the server has ended.
 ---@param ready fun(id: string)
 ---@param failed fun(problem: agent_ls.Problem)?
 local function with_session(ready, failed)
@@ -324,7 +325,7 @@ local function with_session(ready, failed)
   end)
 end
 
----Calls `ready` as with_session does, for a message: if another session is being created or opened, waits for that one.
+---Like with_session, but if another session is being created or opened, waits for that session.
 ---@param ready fun(id: string)
 ---@param failed fun(problem: agent_ls.Problem)?
 local function with_next_session(ready, failed)
@@ -339,40 +340,40 @@ local function with_next_session(ready, failed)
   end)
 end
 
----Methods that wait for a session that is being created or opened. All others concern the displayed session.
-local SPEAKS_TO_NEXT = {
+---Methods that wait for a session that is being created or opened. All other methods use the current session.
+local FOR_NEXT_SESSION = {
   [method.steer] = true,
   [method.follow_up] = true,
   [method.configure] = true,
   [method.compact] = true,
 }
 
----Sends a read-only request for the current session; shows a warning if there is none.
+---Sends a request that changes nothing, for the current session. Shows a warning if there is no session.
 ---@param name string
 ---@param params table
 ---@param done fun(result: any)?
 function M.request_for_current(name, params, done)
   if not current_id and not awaited then
-    return M.say(
+    return M.add_notice(
       "warn",
       "There is no session yet.",
       "Write a message, or use :AgentLs new or :AgentLs resume."
     )
   end
-  local with = SPEAKS_TO_NEXT[name] and with_next_session or with_session
+  local with = FOR_NEXT_SESSION[name] and with_next_session or with_session
   with(function(id)
     params.sessionId = id
-    client.request(name, params, M.reporting(done))
+    client.request(name, params, M.report_or(done))
   end)
 end
 
----Sends a changing request for the current session; shows a warning if there is none.
+---Sends a request that changes the current session. Shows a warning if there is no session or it is read-only.
 ---@param name string
 ---@param params table
 ---@param done fun(result: any)?
 function M.change_current(name, params, done)
-  if M.is_others() and name ~= method.fork then
-    return M.say_others("done")
+  if M.is_owned_elsewhere() and name ~= method.fork then
+    return M.warn_read_only("done")
   end
   params.clientKey = protocol.client_key()
   M.request_for_current(name, params, done)
@@ -385,8 +386,8 @@ function M.submit(input, done)
   local key = protocol.client_key()
   local ended = function(has_arrived) return done and done(has_arrived) end
   with_next_session(function(id)
-    if M.is_others(id) then
-      M.say_others("sent")
+    if M.is_owned_elsewhere(id) then
+      M.warn_read_only("sent")
       return ended(false)
     end
     local params = { sessionId = id, clientKey = key, input = input, whenBusy = "steer" }
@@ -402,7 +403,7 @@ end
 ---@param text string
 function M.steer(text) M.change_current(method.steer, { input = { protocol.text_input(text) } }) end
 
----Withdraws the newest pending steering message.
+---Withdraws the newest steering message that the agent has not received yet.
 function M.unsteer()
   local items = M.snapshot().items
   for i = #items, 1, -1 do
@@ -416,10 +417,11 @@ end
 ---@param text string
 function M.follow_up(text) M.change_current(method.follow_up, { input = { protocol.text_input(text) } }) end
 
----Ends the turn, not the session.
+---Ends the current turn. The session stays open.
 function M.interrupt() M.change_current(method.interrupt, {}) end
 
----Takes the current session over for this editor. If the owner does not answer, asks the user before forcing it.
+---Takes over the current session from the editor that owns it. If the owner does not answer, asks the user whether to
+---force the take-over.
 ---@param force boolean?
 function M.take_over(force)
   if not snapshot.is_read_only(M.snapshot()) then
@@ -429,7 +431,7 @@ function M.take_over(force)
   local params = { sessionId = id, clientKey = protocol.client_key(), force = force or nil }
   client.request(method.take_over, params, function(problem)
     if not problem then
-      return subscribe(id) -- gets the owner's pending requests
+      return subscribe(id) -- gets the pending requests, which this editor now answers
     end
     if problem.kind ~= "owner_silent" then
       return M.report(problem)
@@ -483,7 +485,7 @@ end
 ---@field scope string?
 ---@field rule_id string?
 ---@field reason string?
----@field command string? replaces the requested one
+---@field command string? edited command, which replaces the requested one
 
 ---@param item agent_ls.Item of kind approval
 ---@param answer agent_ls.Approval
@@ -522,7 +524,7 @@ end
 ---@param change table exactly one of edit, move, remove, startNow
 function M.change_queue(change) M.change_current(method.queue, change) end
 
----@return table params that name the session, or the folder if there is none
+---@return table params with the id of the session, or with the folder if there is no session
 local function of_session_or_folder()
   return current_id and { sessionId = current_id } or { workspaceFolder = vim.uri_from_fname(files.find_root()) }
 end
@@ -532,7 +534,7 @@ function M.rules(done)
   client.request(
     method.rules,
     of_session_or_folder(),
-    M.reporting(function(result) done(result.rules) end)
+    M.report_or(function(result) done(result.rules) end)
   )
 end
 
@@ -540,7 +542,7 @@ end
 ---@param done fun()
 function M.remove_rule(rule_id, done)
   local params = vim.tbl_extend("force", of_session_or_folder(), { ruleId = rule_id, clientKey = protocol.client_key() })
-  client.request(method.remove_rule, params, M.reporting(done))
+  client.request(method.remove_rule, params, M.report_or(done))
 end
 
 ---Lists the MCP servers of the session.
@@ -549,7 +551,7 @@ function M.mcp_servers(done)
   if not current_id then
     return done({ servers = {}, problems = {} })
   end
-  client.request(method.mcp_servers, { sessionId = current_id }, M.reporting(done))
+  client.request(method.mcp_servers, { sessionId = current_id }, M.report_or(done))
 end
 
 ---@param name string
@@ -557,27 +559,27 @@ end
 ---@param done fun()
 function M.switch_mcp_server(name, to, done)
   local params = { sessionId = current_id, clientKey = protocol.client_key(), name = name, to = to }
-  client.request(method.mcp_switch, params, M.reporting(done))
+  client.request(method.mcp_switch, params, M.report_or(done))
 end
 
----Requests or changes the trust of the session's folder, else of the editor's folder.
+---Requests or changes the trust of the session's folder; without a session, of the editor's folder.
 ---@param decision "trust"|"restrict"|"forget"|nil
 ---@param done fun(result: agent_ls.wire.TrustResult)
 function M.trust(decision, done)
   local live = current_id and sessions[current_id]
   local folder = live and live.snapshot.session.workspaceFolder or nil
   local params = { workspaceFolder = folder, decision = decision, clientKey = protocol.client_key() }
-  client.request(method.trust, params, M.reporting(done))
+  client.request(method.trust, params, M.report_or(done))
 end
 
----Lists the models, including those of servers on this machine.
+---Lists the models, including those of local model servers.
 ---@param done fun(result: agent_ls.wire.ModelsResult)
-function M.models(done) client.request(method.models, { look = true }, M.reporting(done)) end
+function M.models(done) client.request(method.models, { look = true }, M.report_or(done)) end
 
 ---Saves the prompt's text as the draft of the session, if it has changed.
 ---@param text string
 ---@param id string? of the session; else the one that is shown
-function M.keep_draft(text, id)
+function M.save_draft(text, id)
   id = id or current_id
   local live = id and sessions[id]
   if not live or snapshot.is_read_only(live.snapshot) then
@@ -590,11 +592,11 @@ function M.keep_draft(text, id)
   end
 end
 
----@param params table selector and decision, without the client key
+---@param params table selector of the hunks, and decision
 ---@param done fun(result: agent_ls.wire.ReviewResult)
 function M.review(params, done)
   params.clientKey = protocol.client_key()
-  client.request(method.review, params, M.reporting(done))
+  client.request(method.review, params, M.report_or(done))
 end
 
 return M

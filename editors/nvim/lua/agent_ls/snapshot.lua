@@ -1,7 +1,7 @@
--- Applies events to a session snapshot. Pure: no buffer, window, clock or connection. Rules (docs/protocol/events.md):
--- a recorded event is applied if its seq is the last one plus 1, a delta if its offset is the length of its part;
--- smaller ones are dropped; a gap requires a new subscription.
-local folds = require("agent_ls.folds")
+-- Applies events to the snapshot of a session. Pure. The rules are in docs/protocol/events.md: A recorded event is
+-- applied if its seq follows the last one; a delta is applied if its offset is the length of its part. An event with a
+-- smaller number is dropped. After a larger number, the client has to subscribe again.
+local reducers = require("agent_ls.reducers")
 local parts = require("agent_ls.parts")
 
 local M = {}
@@ -37,7 +37,7 @@ function M.new()
   }
 end
 
----Sets the turn and the agent to which the items of an event belong.
+---Sets the turn and the agent of the event that is being applied; new items belong to them.
 ---@param s agent_ls.Snapshot
 ---@param event agent_ls.wire.Event
 local function set_now(s, event)
@@ -47,13 +47,13 @@ end
 ---Returns the kind of part ("text") that belongs to an event kind ("text_delta", "text_start").
 ---@param kind string
 ---@return string
-local function stem(kind) return (kind:gsub("_delta$", ""):gsub("_start$", "")) end
+local function part_kind(kind) return (kind:gsub("_delta$", ""):gsub("_start$", "")) end
 
 ---@param s agent_ls.Snapshot
 ---@param event agent_ls.wire.Event
 ---@return agent_ls.Outcome
 local function apply_delta(s, event)
-  local kind = stem(event.kind)
+  local kind = part_kind(event.kind)
   if not parts.part_of[kind] then
     return "skipped"
   end
@@ -70,13 +70,13 @@ local function apply_delta(s, event)
   return "applied"
 end
 
----Applies one event. On "gap" nothing has changed: subscribe again from `last_seq`.
+---Applies one event. On "gap" the snapshot is unchanged, and the caller has to subscribe again from `last_seq`.
 ---@param s agent_ls.Snapshot
 ---@param event agent_ls.wire.Event
 ---@return agent_ls.Outcome
 function M.apply(s, event)
   if event.kind == "access" then
-    folds.set_access(s, event.data)
+    reducers.set_access(s, event.data)
     return "applied"
   end
   if not event.seq then
@@ -89,7 +89,7 @@ function M.apply(s, event)
     return "gap"
   end
   s.last_seq = event.seq
-  local known = folds.fold[event.kind]
+  local known = reducers.by_kind[event.kind]
   if not known then
     return "skipped"
   end
@@ -98,10 +98,10 @@ function M.apply(s, event)
   return "applied"
 end
 
----Applies the answer of agent/subscribe: missed events, the text so far of open parts, pending requests.
+---Applies the answer of agent/subscribe: missed events, the text of parts that are still streamed, pending requests.
 ---@param s agent_ls.Snapshot
 ---@param result agent_ls.wire.SubscribeResult
----@return agent_ls.Outcome "gap" if the events do not continue this snapshot: subscribe from 0
+---@return agent_ls.Outcome "gap" if the events do not continue this snapshot; then subscribe from 0
 function M.apply_subscription(s, result)
   if result.lastSeq < s.last_seq then
     return "gap"
@@ -115,14 +115,14 @@ function M.apply_subscription(s, result)
   s.session.owner = result.session.owner
   s.state = result.session.state
   for _, open in ipairs(result.openParts) do
-    parts.reopen(s, stem(open.kind), open)
+    parts.reopen(s, part_kind(open.kind), open)
   end
   s.now = {}
   for _, request in ipairs(result.pending.approvals) do
-    folds.add_approval(s, request)
+    reducers.add_approval(s, request)
   end
   for _, question in ipairs(result.pending.questions) do
-    folds.add_question(s, question)
+    reducers.add_question(s, question)
   end
   s.draft = result.draft
   return "applied"
@@ -135,18 +135,18 @@ end
 ---@param hint string?
 ---@param actions string[]? names of remedies
 function M.add_notice(s, level, text, hint, actions)
-  local item = folds.add_notice(s, level, text, hint, ("local:%d"):format(#s.items + 1))
+  local item = reducers.add_notice(s, level, text, hint, ("local:%d"):format(#s.items + 1))
   if actions then
-    folds.set_failure(s, item, actions)
+    reducers.set_failure(s, item, actions)
   end
 end
 
----Whether another process owns the session, so that it is read-only here.
+---Whether the session is read-only here, because another process owns it.
 ---@param s agent_ls.Snapshot
 ---@return boolean
 function M.is_read_only(s) return s.session ~= nil and s.session.access == "readOnly" end
 
----Pending approvals, oldest first; none if another editor owns the session, because they are answered there.
+---Lists the pending approvals, oldest first; none if another editor owns the session, because it answers them.
 ---@param s agent_ls.Snapshot
 ---@return agent_ls.Item[]
 function M.pending_approvals(s)
@@ -163,7 +163,7 @@ function M.pending_approvals(s)
   return out
 end
 
----Pending questions, oldest first.
+---Lists the pending questions, oldest first.
 ---@param s agent_ls.Snapshot
 ---@return agent_ls.Item[]
 function M.open_questions(s)
@@ -185,7 +185,7 @@ function M.touch_running(s)
   end
 end
 
----The indexes of the items that changed since the last call, in order.
+---Returns the indexes of the items that have changed since the last call of this function, in order.
 ---@param s agent_ls.Snapshot
 ---@return integer[]
 function M.take_changed(s)
@@ -195,12 +195,12 @@ function M.take_changed(s)
   return out
 end
 
----Whether there are proposed changes.
+---Whether there are proposed changes that this editor can decide.
 ---@param s agent_ls.Snapshot
 ---@return boolean
 function M.has_proposals(s) return next(s.proposed) ~= nil and not M.is_read_only(s) end
 
----The session's activity, as the panel and the statusline name it.
+---Returns the session's activity for the panel and the statusline.
 ---@param s agent_ls.Snapshot
 ---@return "working"|"waiting"|"idle"|"closed"
 function M.describe_activity(s)

@@ -1,4 +1,5 @@
--- Shows the output of commands: their own terminal, else a buffer that is created on first use and filled from events.
+-- Shows the output of commands. If a command runs in a terminal of this editor, shows that terminal. Otherwise shows a
+-- buffer that is created on first use and filled from the session's events.
 local log = require("agent_ls.log")
 local relay = require("agent_ls.relay")
 local session = require("agent_ls.session")
@@ -10,7 +11,7 @@ local M = {}
 ---@class agent_ls.TerminalView
 ---@field bufnr integer
 ---@field channel integer
----@field fed integer code points of the call's output that were in the view when it was created
+---@field fed integer code points of the call's output that the view had when it was created
 
 local views = {} ---@type table<string, agent_ls.TerminalView> by call id
 
@@ -20,9 +21,9 @@ local function for_terminal(text) return (text:gsub("\r?\n", "\r\n")) end
 
 ---@param view agent_ls.TerminalView
 ---@param text string
-local function feed(view, text) pcall(api.nvim_chan_send, view.channel, for_terminal(text)) end
+local function write_output(view, text) pcall(api.nvim_chan_send, view.channel, for_terminal(text)) end
 
----The last line of the output: how the call ended; "" while it runs.
+---Returns a last line for the output, which says how the call ended; "" while it runs.
 ---@param item agent_ls.Item
 ---@return string
 local function describe_end(item)
@@ -37,7 +38,7 @@ end
 ---Opens a view with the output of a call so far.
 ---@param item agent_ls.Item of kind tool
 ---@return agent_ls.TerminalView
-local function make(item)
+local function create_view(item)
   local bufnr = api.nvim_create_buf(false, true)
   vim.bo[bufnr].bufhidden = "hide"
   relay.open_window(bufnr)
@@ -47,11 +48,11 @@ local function make(item)
   views[item.id] = view
   local terminal = session.snapshot().terminals[item.terminal_id]
   local title = terminal and terminal.title or item.summary
-  feed(view, "\27[1m$ " .. title .. "\27[0m\n" .. table.concat(item.part.lines, "\n") .. describe_end(item))
+  write_output(view, "\27[1m$ " .. title .. "\27[0m\n" .. table.concat(item.part.lines, "\n") .. describe_end(item))
   return view
 end
 
----@return agent_ls.Item? the last call that has a terminal
+---@return agent_ls.Item? the newest call that runs or ran a command
 local function last_call()
   local s = session.snapshot()
   local id = s.terminal_order[#s.terminal_order]
@@ -59,7 +60,7 @@ local function last_call()
 end
 
 ---Shows the output of a call.
----@param call_id string? the last command when nil
+---@param call_id string? default: the newest command
 function M.show_call(call_id)
   local item = call_id and session.snapshot().calls[call_id] or last_call()
   if not item then
@@ -73,7 +74,7 @@ function M.show_call(call_id)
   if view and api.nvim_buf_is_valid(view.bufnr) then
     relay.open_window(view.bufnr)
   else
-    make(item)
+    create_view(item)
   end
 end
 
@@ -87,8 +88,8 @@ local function label(terminal)
   return ("%s  [%s%s]"):format(terminal.title, terminal.background and "background, " or "", state)
 end
 
----Lists the commands of this session, newest first: background processes from the server's list, which knows their end,
----all others from the snapshot.
+---Lists the commands of this session, newest first. Background processes are from the server's list, which has their
+---exit codes; all others are from the snapshot.
 ---@param listed agent_ls.wire.TerminalInfo[]
 ---@return table[]
 local function merge(listed)
@@ -158,14 +159,15 @@ local function on_change(change)
   if event.kind == "tool_call_output_delta" then
     local view = views[(event.partId:gsub(":out$", ""))]
     if view then
-      feed(view, event.data.text)
+      write_output(view, event.data.text)
     end
   elseif event.kind == "tool_call_end" and views[event.data.callId] then
-    feed(views[event.data.callId], describe_end({ result = event.data }))
+    write_output(views[event.data.callId], describe_end({ result = event.data }))
   end
 end
 
----Replaces a view that was opened before the command had its terminal, because only the terminal takes input.
+---Shows the terminal of a command in place of a view that was opened before the terminal existed. Only the terminal
+---takes input.
 ---@param call_id string
 local function replace_view(call_id)
   local view, bufnr = views[call_id], relay.buffer_of(call_id)

@@ -1,11 +1,11 @@
--- Descriptions of the model's tools for users. Pure.
+-- Words that describe the model's tools and their calls to the user. Pure.
 local M = {}
 
 ---@param count integer
 ---@param word string
 local function plural(count, word) return ("%d %s%s"):format(count, word, count == 1 and "" or "s") end
 
----Verbs of a tool while it runs and when it has ended. The same words as in VS Code.
+---Verbs by tool, while a call runs and after it has ended. The VS Code extension has the same words.
 ---@type table<string, {[1]: string, [2]: string}>
 local WORDS = {
   shell = { "Running", "Ran" },
@@ -30,7 +30,7 @@ local WORDS = {
   web_search = { "Searching the web for", "Searched the web for" },
 }
 
----Summary of several calls of one tool.
+---By read-only tool: functions that summarise several calls.
 ---@type table<string, fun(count: integer): string>
 local TOGETHER = {
   read_file = function(count) return "read " .. plural(count, "file") end,

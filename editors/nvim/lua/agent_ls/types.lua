@@ -1,5 +1,5 @@
 ---@meta
--- Types that several modules share; those of messages are in wire/. Types only: this file is never loaded.
+-- Types that several modules use. The types of messages are in wire/. Types only: this file is never loaded.
 
 ---@alias agent_ls.State "IDLE"|"PROCESSING"|"AWAITING_INPUT"|"CLOSED"
 ---@alias agent_ls.HunkState "proposed"|"pending"|"kept"|"undone"|"edited"|"stale"|"gone"
@@ -23,27 +23,27 @@
 ---@field state agent_ls.HunkState
 ---@field first integer first line in the current text
 ---@field last integer line after the last one in the current text
----@field old_lines string[] without line ends: what the user had accepted
----@field new_lines string[] without line ends: what the agent wrote
+---@field old_lines string[] lines that the user had accepted, without line ends
+---@field new_lines string[] lines that the agent wrote, without line ends
 
 ---A streamed text. `length` counts code points, as the offsets of deltas do.
 ---@class agent_ls.Part
 ---@field lines string[] the last one may still grow
 ---@field length integer
----@field open boolean
+---@field open boolean the text is still streamed
 ---@field interrupted boolean?
 
 ---One item of the transcript; `kind` decides which fields are set.
 ---@class agent_ls.Item
 ---@field kind "user"|"text"|"reasoning"|"tool"|"file"|"approval"|"steer"|"retry"|"notice"|"plan"|"end"|"question"|"subagent"|"compaction"|"reverted"
 ---@field id string the same after a reload
----@field index integer place in Snapshot.items
+---@field index integer position in Snapshot.items
 ---@field text string? user, steer, notice
 ---@field part agent_ls.Part? text, reasoning, tool (its output)
 ---@field arguments agent_ls.Part? tool
 ---@field name string? tool
 ---@field summary string? tool, approval: one-line summary
----@field status string? tool: writing|running|done|failed; approval: pending|allow|deny; steer: waiting|injected|removed; retry: failed|done, when it is over
+---@field status string? tool: writing|running|done|failed; approval: pending|allow|deny; steer: waiting|injected|removed; retry: failed|done, after the last attempt
 ---@field result agent_ls.wire.ToolCallEnd? tool
 ---@field terminal_id string? tool
 ---@field background boolean? tool
@@ -67,7 +67,7 @@
 ---@field decided_by string? approval
 ---@field turn_id string? the turn that it belongs to; reverted: the id of the roll back
 ---@field agent_id string? of the subagent
----@field is_out boolean? it was rolled back: the model no longer has it
+---@field is_out boolean? it was rolled back, so the model no longer has it
 ---@field choices string[]? question
 ---@field multiple boolean? question: several answers may be given
 ---@field answers string[]? question
@@ -76,7 +76,7 @@
 ---@field turns integer? subagent: number of its turns
 ---@field summary string? compaction
 ---@field data agent_ls.wire.Reverted? reverted
----@field files agent_ls.TurnFile[]? end: what the turn changed
+---@field files agent_ls.TurnFile[]? end: files that the turn changed
 ---@field level "info"|"warn"|"error"|nil notice
 ---@field hint string? notice
 ---@field attempt integer? retry
@@ -128,4 +128,4 @@
 ---@field plan agent_ls.Item? the plan since the user's last message
 ---@field failure agent_ls.Item? the newest error that the user can act on, until they continue
 ---@field closed_notice string? id of the notice that the session was closed; a resume replaces it
----@field touched table<integer, true> indexes of items changed since the last drain
+---@field touched table<integer, true> indexes of the items changed since the last `take_changed`

@@ -1,4 +1,4 @@
--- The user's answers to approval requests. An answer names the id of its request.
+-- The user's answers to approval requests.
 local float = require("agent_ls.float")
 local log = require("agent_ls.log")
 local questions = require("agent_ls.chat.questions")
@@ -7,41 +7,41 @@ local snapshot = require("agent_ls.snapshot")
 
 local M = {}
 
----A press within this time after the last one comes from a held or bouncing key, and is ignored.
+---A key press within this time after the last one is ignored, because it comes from a held or bouncing key.
 M.repeat_ms = 250
 
 local last_press_ms = -math.huge
 
----Finds the approval to answer: the given item if it is pending, else the oldest pending one. Tells the user if there
----is none.
+---Finds the approval to answer: the given item if it is a pending approval, else the oldest pending one. Notifies the
+---user if there is none.
 ---@param item agent_ls.Item?
 ---@return agent_ls.Item?
-local function waiting(item)
+local function find_pending(item)
   local is_ours = not snapshot.is_read_only(session.snapshot())
   if is_ours and item and item.kind == "approval" and item.status == "pending" then
     return item
   end
   local oldest = snapshot.pending_approvals(session.snapshot())[1]
   if not is_ours then
-    session.say_others("answered")
+    session.warn_read_only("answered")
   elseif not oldest then
     log.notify("No request waits for your approval.")
   end
   return oldest
 end
 
----Finds the question that the key answers: if the cursor is on one, or no approval is pending. Nil: it answers an
----approval.
+---Finds the question that the key answers: the one under the cursor, or the oldest if no approval is pending. Returns
+---nil if the key answers an approval.
 ---@param item agent_ls.Item? under the cursor
 ---@return agent_ls.Item?
-local function question(item)
+local function find_question(item)
   local on_approval = item and item.kind == "approval" and item.status == "pending"
   local nothing_else = #snapshot.pending_approvals(session.snapshot()) == 0
   local on_question = item and item.kind == "question" and item.status == "pending"
-  return not on_approval and (on_question or nothing_else) and questions.is_waiting(item) or nil
+  return not on_approval and (on_question or nothing_else) and questions.find_pending(item) or nil
 end
 
----Wraps `answer` for a key so that it runs once per press: a held key must not allow requests that nobody has read.
+---Wraps a key's handler so that it runs once per press. A held key must not allow requests that nobody has read.
 ---@param answer fun(item: agent_ls.Item?)
 ---@return fun(item: agent_ls.Item?)
 function M.once_per_press(answer)
@@ -55,9 +55,9 @@ function M.once_per_press(answer)
   end
 end
 
-local MAX_EXAMPLES = 2 -- commands that a rule would allow, and that it would not
+local MAX_EXAMPLES = 2 -- example commands that a rule would allow, and as many that it would not allow
 
----A rule as one line of a menu, with other commands that it would allow.
+---Describes a rule in one line of a menu, with example commands.
 ---@param rule agent_ls.wire.RuleOffer
 ---@return string
 local function rule_words(rule)
@@ -70,7 +70,7 @@ local function rule_words(rule)
   return table.concat(words, "; ")
 end
 
----Whether the user can see the request. If not, scrolls to it, and they have to answer again.
+---Returns whether the user can see the request. If not, scrolls to it; the user then has to press the key again.
 ---@param asked agent_ls.Item
 ---@return boolean
 local function is_in_sight(asked)
@@ -81,14 +81,14 @@ local function is_in_sight(asked)
   return false
 end
 
----Allows a pending request once; if the key answers a question instead, asks for its answer.
----@param item agent_ls.Item? what the cursor is on
+---Allows a pending request once. If `find_question` returns a question, lets the user answer that instead.
+---@param item agent_ls.Item? under the cursor
 function M.allow(item)
-  local asked_question = question(item)
+  local asked_question = find_question(item)
   if asked_question then
     return questions.answer(asked_question)
   end
-  local asked = waiting(item)
+  local asked = find_pending(item)
   if asked and is_in_sight(asked) then
     session.approve(asked, { decision = "allow" })
   end
@@ -97,7 +97,7 @@ end
 ---Allows a pending request by one of the rules that the server offers.
 ---@param item agent_ls.Item?
 function M.allow_rule(item)
-  local asked = waiting(item)
+  local asked = find_pending(item)
   if not asked or not is_in_sight(asked) then
     return
   end
@@ -117,10 +117,11 @@ function M.allow_rule(item)
   require("agent_ls.menu").select(rules, { prompt = "Allow from now on", format_item = rule_words }, choose)
 end
 
----Allows a command after the user has edited it. If they cancel or empty the prompt, the request stays pending.
+---Lets the user edit a command, and allows the edited one. If the user cancels or empties the prompt, the request stays
+---pending.
 ---@param item agent_ls.Item?
 function M.edit(item)
-  local asked = waiting(item)
+  local asked = find_pending(item)
   if not asked then
     return
   end
@@ -145,15 +146,15 @@ function M.edit(item)
   end)
 end
 
----Denies with a reason, which is sent to the model. If the user cancels the prompt, the request stays pending.
+---Denies a request with a reason for the model. If the user cancels the prompt, the request stays pending.
 ---@param item agent_ls.Item?
----@param reason string? not asked for when given
+---@param reason string? the user is asked for it if nil
 function M.deny(item, reason)
-  local asked_question = question(item)
+  local asked_question = find_question(item)
   if asked_question then
     return questions.decline(asked_question)
   end
-  local asked = waiting(item)
+  local asked = find_pending(item)
   if not asked then
     return
   end

@@ -1,20 +1,20 @@
--- Lines with highlights, and functions that prepare external text for display. Pure.
+-- Lines with highlights, and functions that make text of programs safe to display. Pure.
 local M = {}
 
 ---@class agent_ls.Rendered
 ---@field lines string[]
----@field marks {row: integer, col: integer, opts: table}[] rows count from 0 in `lines`
+---@field marks {row: integer, col: integer, opts: table}[] extmarks; `row` is an index of `lines`, from 0
 
 ---@class agent_ls.RenderContext
 ---@field width integer columns of the panel
----@field expanded table<string, boolean> by item id: what the user opened or closed by hand
----@field marked table<string, table<integer, true>> by question: the choices that are marked
+---@field expanded table<string, boolean> by item id: whether the user has expanded or collapsed the item
+---@field marked table<string, table<integer, true>> by question id: indexes of the marked choices
 ---@field agents table<string, agent_ls.Item> the subagents, by id
 ---@field hunks table<string, agent_ls.Hunk>
 ---@field keys table<string, string|false>
----@field failure agent_ls.Item? the newest error that the user can do something about
----@field elapsed (fun(item: agent_ls.Item): string?)? how long a call has been running
----@field read_only boolean? another process owns the session: its user answers
+---@field failure agent_ls.Item? the newest error that the user can act on
+---@field elapsed (fun(item: agent_ls.Item): string?)? returns how long a call has been running
+---@field read_only boolean? another process owns the session, and its user answers requests
 ---@field relative fun(path: string): string
 
 ---@alias agent_ls.Chunk {[1]: string, [2]: string?}
@@ -28,7 +28,7 @@ function M.new() return setmetatable({ lines = {}, marks = {} }, Canvas) end
 
 ---Adds a line of chunks, each a text and its highlight group.
 ---@param chunks agent_ls.Chunk[]
----@param opts table? of an extmark at the line's start
+---@param opts table? options of an extmark at the start of the line
 function Canvas:add(chunks, opts)
   local row, text = #self.lines, ""
   for _, chunk in ipairs(chunks) do
@@ -45,10 +45,10 @@ function Canvas:add(chunks, opts)
   end
 end
 
----Breaks a line at its spaces, so that a prefix can be put before each part.
+---Breaks a line at spaces into parts of at most `columns`, so that the caller can put a prefix before each part.
 ---@param line string
 ---@param columns integer
----@return string[] parts; joined, they are the line
+---@return string[] parts; their concatenation is the line
 function M.wrap(line, columns)
   local out, current = {}, ""
   for word, spaces in line:gmatch("(%S*)(%s*)") do
@@ -65,7 +65,7 @@ function M.wrap(line, columns)
   return out
 end
 
----@param line string as a program wrote it
+---@param line string output of a program
 ---@return string without escape sequences, with carriage returns applied as in a terminal
 function M.plain_line(line)
   line = line:gsub("\27%[[%d;:?<=>]*[ -/]*[@-~]", ""):gsub("\27[%]PX^_][^\7\27]*\7?", "")
@@ -74,7 +74,7 @@ function M.plain_line(line)
   return (line:gsub("[%z\1-\8\11-\31]", ""))
 end
 
----Shortens a text to one line of `columns`.
+---Joins a text to one line and cuts it to `columns`.
 ---@param text string
 ---@param columns integer
 function M.shorten(text, columns)
@@ -85,7 +85,7 @@ function M.shorten(text, columns)
   return vim.fn.strcharpart(text, 0, math.max(1, columns - 1)) .. "…"
 end
 
----Text after the end of a line, cut to the room there.
+---Returns extmark options for a virtual text after the end of a line, cut to `room` columns; nil if there is no room.
 ---@param text string
 ---@param group string
 ---@param room integer columns
@@ -101,7 +101,7 @@ local function at_end(text, group, room)
   }
 end
 
----Adds a virtual text after the last line, if there is room.
+---Adds a virtual text after the end of the last line, if there is room.
 ---@param text string
 ---@param group string
 ---@param width integer columns of the panel
@@ -114,7 +114,7 @@ function Canvas:add_end(text, group, width)
 end
 
 ---@param part agent_ls.Part
----@return integer lines without the empty ones at its end
+---@return integer number of lines without the empty ones at the end
 function M.line_count(part)
   local count = #part.lines
   while count > 0 and part.lines[count]:match("^%s*$") do

@@ -1,5 +1,5 @@
--- Highlights code inside other texts: by tree-sitter if Neovim has a parser and queries for the language, else by its
--- syntax file. Results are cached, because the same command or block is drawn many times.
+-- Highlights code inside other texts. Uses tree-sitter if Neovim has a parser and queries for the language, else the
+-- syntax file. Caches the results, because the same command or block is drawn many times.
 local api = vim.api
 
 local M = {}
@@ -16,7 +16,7 @@ local REMEMBERED = 64
 
 local memo, memo_order = {}, {} ---@type table<string, agent_ls.CodeSpan[]>, string[]
 
----@type table<string, string> names that models give to languages
+---@type table<string, string> file types by other names that models use for languages
 local ALIASES = {
   py = "python",
   js = "javascript",
@@ -35,7 +35,7 @@ local ALIASES = {
   viml = "vim",
 }
 
----@param name string as a fence or a file type names it
+---@param name string of a language, from a code fence, or a file type
 ---@return string filetype
 function M.find_filetype(name)
   name = name:lower()
@@ -103,7 +103,7 @@ end
 
 ---@param lines string[]
 ---@param filetype string
----@return agent_ls.CodeSpan[] in the order in which they are put on: later ones win
+---@return agent_ls.CodeSpan[] in drawing order: later spans override earlier ones
 function M.find_spans(lines, filetype)
   if filetype == "" or not filetype:match("^[%w_+-]+$") then
     return {}
@@ -125,7 +125,7 @@ end
 ---@param marks {row: integer, col: integer, opts: table}[]
 ---@param lines string[] the code
 ---@param filetype string
----@param at {row: integer, col: integer}[] where each line of the code begins
+---@param at {row: integer, col: integer}[] position at which each line of the code begins
 function M.mark(marks, lines, filetype, at)
   for _, span in ipairs(M.find_spans(lines, filetype)) do
     local place, line = at[span.row + 1], lines[span.row + 1]

@@ -10,11 +10,11 @@ local ns = api.nvim_create_namespace("agent_ls_input")
 local M = {}
 
 local bufnr ---@type integer?
-local sent = {} ---@type string[] what was sent from here, oldest first
+local sent = {} ---@type string[] messages sent from the prompt, oldest first
 local shown_id ---@type string? id of the session that the text in the prompt belongs to
-local is_for_next = false -- the text was begun while a session was being created, so it is for that one
+local is_for_next = false -- the user began the text while a session was being created, so it belongs to the new session
 local draft_timer ---@type uv.uv_timer_t?
-local DRAFT_MS = 500 -- after the last key
+local DRAFT_MS = 500 -- delay between the last key and the save of the draft
 local on_its_way = {} ---@type string[] messages that were sent and have not arrived yet, oldest first
 local recalled = 0 -- index from the end of `sent` of the recalled message; 0: the text being written
 
@@ -26,7 +26,7 @@ local PLACEHOLDERS = {
   closed = "Write a message to continue this session…",
   foreign = "Read-only: owned by another editor. :AgentLs takeover",
 }
--- Added to the placeholder: the longest one that fits.
+-- Hints after the placeholder; the longest one that fits is shown.
 local IDLE_HINTS = { "  @ file · / command · ↑ history", "  @ file · / command", "  @ / ↑", "" }
 
 ---@return integer
@@ -40,7 +40,7 @@ function M.buffer()
     buffer = bufnr,
     callback = function()
       M.update_placeholder()
-      M.keep_draft()
+      M.save_draft_later()
     end,
   })
   return bufnr
@@ -56,7 +56,7 @@ function M.set_text(text)
 end
 
 ---Saves the draft with the session when the typing pauses.
-function M.keep_draft()
+function M.save_draft_later()
   draft_timer = draft_timer or assert(vim.uv.new_timer())
   draft_timer:start(DRAFT_MS, 0, vim.schedule_wrap(M.save_draft))
 end
@@ -64,12 +64,12 @@ end
 ---Saves the draft with the session at once.
 function M.save_draft()
   if bufnr and api.nvim_buf_is_loaded(bufnr) and shown_id == session.current_id() then
-    session.keep_draft(M.read_text())
+    session.save_draft(M.read_text())
   end
 end
 
----Notes that a session is being created: text typed into an empty prompt from now on is for that session.
----@param is_made boolean? true: the creation has ended
+---Notes that a session is being created. Text that the user begins now belongs to that session.
+---@param is_made boolean? true when the creation has ended
 function M.expect(is_made) is_for_next = not is_made and M.read_text() == "" end
 
 ---Shows the draft of a newly displayed session, and saves the previous draft with its own session.
@@ -82,14 +82,14 @@ function M.on_change(change)
   shown_id = session.current_id()
   local draft = session.snapshot().draft
   local theirs = draft and draft.text or ""
-  -- Text written before there was a session is meant for the first one.
+  -- Text that was written before there was a session belongs to the first session.
   local is_carried = text ~= "" and (not before or is_for_next and theirs == "")
   is_for_next = false
   if before then
-    session.keep_draft(is_carried and "" or text, before)
+    session.save_draft(is_carried and "" or text, before)
   end
   if is_carried then
-    return M.keep_draft()
+    return M.save_draft_later()
   end
   M.set_text(theirs)
 end
@@ -105,7 +105,7 @@ function M.describe_purpose(s)
   return activity == "waiting" and only_proposals and "proposed" or activity
 end
 
----Updates the placeholder of an empty prompt, which says what it is for.
+---Updates the placeholder, which describes in an empty prompt what a message would do.
 function M.update_placeholder()
   api.nvim_buf_clear_namespace(M.buffer(), ns, 0, -1)
   if #api.nvim_buf_get_lines(M.buffer(), 0, 2, false) > 1 or M.read_text() ~= "" then
@@ -130,7 +130,7 @@ end
 
 ---Sends a message. Its text returns to the prompt if the message does not arrive.
 ---@param text string
----@param more table[]? other parts, before the text
+---@param more table[]? other parts, sent before the text
 ---@param done fun(has_arrived: boolean)?
 function M.submit(text, more, done)
   local mentioned, rest, missing = require("agent_ls.chat.mentions").parts(text)
@@ -172,14 +172,14 @@ function M.retry()
   require("agent_ls.log").notify("There is no message to send again.")
 end
 
----Sends the message: starts a turn when idle, else steers the running one.
+---Sends the text of the prompt: starts a turn if the agent is idle, else steers the running turn.
 function M.send()
   local text = M.read_text()
   if text == "" then
     return
   end
   M.set_text("")
-  M.keep_draft()
+  M.save_draft_later()
   if text == "/memory" then
     return require("agent_ls.memory").open()
   end
@@ -196,16 +196,16 @@ local function recall(by)
   end
 end
 
----@return boolean the text was written by the user and must not be replaced by a recalled one
+---@return boolean the prompt has a new text of the user, which a recalled message must not replace
 local function is_being_written()
   local shown = recalled > 0 and sent[#sent - recalled + 1] or ""
   return M.read_text() ~= vim.trim(shown)
 end
 
----Maps a key that recalls a message if the cursor is on the first or last line.
+---Maps a key that recalls a message if the cursor is on the `edge` line; otherwise the key moves the cursor.
 ---@param key "<Up>"|"<Down>"
 ---@param by -1|1
----@param edge fun(): integer line at which the key leaves the text
+---@param edge fun(): integer returns the first or the last line of the prompt
 local function map_recall(key, by, edge)
   local run = function()
     if api.nvim_win_get_cursor(0)[1] ~= edge() or is_being_written() then

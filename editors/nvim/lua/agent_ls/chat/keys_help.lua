@@ -1,4 +1,4 @@
--- A float with every key of the plugin, as the user has them.
+-- A floating window with all keys of the plugin, as the user has configured them.
 local config = require("agent_ls.config")
 local float = require("agent_ls.float")
 

@@ -1,7 +1,7 @@
--- Highlights one line of markdown at a time, so that the cost of a stream depends on its new lines only. Pure. Marks
--- are { col, opts } with the options of nvim_buf_set_extmark. The text is kept, except that a link to a web page is
--- replaced by its label and the mark gets the address: Neovim counts concealed columns when it wraps a line, so a
--- concealed address would leave empty rows.
+-- Highlights markdown line by line, so that an update of a stream costs only its new lines. Pure. Marks are
+-- { col, opts } with the options of nvim_buf_set_extmark. A link to a web page is replaced by its label, and the mark
+-- gets the address. The address is not concealed instead, because Neovim counts concealed columns when it wraps a line,
+-- which would leave empty rows. All other text is kept.
 local M = {}
 
 ---@alias agent_ls.LineMark {col: integer, opts: table}
@@ -16,7 +16,7 @@ local function hide(marks, first, last)
   marks[#marks + 1] = { col = first, opts = { end_col = last, conceal = "" } }
 end
 
----Pairs of delimiters; the first match wins, so that markup inside code is ignored.
+---Delimiters of inline markup. The first match wins, so that markup inside code is ignored.
 local INLINE = {
   { pattern = "()%[()[^%[%]]+()%]%([^()%s]+%)()", group = "AgentLsLink" },
   { pattern = "()`()[^`]+()`()", group = "AgentLsInlineCode" },
@@ -24,7 +24,7 @@ local INLINE = {
   { pattern = "()%*()[^%s*][^*]-()%*()", group = "AgentLsEmphasis" },
 }
 
----The address is sent to the terminal in an escape sequence, so it must be printable ASCII.
+---Addresses of links. They must be printable ASCII, because Neovim writes them to the terminal in an escape sequence.
 local PAGE = "^https?://[\33-\126]+$"
 
 ---Adds the marks of inline markup.
@@ -63,7 +63,7 @@ local function inline(line, marks)
 end
 
 ---@param line string
----@return string? fence the run of backticks or tildes that opens or closes a block
+---@return string? fence the backticks or tildes that open or close a code block
 local function fence_of(line) return line:match("^%s*(```+)") or line:match("^%s*(~~~+)") end
 
 ---Whether the line closes the code block that `fence` has opened.
@@ -77,7 +77,7 @@ end
 ---@param line string
 ---@param fence string? the fence of the code block that this line is in
 ---@return agent_ls.LineMark[] marks
----@return string? fence for the next line
+---@return string? fence of the code block that the next line is in
 ---@return string text to show
 function M.render_line(line, fence)
   local marks = {} ---@type agent_ls.LineMark[]
@@ -118,12 +118,12 @@ function M.render_line(line, fence)
   end
   local text = inline(line, marks)
   if not indent and line:match("^%s*>") then
-    span(marks, 0, #text, "AgentLsDim") -- after `inline`, which shortens the text
+    span(marks, 0, #text, "AgentLsDim") -- must follow `inline`, which shortens the text
   end
   return marks, nil, text
 end
 
----@return boolean render-markdown.nvim is configured to draw the transcript, so we do not
+---@return boolean render-markdown.nvim draws the transcript, so this plugin must not
 function M.is_drawn_elsewhere()
   local state = package.loaded["render-markdown.state"]
   local types = state and state.file_types
@@ -131,14 +131,14 @@ function M.is_drawn_elsewhere()
 end
 
 ---@param text string
----@return integer columns on screen, where the marks of inline markup are concealed
+---@return integer columns on screen, without the concealed delimiters of inline markup
 local function shown_width(text)
   local bare = text:gsub("`([^`]+)`", "%1"):gsub("%*%*([^*]+)%*%*", "%1"):gsub("%[([^%[%]]+)%]%([^()%s]+%)", "%1")
   return vim.api.nvim_strwidth(bare)
 end
 
 ---@param line string
----@return {first: integer, last: integer, width: integer}[]? cells between the bars, nil for a line of no table
+---@return {first: integer, last: integer, width: integer}[]? cells of a table row; nil if the line is not one
 local function cells_of(line)
   if not line:match("^%s*|.*|%s*$") then
     return nil
@@ -151,12 +151,12 @@ local function cells_of(line)
   return out
 end
 
----Aligns the columns of a table, if it fits the width.
+---Aligns the columns of a table if the table fits the width.
 ---@param lines string[]
 ---@param first integer
 ---@param last integer
 ---@param rows table[] cells by line
----@param width integer columns that there are
+---@param width integer available columns
 ---@param add fun(line: integer, mark: agent_ls.LineMark)
 local function align(lines, first, last, rows, width, add)
   local widths = {}
@@ -189,9 +189,10 @@ local function align(lines, first, last, rows, width, add)
   end
 end
 
----Processes the tables and code blocks of a complete text: aligns the columns of tables by virtual spaces.
+---Finds the tables and code blocks of a complete text. Aligns the columns of tables by virtual spaces, and passes code
+---blocks to `add_code`.
 ---@param lines string[]
----@param width integer columns that there are
+---@param width integer available columns
 ---@param add fun(line: integer, mark: agent_ls.LineMark) `line` counts from 1
 ---@param add_code fun(first: integer, last: integer, language: string) lines of a block, without its fences
 function M.render_blocks(lines, width, add, add_code)

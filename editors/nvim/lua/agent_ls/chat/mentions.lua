@@ -1,15 +1,16 @@
--- Completion in the prompt: `@` for files and more, `/` for commands. A word that names something is sent as a part of
--- the message and drawn as a chip; deleting the word removes the part.
+-- Mentions in the prompt: completion of `@` (files and other content) and `/` (commands). A word that names content is
+-- drawn as a chip, and the content is sent with the message. If the user deletes the word, the content is not sent.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local protocol = require("agent_ls.protocol")
 
 local M = {}
 
--- limit for the server's answer; the first list of a large folder takes longer, and is there at the next key
+-- Time limit for the server's answer. The first listing of a large folder takes longer; its result is used at the next
+-- key.
 local WAIT_MS = 1500
 
-local TERMINAL_LINES = 400 -- the last lines of a terminal, which are sent
+local TERMINAL_LINES = 400 -- number of last lines of a terminal that are sent
 
 local ns = vim.api.nvim_create_namespace("agent_ls_mentions")
 
@@ -33,7 +34,7 @@ local function terminals()
 end
 
 ---@param word string without the `@`
----@return agent_ls.wire.InputPart? the part that the word itself describes, such as `diff` or an address
+---@return agent_ls.wire.InputPart? the part if the word describes it completely, such as `diff` or a URL
 local function parse_part(word)
   local buf = tonumber(word:match("^terminal:buffer%-(%d+)$"))
   if buf then
@@ -53,7 +54,7 @@ end
 
 ---@param word string with the `@`, as it was typed
 ---@return agent_ls.wire.InputPart?
----@return string name without punctuation behind it
+---@return string name without trailing punctuation
 local function part_of(word)
   local bare = word:gsub("[.,;:!?)%]'\"]+$", "")
   local part = chosen[word]
@@ -65,7 +66,7 @@ end
 
 ---@param before string text before the cursor in its line
 ---@param row integer line of the prompt, from 1
----@return integer? where the word begins, from 0
+---@return integer? column at which the word begins, from 0
 ---@return "@"|"/"|nil trigger
 local function word_start(before, row)
   if row == 1 and before:match("^/%S*$") then
@@ -87,12 +88,12 @@ local function ask(trigger, query)
     return {}
   end
   local params = { trigger = trigger, query = query, workspaceFolder = vim.uri_from_fname(files.find_root()) }
-  params.sessionId = require("agent_ls.session").current_id() -- its MCP servers have prompts and resources
+  params.sessionId = require("agent_ls.session").current_id() -- for the prompts and resources of its MCP servers
   local answer = lsp:request_sync(protocol.method.complete, params, WAIT_MS)
   return answer and answer.result and protocol.remove_null(answer.result).items or {}
 end
 
----For 'completefunc' and 'omnifunc'.
+---The function for 'completefunc' and 'omnifunc'.
 ---@param find_start 0|1
 ---@param base string
 function M.complete(find_start, base)
@@ -114,11 +115,11 @@ function M.complete(find_start, base)
   return { words = words, refresh = "always" }
 end
 
----Converts the words of a message to parts. A command at the beginning includes the text.
+---Converts the words of a message to parts. If the message begins with a command, the rest of the text is its argument.
 ---@param text string
 ---@return agent_ls.wire.InputPart[] parts
----@return string text "" if a command includes it
----@return string? missing name of an image that was pasted in an earlier Neovim and is lost
+---@return string text "" if it is the argument of a command
+---@return string? missing name of an image that is lost, because it was pasted before Neovim was restarted
 function M.parts(text)
   local parts = {}
   local name, rest = text:match("^(/%S+)%s*(.*)$")
@@ -139,7 +140,7 @@ function M.parts(text)
   return parts, command and "" or text, missing
 end
 
----Adds a part, such as a pasted image, under a new word.
+---Adds a part, such as a pasted image, and returns a new word for it.
 ---@param kind string
 ---@param part agent_ls.wire.InputPart
 ---@return string word to write into the prompt

@@ -1,5 +1,5 @@
--- The progress line at the end of the transcript: the current activity, its duration, and the key that stops it. Also
--- keeps the start times of running calls, because their events have no times.
+-- The progress line at the end of the transcript: the current activity, its duration, and the key that stops the turn.
+-- Also keeps the start times of running calls, because the events have no times.
 local calls = require("agent_ls.chat.render_calls")
 local canvas = require("agent_ls.chat.canvas")
 local config = require("agent_ls.config")
@@ -9,7 +9,7 @@ local M = {}
 
 local FRAMES = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
 local TICK_MS = 120
-local NARROW = 44 -- columns: in a narrower window the stop key is named above the prompt only
+local NARROW = 44 -- columns; in a narrower window only the line above the prompt shows the stop key
 local TICKS_PER_SECOND = math.floor(1000 / TICK_MS)
 
 local timer ---@type uv.uv_timer_t?
@@ -25,22 +25,23 @@ local function seconds(since_ns)
   return count < 60 and ("%d s"):format(count) or ("%d:%02d"):format(math.floor(count / 60), count % 60)
 end
 
----The time that a call has been running since this editor knows of it, without the wait for its approval; nil if it is
----shorter than a second.
+---Returns how long a call has been running, without the wait for its approval; nil if less than a second. Counts from
+---the time when this editor first drew the call.
 ---@param item agent_ls.Item
 ---@return string?
 function M.format_elapsed(item)
   if item.status ~= "running" then
     return nil
   end
-  -- Not the first drawing of the call, which is before its approval is requested.
+  -- If the call needed an approval, count from the decision, because the call was first drawn before the request.
   local beginning = item.decision or item
   started[beginning] = started[beginning] or vim.uv.hrtime()
   local since = started[beginning]
   return vim.uv.hrtime() - since >= 1e9 and seconds(since) or nil
 end
 
----@type table<string, fun(item: agent_ls.Item, ctx: agent_ls.RenderContext): string?> what an open item means
+---Functions by item kind that describe the activity of an unfinished item; nil for a finished one.
+---@type table<string, fun(item: agent_ls.Item, ctx: agent_ls.RenderContext): string?>
 local ACTIVITIES = {
   text = function(item) return item.part.open and "Writing" or nil end,
   reasoning = function(item) return item.part.open and "Thinking" or nil end,
@@ -53,13 +54,13 @@ local ACTIVITIES = {
   subagent = function(item) return item.status == "running" and ("%s is at work"):format(item.id) or nil end,
 }
 
-local LOOKED_BACK = 30 -- items to look at; calls run in parallel, but only a few
+local MAX_LOOKBACK = 30 -- number of newest items in which to look for a running one
 
 ---@param s agent_ls.Snapshot
 ---@param ctx agent_ls.RenderContext
 ---@return string
 function M.describe_activity(s, ctx)
-  for i = #s.items, math.max(1, #s.items - LOOKED_BACK), -1 do
+  for i = #s.items, math.max(1, #s.items - MAX_LOOKBACK), -1 do
     local item = s.items[i]
     local words = ACTIVITIES[item.kind] and ACTIVITIES[item.kind](item, ctx)
     if words then
@@ -69,7 +70,7 @@ function M.describe_activity(s, ctx)
   return "Waiting for the model"
 end
 
----The current content of the line.
+---Renders the current content of the line.
 ---@param s agent_ls.Snapshot
 ---@param ctx agent_ls.RenderContext
 ---@return table[] chunks of virtual text
@@ -88,7 +89,7 @@ function M.render_line(s, ctx)
 end
 
 ---@param s agent_ls.Snapshot
----@return boolean there is something to show
+---@return boolean the progress line is shown
 function M.is_wanted(s) return #s.items > 0 and snapshot.describe_activity(s) == "working" end
 
 ---Starts or stops the animation. While it runs, `draw` is called for each frame; `is_second` is true once a second.

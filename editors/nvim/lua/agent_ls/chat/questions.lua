@@ -7,8 +7,8 @@ local transcript = require("agent_ls.chat.transcript")
 local M = {}
 
 ---@param item agent_ls.Item?
----@return agent_ls.Item? the pending question: the given one, else the oldest
-function M.is_waiting(item)
+---@return agent_ls.Item? the given item if it is a pending question, else the oldest pending question
+function M.find_pending(item)
   if snapshot.is_read_only(session.snapshot()) then
     return nil
   end
@@ -27,7 +27,7 @@ local function ask_own_answer(item)
   end)
 end
 
----Answers with the marked choices, or asks for an answer if none is marked.
+---Sends the marked choices. If none is marked, lets the user choose one or write an answer.
 ---@param item agent_ls.Item
 function M.answer(item)
   local marked = transcript.marked_choices(item)
@@ -48,11 +48,11 @@ function M.answer(item)
   end)
 end
 
----Selects the choice on a line: sends it as the answer, or marks it if the question takes several.
+---Selects the choice on a line: sends it as the answer, or marks it if the question takes several choices.
 ---@param item agent_ls.Item
 ---@param line integer of the item, from 0
 function M.choose(item, line)
-  if not M.is_waiting(item) then
+  if not M.find_pending(item) then
     return
   end
   local choice = require("agent_ls.chat.render_more").choice_at(item, line)
@@ -67,7 +67,7 @@ end
 
 ---@param item agent_ls.Item?
 function M.decline(item)
-  local asked = M.is_waiting(item)
+  local asked = M.find_pending(item)
   if asked then
     session.answer(asked.id, {}, true)
   else

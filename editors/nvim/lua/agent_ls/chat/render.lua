@@ -1,4 +1,4 @@
--- Renders one item of a snapshot as lines and highlights. Pure: draws into no buffer.
+-- Renders one item of a snapshot as lines and highlights. Pure.
 local calls = require("agent_ls.chat.render_calls")
 local canvas = require("agent_ls.chat.canvas")
 local changes = require("agent_ls.chat.render_changes")
@@ -29,14 +29,15 @@ local function add_blocks(out, width)
   end)
 end
 
----Renders a text part from line `first` on. Each input line gives one output line, so a stream redraws only its end.
+---Renders a text part from line `first` on. Each input line gives one output line, so that a stream redraws only its
+---last lines.
 ---@param part agent_ls.Part
 ---@param first integer line, from 1
----@param fence string? state of markdown before that line
+---@param fence string? fence of the code block that line `first` is in
 ---@param is_dim boolean
 ---@param width integer? columns of the panel
 ---@return agent_ls.Rendered
----@return string? fence before the last line, where the next piece of the stream goes on
+---@return string? fence of the code block that the last line is in; the next delta continues there
 function M.render_stream(part, first, fence, is_dim, width)
   local out = canvas.new()
   local last = part.open and #part.lines or math.max(first, line_count(part))
@@ -76,8 +77,8 @@ function M.is_stream(item, ctx)
   return item.kind == "text" or (item.kind == "reasoning" and M.is_expanded(item, ctx))
 end
 
----Whether another entry already shows this item. The row of a call shows the decision, the approval request shows the
----pending call, the block of a change shows the edit call, and the row of a group shows its collapsed calls.
+---Whether another entry already shows this item. The row of a call shows the decision about it. An approval request
+---shows the pending call. The block of a change shows the edit call. The row of a collapsed group shows its calls.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 ---@return boolean
@@ -89,7 +90,8 @@ local function is_redundant(item, ctx)
   return item.kind == "tool" and (is_asking or calls.is_one_change(item) or calls.is_in_closed_group(item, ctx))
 end
 
----Whether an item is not drawn: another entry shows it, or its subagent is collapsed. Requests to the user are drawn.
+---Whether an item is not drawn, because another entry shows it or its subagent is collapsed. Pending requests to the
+---user are always drawn.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 function M.is_hidden(item, ctx)
@@ -119,9 +121,10 @@ local by_kind = {
   reverted = more.render_reverted,
 }
 
-local ATTACHED = { "Selected in ", "Git diff", "Git commit ", "Symbol ", "Terminal ", "Page " } -- beginnings of headings
+local ATTACHED = { "Selected in ", "Git diff", "Git commit ", "Symbol ", "Terminal ", "Page " } -- starts of headings
 
----Splits off the attachments that the server puts at the beginning of a message. Each is a heading with a code block.
+---Splits a message into its attachments and its text. The server puts the attachments first, each as a heading and a
+---code block.
 ---@param text string
 ---@return {path: string, lines: string}[] attachments
 ---@return string rest
@@ -140,7 +143,7 @@ local function split_attachments(text)
   end
 end
 
----The user's message. An attachment is one line, which can be expanded.
+---Renders the user's message. An attachment is one line, which can be expanded.
 function by_kind.user(item, ctx, out)
   local selections, rest = split_attachments(item.text .. "\n")
   if M.is_expanded(item, ctx) or #selections == 0 then
@@ -175,8 +178,8 @@ end
 
 function by_kind.reasoning(item, ctx, out)
   local part = item.part --[[@as agent_ls.Part]]
-  -- While the model reasons, its newest line; afterwards its first line, so that the user can decide whether to expand
-  -- it.
+  -- Show the newest line while the model reasons, and the first line afterwards, so that the user can decide whether to
+  -- expand the reasoning.
   local label = part.open and "Thinking: " or "Thought: "
   local line = part.lines[part.open and math.max(line_count(part), 1) or 1]
   local text = cut(vim.trim(line), math.max(10, ctx.width - #label - 3))
@@ -218,7 +221,7 @@ local function draw_remedies(actions, ctx, out)
   out:add({ { "┃ ", "AgentLsFailed" }, { key and key .. " " or "", "AgentLsKey" }, { words } })
 end
 
----An error block: what happened, what to do, and for the newest error the keys that do it.
+---Draws an error block: what happened, what to do, and for the newest error the keys that do it.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 ---@param out agent_ls.Canvas
@@ -279,7 +282,7 @@ function M.render_item(item, ctx)
   return rendered
 end
 
----Whether there is an empty line between two items: consecutive calls have none.
+---Whether there is an empty line between two items. There is none between consecutive calls.
 ---@param before agent_ls.Item?
 ---@param item agent_ls.Item
 ---@return boolean

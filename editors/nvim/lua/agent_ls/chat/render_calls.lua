@@ -7,14 +7,14 @@ local cut, line_count, plain, plural = canvas.shorten, canvas.line_count, canvas
 
 local M = {}
 
-local TAIL_LINES = 4 -- of a running command
-local OUTPUT_LINES = 200 -- of an expanded call; the terminal buffer has all lines
-local MIN_OBJECT = 12 -- least columns for the object of a call next to its outcome
+local TAIL_LINES = 4 -- last lines of a running command's output that are shown
+local OUTPUT_LINES = 200 -- output lines of an expanded call that are shown; the terminal buffer has all of them
+local MIN_OBJECT = 12 -- minimum of columns for the object of a call, before its outcome
 
 local FILE_TOOLS = { read_file = true, edit_file = true, write_file = true }
 
 ---@param item agent_ls.Item
----@return table arguments {} while they stream, or if they are not an object
+---@return table arguments {} while they are streamed, or if they are not a JSON object
 local function arguments_of(item)
   if not item.arguments or item.arguments.open then
     return {}
@@ -39,9 +39,9 @@ end
 
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
----@return string object that the tool works on
+---@return string the object that the tool works on, such as a path or a command
 local function object_of(item, ctx)
-  -- The server's fallback summary begins with the tool's name, which is already the verb.
+  -- The server's fallback summary begins with the name of the tool. Remove it, because the name is already the verb.
   local prefix = item.name .. ": "
   local summary = vim.startswith(item.summary, prefix) and item.summary:sub(#prefix + 1) or item.summary
   if FILE_TOOLS[item.name] and summary:sub(1, 1) == "/" then
@@ -54,12 +54,12 @@ end
 ---@return string verb
 function M.choose_verb(item)
   local is_denied = item.decision ~= nil and item.decision.status == "deny"
-  -- A command with an error exit has run; any other failed tool has not done its work.
+  -- A shell command that failed has run, so its verb is in the past tense. Any other failed tool has not done its work.
   local has_happened = item.status == "done" or item.status == "failed" and item.name == "shell"
   return tool_words.choose_verb(item.name, has_happened and not is_denied)
 end
 
----A call's activity for the progress line.
+---Describes a running call for the progress line.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 ---@return string
@@ -78,7 +78,7 @@ local GLYPHS = {
 local SCOPES = { once = "allowed once", turn = "allowed for this turn", session = "allowed for this session" }
 
 ---@param approval agent_ls.Item?
----@return string? words of the decision about a call; nil if there was no approval, or it is pending
+---@return string? description of the decision about a call; nil if there was no approval request or it is pending
 function M.describe_decision(approval)
   if not approval or approval.decided_by == "interrupt" then
     return nil
@@ -91,7 +91,7 @@ function M.describe_decision(approval)
 end
 
 ---@param result agent_ls.wire.ToolCallEnd
----@return string? words for the outcome; for a command its last line, which says more than the exit code
+---@return string? the outcome; for a command the last line of its output, which says more than the exit code
 local function result_words(result)
   local last_line = result.summary:match("^exit %-?%d+: (.+)$")
   if last_line then
@@ -123,7 +123,7 @@ local function outcome(item)
   return table.concat(words, " · ")
 end
 
----@param text string JSON, perhaps not whole
+---@param text string JSON, which may be incomplete
 ---@return agent_ls.Chunk[][]
 local function argument_lines(text)
   local ok, arguments = pcall(vim.json.decode, text, { luanil = { object = true } })
@@ -155,7 +155,7 @@ end
 ---Adds the arguments and the output of an expanded call.
 ---@param item agent_ls.Item
 ---@param out agent_ls.Canvas
-local function details(item, out)
+local function draw_details(item, out)
   for _, chunks in ipairs(argument_lines(table.concat(item.arguments.lines, "\n"))) do
     table.insert(chunks, 1, { "  " })
     out:add(chunks)
@@ -170,42 +170,42 @@ local function details(item, out)
   output_lines(out, lines, count - half + 1, count)
 end
 
----The row of one call.
+---Draws the row of one call.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 ---@param out agent_ls.Canvas
-local function row(item, ctx, out)
+local function draw_row(item, ctx, out)
   local glyph, group = unpack(GLYPHS[item.status])
-  local verb, object, came = M.choose_verb(item), object_of(item, ctx), outcome(item)
+  local verb, object, outcome_text = M.choose_verb(item), object_of(item, ctx), outcome(item)
   local chunks = { { glyph .. " ", group }, { verb, "AgentLsName" } }
   local room = ctx.width - vim.api.nvim_strwidth(verb) - 3
-  local is_long = vim.api.nvim_strwidth(object) + vim.api.nvim_strwidth(came) + 3 > room
+  local is_long = vim.api.nvim_strwidth(object) + vim.api.nvim_strwidth(outcome_text) + 3 > room
   if object ~= "" then
-    -- The outcome stays visible, so a long command is cut. The reason of a failure is on a line of its own.
+    -- Cut a long command, so that its outcome stays visible. The reason of a failure is on a separate line below.
     local wanted = item.status == "failed" and room
-      or room - math.min(vim.api.nvim_strwidth(came) + 3, math.floor(room / 2))
+      or room - math.min(vim.api.nvim_strwidth(outcome_text) + 3, math.floor(room / 2))
     local icon, icon_group = unpack(FILE_TOOLS[item.name] and icons.find_icon(item.summary) or {})
     chunks[#chunks + 1] = { " " }
     chunks[#chunks + 1] = icon and { icon .. " ", icon_group } or nil
     chunks[#chunks + 1] = { is_long and cut(object, math.max(MIN_OBJECT, wanted)) or plain(object) }
   end
-  local came_group = item.status == "failed" and "AgentLsFailed" or "AgentLsDim"
+  local outcome_group = item.status == "failed" and "AgentLsFailed" or "AgentLsDim"
   local used = 0
   for _, chunk in ipairs(chunks) do
     used = used + vim.api.nvim_strwidth(chunk[1])
   end
-  local fits = used + vim.api.nvim_strwidth(came) + 3 <= ctx.width
-  if came ~= "" and (fits or item.status ~= "failed") then
-    local text = fits and came or cut(came, math.max(1, ctx.width - used - 3))
-    chunks[#chunks + 1] = { " · " .. plain(text), came_group }
+  local fits = used + vim.api.nvim_strwidth(outcome_text) + 3 <= ctx.width
+  if outcome_text ~= "" and (fits or item.status ~= "failed") then
+    local text = fits and outcome_text or cut(outcome_text, math.max(1, ctx.width - used - 3))
+    chunks[#chunks + 1] = { " · " .. plain(text), outcome_group }
   end
   out:add(chunks)
   local clock = ctx.elapsed and ctx.elapsed(item)
   if clock then
     out:add_end(clock, "AgentLsDim", ctx.width)
   end
-  if came ~= "" and not fits and item.status == "failed" then
-    out:add({ { "  " .. plain(came), came_group } }) -- the whole reason of the failure
+  if outcome_text ~= "" and not fits and item.status == "failed" then
+    out:add({ { "  " .. plain(outcome_text), outcome_group } }) -- the whole reason of the failure
   end
 end
 
@@ -219,12 +219,12 @@ function M.render_tool(item, ctx, out)
       return
     end
   end
-  row(item, ctx, out)
+  draw_row(item, ctx, out)
   if item.waiting then
     out:add({ { "  waits for your input  (:AgentLs terminal)", "AgentLsWarn" } })
   end
   if ctx.expanded[item.id] == true then
-    details(item, out)
+    draw_details(item, out)
   elseif item.status == "running" then
     local count = line_count(item.part)
     output_lines(out, item.part.lines, math.max(1, count - TAIL_LINES + 1), count)
@@ -237,10 +237,10 @@ function M.is_one_change(item)
   return item.status == "done" and tool_words.is_edit(item.name) and item.changes ~= nil and #item.changes == 1
 end
 
----The file that a call works on.
+---Returns the file that a call works on.
 ---@param item agent_ls.Item of kind tool
 ---@return {path: string, uri: string, line: integer?}?
-function M.render_file(item)
+function M.find_file(item)
   local arguments = arguments_of(item)
   local path = FILE_TOOLS[item.name] and arguments.file_path
   if type(path) ~= "string" then
@@ -252,23 +252,23 @@ end
 
 -- Groups of read-only calls ----------------------------------------------------------------------------------------
 
-local GROUP_LEAST = 3 -- calls; fewer are as quick to read as their summary
+local GROUP_LEAST = 3 -- minimum of calls in a group; fewer are as quick to read as a summary
 
 ---@param item agent_ls.Item
----@return boolean it is the row of a group of calls
+---@return boolean the item draws the row of its group
 function M.is_group_head(item)
   local group = item.group
   return group ~= nil and #group >= GROUP_LEAST and group[1] == item
 end
 
----@param item agent_ls.Item of a group
+---@param item agent_ls.Item a call in a group
 ---@param ctx agent_ls.RenderContext
 ---@return boolean
 function M.is_group_open(item, ctx) return ctx.expanded["group:" .. item.group[1].id] == true end
 
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
----@return boolean it is hidden in the row of its group
+---@return boolean the row of its collapsed group shows the item
 function M.is_in_closed_group(item, ctx)
   local group = item.group
   return group ~= nil and #group >= GROUP_LEAST and group[1] ~= item and not M.is_group_open(item, ctx)

@@ -8,10 +8,10 @@ local cut, plural = canvas.shorten, canvas.format_count
 
 local M = {}
 
----Lines of a diff that are shown at once; a key expands a longer one.
+---Maximum of shown lines of a diff. A key expands a longer diff.
 M.DIFF_LINES = 16
 
----Lines of a diff in an approval request: more, because the user has to read it before they decide.
+---Maximum of shown lines of a diff in an approval request. Larger, because the user has to read the diff.
 M.ASKED_LINES = 60
 
 local DIFF_GROUPS = { ["+"] = "AgentLsAdded", ["-"] = "AgentLsRemoved" }
@@ -47,9 +47,9 @@ local function without_context(lines)
 end
 
 ---@class agent_ls.DiffOptions
----@field max_lines integer further lines are counted, not shown
+---@field max_lines integer maximum of shown lines; only the number of further lines is shown
 ---@field is_brief boolean without the context lines
----@field key string|false|nil that opens the rest
+---@field key string|false|nil key that shows the rest
 ---@field prefix agent_ls.Chunk
 
 ---@param out agent_ls.Canvas
@@ -66,7 +66,7 @@ local function draw_diff(out, diff, options)
     end
     if line.sign ~= "@" then
       local group = DIFF_GROUPS[line.sign]
-      -- Complete, with control characters: the user must see the whole change.
+      -- Neither shorten the line nor remove control characters: the user must see the whole change.
       local text = { (line.text:gsub("\r$", "")), not group and "AgentLsDim" or nil }
       out:add({ options.prefix, { line.sign .. " " }, text }, group and { line_hl_group = group } or nil)
     elseif i > 1 then
@@ -129,7 +129,7 @@ end
 ---@param item agent_ls.Item of kind end
 ---@param uri string
 ---@param hunks table<string, agent_ls.Hunk>
----@return string[] ids of the turn's changes there
+---@return string[] ids of the turn's pending changes in the file
 local function ids_of_turn(item, uri, hunks)
   local ids = {}
   for id, hunk in pairs(hunks) do
@@ -169,7 +169,7 @@ local function draw_turn_keys(ctx, out)
   end
 end
 
----How a turn ended, and the files that it changed. `M.file_at` maps its lines to files.
+---Renders how a turn ended, and the files that it changed. `M.file_at` maps its lines to files.
 ---@type fun(item: agent_ls.Item, ctx: agent_ls.RenderContext, out: agent_ls.Canvas)
 M["end"] = function(item, ctx, out)
   if item.text then
@@ -206,7 +206,7 @@ local BAR = { "┃ ", "AgentLsAsk" }
 ---@type agent_ls.Chunk
 local INDENTED_BAR = { "┃   ", "AgentLsAsk" }
 
----Adds a text, with the bar before each of its lines.
+---Adds a text, with a bar before each of its lines.
 ---@param out agent_ls.Canvas
 ---@param ctx agent_ls.RenderContext
 ---@param bar agent_ls.Chunk
@@ -221,7 +221,7 @@ local function add_text(out, ctx, bar, text, group)
   end
 end
 
----Draws the effect of a request in full: the exact command or change.
+---Draws what a request would do: the exact command or change.
 ---@param request agent_ls.wire.ApprovalRequested
 ---@param ctx agent_ls.RenderContext
 ---@param max_lines integer of each diff
@@ -309,7 +309,7 @@ local function draw_keys(request, ctx, out)
   if first then
     local is_narrow = ctx.width < 40
     local others = count < 2 and "" or is_narrow and (" +%d"):format(count - 1) or (" · %s"):format(plural(count - 1, "more rule"))
-    -- On one line, so that the command stays visible; the key opens a menu of all rules with examples.
+    -- Use one line only, so that the command stays visible. The key opens a menu of all rules with examples.
     local label = M.rule_label(first)
     label = count > 1 and cut(label, math.max(20, ctx.width - vim.api.nvim_strwidth(others) - 6)) or label
     out:add({ BAR, { keys.allow_rule or ":AgentLs allow", "AgentLsKey" }, { " " .. label }, { others, "AgentLsDim" } })

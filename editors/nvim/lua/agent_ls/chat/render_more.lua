@@ -1,4 +1,4 @@
--- Renders questions, subagents, compactions and roll backs as lines and highlights. Pure.
+-- Renders questions, subagents, compactions and rollbacks as lines and highlights. Pure.
 local canvas = require("agent_ls.chat.canvas")
 
 local cut, plain, plural = canvas.shorten, canvas.plain_line, canvas.format_count
@@ -9,7 +9,7 @@ local M = {}
 local BAR = { "┃ ", "AgentLsAsk" }
 
 ---@param item agent_ls.Item
----@return agent_ls.Chunk? the subagent that asks; nil for the main agent
+---@return agent_ls.Chunk? name of the subagent that asks; nil for the main agent
 local function asker(item) return item.agent_id and { item.agent_id .. ": ", "AgentLsDim" } or nil end
 
 ---@param out agent_ls.Canvas
@@ -51,7 +51,7 @@ local function question_keys(item, ctx)
   return chunks
 end
 
----A question and its choices. `M.choice_at` maps its lines to choices.
+---Renders a question and its choices. `M.choice_at` maps its lines to choices.
 function M.render_question(item, ctx, out)
   if item.status == "pending" then
     for _, line in ipairs(vim.split(vim.trim(item.text), "\n", { plain = true })) do
@@ -163,7 +163,7 @@ function M.indent(rendered)
   end
 end
 
----Dims rolled back items, which stay readable.
+---Dims the lines of a rolled back item.
 ---@param rendered agent_ls.Rendered
 function M.dim_lines(rendered)
   rendered.marks = vim.tbl_filter(function(mark) return mark.opts.virt_text ~= nil end, rendered.marks)

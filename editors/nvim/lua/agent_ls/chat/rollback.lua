@@ -1,4 +1,4 @@
--- Rolls back to before a message of the user: shows a preview first, and rolls back after confirmation.
+-- Rolls the session back to before a message of the user, after a preview that the user confirms.
 local archive = require("agent_ls.archive")
 local float = require("agent_ls.float")
 local input = require("agent_ls.chat.input")
@@ -8,7 +8,7 @@ local session = require("agent_ls.session")
 local M = {}
 
 local ACTIONS = { create = "write again", modify = "change back", delete = "remove" }
-local MAX_DIFF_LINES = 12 -- of each file: enough to recognise it
+local MAX_DIFF_LINES = 12 -- diff lines of each file in the preview
 
 ---@param out string[]
 ---@param file agent_ls.wire.RevertFile
@@ -60,17 +60,17 @@ local function lines_of(plan, title)
   return out
 end
 
----Rolls back. The text of the removed message returns to an empty prompt.
+---Rolls back. If the prompt is empty, it gets the text of the removed message.
 ---@param turn_id string
 ---@param more table
-local function go(turn_id, more)
+local function roll_back(turn_id, more)
   archive.revert(vim.tbl_extend("force", { atTurnId = turn_id }, more), function(result)
     if result.inputText ~= "" and input.read_text() == "" and more.conversation ~= false then
       input.set_text(result.inputText)
     end
     for _, file in ipairs(result.files) do
       if file.state == "conflict" or file.state == "unknown" then
-        session.say("warn", ("%s was left unchanged: %s."):format(vim.fn.fnamemodify(file.path, ":~:."), file.reason))
+        session.add_notice("warn", ("%s was left unchanged: %s."):format(vim.fn.fnamemodify(file.path, ":~:."), file.reason))
       end
     end
   end)
@@ -82,7 +82,7 @@ local function has_conflicts(plan)
   return vim.iter(plan.files):any(function(file) return file.state == "conflict" end)
 end
 
----Shows the preview, and rolls back by the key that the user presses.
+---Shows the preview with the keys that choose what to roll back.
 ---@param turn_id string
 ---@param title string
 ---@param plan agent_ls.wire.RevertResult
@@ -99,7 +99,7 @@ local function confirm(turn_id, title, plan)
     vim.keymap.set("n", key, function()
       close()
       if more then
-        go(turn_id, more)
+        roll_back(turn_id, more)
       end
     end, { buffer = bufnr, nowait = true })
   end
@@ -112,7 +112,7 @@ local function confirm(turn_id, title, plan)
   end
 end
 
----Rolls back to before a message, or reverts a roll back.
+---Rolls back to before a message, or reverts a rollback, after a preview.
 ---@param item agent_ls.Item of kind user or reverted
 function M.ask(item)
   local turn_id = assert(item.turn_id)

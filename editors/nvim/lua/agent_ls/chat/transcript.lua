@@ -1,10 +1,10 @@
--- The transcript buffer: one block of lines per item; an update rewrites only changed lines. Draws a snapshot, and does
--- not depend on windows or sessions.
+-- The transcript buffer. Draws the items of a snapshot, each as one block of lines; an update rewrites only changed
+-- lines. Does not depend on windows or sessions.
 local log = require("agent_ls.log")
 local render = require("agent_ls.chat.render")
-local render_start = require("agent_ls.chat.render_start")
+local render_welcome = require("agent_ls.chat.render_welcome")
 local scratch = require("agent_ls.scratch")
-local start = require("agent_ls.chat.start")
+local welcome_data = require("agent_ls.chat.welcome")
 local snapshot = require("agent_ls.snapshot")
 
 local api = vim.api
@@ -16,15 +16,15 @@ local M = {}
 ---@class agent_ls.Block
 ---@field gap integer empty lines before it: 0 or 1
 ---@field count integer lines, the gap included
----@field final integer lines of a stream that will not change any more
----@field fence string? markdown state after those
+---@field final integer number of first lines of a stream that cannot change any more
+---@field fence string? fence of the code block that is open after these lines
 ---@field is_stream boolean
 ---@field is_hidden boolean another item shows its content
 
 local bufnr ---@type integer?
 local blocks = {} ---@type agent_ls.Block[]
 local footer = 0 -- lines below the last block: while the agent works, an empty line and the progress line
-local start_actions = {} ---@type table<integer, agent_ls.StartAction>
+local welcome_actions = {} ---@type table<integer, agent_ls.StartAction>
 local expanded = {} ---@type table<string, boolean>
 local marked = {} ---@type table<string, table<integer, true>>
 local shown ---@type agent_ls.Snapshot?
@@ -94,10 +94,10 @@ end
 local render_item = log.guard("showing an entry", render.render_item)
 local UNREADABLE = { lines = { "! this entry cannot be displayed" }, marks = {} } ---@type agent_ls.Rendered
 
----Renders an item. Of a stream, omits the first lines that cannot change any more.
+---Renders an item. For a stream, omits the first lines, which cannot change any more.
 ---@param item agent_ls.Item
 ---@param block agent_ls.Block
----@return agent_ls.Rendered of the lines after the first `kept`
+---@return agent_ls.Rendered without the first `kept` lines
 ---@return integer kept number of lines at the start of the block that do not change
 local function draw(item, block)
   local ctx = render_context()
@@ -106,7 +106,7 @@ local function draw(item, block)
     return render_item(item, ctx) or UNREADABLE, 0
   end
   local part = item.part --[[@as agent_ls.Part]]
-  -- A part that has ended is drawn completely, because its end event may have text that the stream lacks.
+  -- Draw a part that has ended completely, because its end event may have text that the deltas lack.
   local goes_on = block.is_stream and part.open
   local kept = goes_on and block.final or 0
   local fence = goes_on and block.fence or nil
@@ -146,7 +146,7 @@ end
 
 local redraw ---@type fun(index: integer)
 
----Redraws the next visible item: the empty line before it may have to appear or disappear.
+---Redraws the next visible item, because the empty line before it may have to be added or removed.
 ---@param index integer
 local function redraw_next(index)
   local ctx = render_context()
@@ -201,7 +201,7 @@ local function append(from)
     drawn[#drawn + 1] = { row = first + #lines, rendered = rendered }
     vim.list_extend(lines, rendered.lines)
   end
-  -- Before the first block, the welcome text or the empty line of a new buffer is replaced.
+  -- The first block replaces the welcome text, or the empty line of a new buffer.
   api.nvim_buf_clear_namespace(M.buffer(), ns, first, -1)
   set_lines(first, bottom, lines)
   for _, one in ipairs(drawn) do
@@ -217,13 +217,13 @@ local function draw_all()
     return append(1)
   end
   local welcome
-  welcome, start_actions = render_start.render_welcome(render_context(), start.results())
+  welcome, welcome_actions = render_welcome.render_welcome(render_context(), welcome_data.results())
   set_lines(0, -1, welcome.lines)
   set_marks(0, welcome)
 end
 
 ---Redraws the welcome text after its data has changed.
-function M.refresh_start()
+function M.refresh_welcome()
   if shown and #shown.items == 0 then
     draw_all()
   end
@@ -231,9 +231,9 @@ end
 
 ---@param row integer from 0
 ---@return agent_ls.StartAction? the action of the welcome text on that row
-function M.start_action_at(row) return shown and #shown.items == 0 and start_actions[row] or nil end
+function M.welcome_action_at(row) return shown and #shown.items == 0 and welcome_actions[row] or nil end
 
----Updates the buffer: redraws everything for another snapshot, only the changed items for the same one.
+---Updates the buffer. Redraws everything if the snapshot is another one, else only the changed items.
 ---@param s agent_ls.Snapshot
 function M.update(s)
   M.lines_written = 0
@@ -252,7 +252,7 @@ function M.update(s)
   end
 end
 
----Draws everything again, for a panel with another width or other keys.
+---Sets the width and the keys of the panel. Redraws everything if they have changed.
 ---@param options {width: integer, keys: table, relative: fun(path: string): string}
 function M.configure(options)
   local changed = context.width ~= options.width or context.keys ~= options.keys
@@ -307,10 +307,10 @@ function M.item_at(row)
   end
 end
 
----The next state of an item, by kind, when its key is pressed. nil: untouched, true: expanded, false: collapsed.
+---By item kind: the state of an item after the user presses the key. nil: initial, true: expanded, false: collapsed.
 ---@type table<string, fun(now: boolean?): boolean?>
 local NEXT = {
-  -- A change first shows its changed lines; then all of it, then none.
+  -- A change initially shows its changed lines. The key shows the whole diff, then none of it, then the changed lines.
   file = function(now)
     if now == nil then
       return true
@@ -344,11 +344,11 @@ local function toggle_group(head)
     redraw(item.index)
   end
   if shown.items[head.group[#head.group].index + 1] then
-    redraw(head.group[#head.group].index + 1) -- because the empty line before it may change
+    redraw(head.group[#head.group].index + 1) -- the empty line before it may have to be added or removed
   end
 end
 
----Expands or collapses an item: a call's output, the text of a reasoning, the diff of a change.
+---Expands or collapses an item, such as the output of a call, the reasoning, or the diff of a change.
 ---@param item agent_ls.Item
 ---@param line integer of the item, from 0
 function M.toggle(item, line)
@@ -386,7 +386,7 @@ function M.marked_choices(item)
   return out
 end
 
----The row of an item's first line.
+---Returns the row of an item's first line.
 ---@param item agent_ls.Item
 ---@return integer
 function M.find_row(item) return row_of(item.index) + blocks[item.index].gap end

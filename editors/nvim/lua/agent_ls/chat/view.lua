@@ -1,7 +1,7 @@
--- The panel: a split with the transcript above the prompt. It never takes the focus by itself, and moves only those
--- cursors that are at the end of the transcript.
+-- The panel: a split with the transcript above the prompt. Takes the focus only on a command of the user. In windows of
+-- the transcript, moves only cursors that are at its end.
 local approvals = require("agent_ls.chat.approvals")
-local bars = require("agent_ls.chat.bars")
+local status_lines = require("agent_ls.chat.status_lines")
 local calls = require("agent_ls.chat.render_calls")
 local config = require("agent_ls.config")
 local input = require("agent_ls.chat.input")
@@ -16,7 +16,7 @@ local api = vim.api
 
 local M = {}
 
-local FRAME_MS = 33 -- 30 per second: smooth, and cheap in a burst of thousands of deltas
+local FRAME_MS = 33 -- minimum time between two redraws, which limits the cost of thousands of deltas per second
 local MIN_WIDTH = 32
 local PROMPT_LINES = { least = 3, most = 12 }
 
@@ -35,7 +35,7 @@ end
 ---@return boolean the panel is open in the current tab page
 function M.is_open() return is_here(windows.transcript) end
 
----@return integer? win of the transcript, wherever it is
+---@return integer? win of the transcript, in any tab page
 function M.window()
   return windows.transcript and api.nvim_win_is_valid(windows.transcript) and windows.transcript or nil
 end
@@ -49,7 +49,7 @@ end
 
 ---@param path string
 ---@param folder string? path or file URI
----@return string? relative path, nil if it is not in this folder
+---@return string? relative path; nil if the file is not in this folder
 local function relative_to(path, folder)
   folder = folder and folder:match("^file:") and vim.uri_to_fname(folder) or folder
   return folder and folder ~= "" and vim.fs.relpath(folder, path) or nil
@@ -93,8 +93,8 @@ local function followers()
   end, vim.fn.win_findbuf(transcript.buffer()))
 end
 
----Whether a window shows all lines of a request that must be read before it is allowed. If they do not fit, it must
----begin at the top of the window.
+---Whether a window shows all lines of a request that the user must read. If they do not fit, the request must begin at
+---the top of the window.
 ---@param win integer
 ---@param asked agent_ls.Item
 ---@return boolean
@@ -115,7 +115,7 @@ local function scroll_to(win, asked)
   held[win] = row
 end
 
----Keeps a window at the end of the stream. A pending approval stays visible, even with text below it.
+---Scrolls a window to the end of the stream. If an approval is pending, keeps it visible, even with text below it.
 ---@param win integer
 local function follow(win)
   held[win] = nil
@@ -136,7 +136,7 @@ local function configure_transcript(win)
   })
 end
 
----Draws the next frame of the progress line. Changes no other line; once a second it requests a full frame, because the
+---Draws the next frame of the progress line, and no other line. Once a second requests a full frame, because the
 ---durations of running calls have changed.
 ---@param is_second boolean
 local function animate(is_second)
@@ -155,7 +155,7 @@ end
 M.draw = log.guard("drawing the panel", function()
   frame_asked, last_frame = false, vim.uv.hrtime()
   input.update_placeholder()
-  bars.redraw()
+  status_lines.redraw()
   if vim.tbl_isempty(vim.fn.win_findbuf(transcript.buffer())) then
     return
   end
@@ -165,7 +165,7 @@ M.draw = log.guard("drawing the panel", function()
   end
   local s = session.snapshot()
   if transcript.is_empty() and #s.items > 0 then
-    following = vim.fn.win_findbuf(transcript.buffer()) -- wherever the cursor was in the welcome text
+    following = vim.fn.win_findbuf(transcript.buffer()) -- the cursor in the welcome text does not count
   end
   transcript.update(s)
   local is_wanted = progress.is_wanted(s)
@@ -174,7 +174,7 @@ M.draw = log.guard("drawing the panel", function()
   vim.iter(following):each(follow)
 end)
 
----Requests a frame: drawn at once, or FRAME_MS after the last one.
+---Requests a frame. It is drawn at once, or FRAME_MS after the last frame.
 function M.ask_frame()
   if frame_asked then
     return
@@ -197,7 +197,7 @@ local COMMON = {
   number = false,
   relativenumber = false,
   signcolumn = "no",
-  foldcolumn = "1", -- left margin; a 'statuscolumn' of " " would be measured wrongly until it is drawn
+  foldcolumn = "1", -- left margin; Neovim does not count the width of a 'statuscolumn' until it is drawn
   foldmethod = "manual",
   winhighlight = "FoldColumn:Normal",
   spell = false,
@@ -219,7 +219,7 @@ local function item_under_cursor()
   return win and transcript.item_at(api.nvim_win_get_cursor(win)[1] - 1)
 end
 
----@return integer? win outside the panel, where files are shown
+---@return integer? win a window outside the panel in which files are shown
 local function file_window()
   local ours = { [windows.transcript or -1] = true, [windows.prompt or -1] = true }
   local before = vim.fn.win_getid(vim.fn.winnr("#"))
@@ -230,8 +230,8 @@ local function file_window()
   end)
 end
 
----Shows a file's buffer in this window, or in a window above if 'winfixbuf' forbids it. A file that another Vim or
----Neovim has open is shown read-only, instead of the question about its swap file.
+---Shows the buffer of a file in this window, or in a new window above if 'winfixbuf' is set. A file that another Vim or
+---Neovim has open is shown read-only, without the question about its swap file.
 ---@param bufnr integer
 local function go_to_buffer(bufnr)
   if api.nvim_get_current_buf() == bufnr then
@@ -243,15 +243,15 @@ local function go_to_buffer(bufnr)
       log.warn(("%s is open in another Vim or Neovim, so it is read-only here"):format(vim.fs.basename(api.nvim_buf_get_name(bufnr))))
     end,
   })
-  -- Not nvim_win_set_buf, which ignores swap files.
+  -- Use :buffer, because nvim_win_set_buf ignores swap files.
   local shown = pcall(vim.cmd.buffer, bufnr)
-  if not shown and api.nvim_get_current_buf() ~= bufnr then -- a changed buffer without 'hidden'
+  if not shown and api.nvim_get_current_buf() ~= bufnr then -- this window has a modified buffer, and 'hidden' is off
     api.nvim_open_win(bufnr, true, { split = "above" })
   end
   api.nvim_del_autocmd(on_swap)
 end
 
----Shows a buffer next to the panel. Only for actions of the user.
+---Shows a buffer next to the panel, and moves the focus to it. Call only for an action of the user.
 ---@param bufnr integer
 function M.show_buffer(bufnr)
   local win = file_window()
@@ -263,7 +263,7 @@ function M.show_buffer(bufnr)
   end
 end
 
----Shows a file next to the panel. Only for actions of the user.
+---Shows a file next to the panel, and moves the focus to it. Call only for an action of the user.
 ---@param path string
 ---@param line integer? from 1
 function M.show_file(path, line)
@@ -288,7 +288,7 @@ local function file_under_cursor()
     return require("agent_ls.chat.render_changes").file_at(item, line)
   end
   if item and item.kind == "tool" then
-    return calls.render_file(item)
+    return calls.find_file(item)
   end
   log.notify("Move the cursor to a file name.")
 end
@@ -346,9 +346,10 @@ local function begin(action)
   M.focus_prompt()
 end
 
----Acts on the item under the cursor: an action of the welcome text, a choice, a remedy, or expand and collapse.
+---Handles the key on the item under the cursor: runs an action of the welcome text or of an error, selects a choice, or
+---expands or collapses the item.
 local function toggle_item()
-  local offered = transcript.start_action_at(api.nvim_win_get_cursor(assert(M.window()))[1] - 1)
+  local offered = transcript.welcome_action_at(api.nvim_win_get_cursor(assert(M.window()))[1] - 1)
   if offered then
     return begin(offered)
   end
@@ -419,7 +420,7 @@ end
 
 local function toggle_context()
   local is_shared = require("agent_ls.editor_state").toggle()
-  bars.redraw()
+  status_lines.redraw()
   log.notify(is_shared and "Messages include the active file." or "Messages do not include the active file.")
 end
 
@@ -474,10 +475,10 @@ local function watch_windows()
     buffer = input.buffer(),
     callback = M.fit_prompt,
   })
-  api.nvim_create_autocmd("ModeChanged", { group = group, buffer = input.buffer(), callback = bars.redraw })
+  api.nvim_create_autocmd("ModeChanged", { group = group, buffer = input.buffer(), callback = status_lines.redraw })
 end
 
----Fits the height of the prompt to its text.
+---Sets the height of the prompt window to that of its text.
 function M.fit_prompt()
   local win = windows.prompt
   if win and api.nvim_win_is_valid(win) then
@@ -486,7 +487,7 @@ function M.fit_prompt()
   end
 end
 
----Opens the panel without focusing it.
+---Opens the panel without moving the focus.
 function M.show()
   if M.is_open() then
     return
@@ -507,21 +508,21 @@ function M.show()
   set_window(windows.prompt, COMMON)
   set_window(windows.prompt, { winfixheight = true })
   wrapping.start()
-  bars.set(windows.transcript, windows.prompt)
+  status_lines.set(windows.transcript, windows.prompt)
   map_keys()
   watch_windows()
   configure_transcript(windows.transcript)
   M.draw()
   follow(windows.transcript)
   if not session.current_id() and not session.is_awaited() then
-    require("agent_ls.chat.start").look_up(log.guard("showing what to begin with", transcript.refresh_start))
-    transcript.refresh_start()
+    require("agent_ls.chat.welcome").look_up(log.guard("showing the welcome text", transcript.refresh_welcome))
+    transcript.refresh_welcome()
   end
 end
 
 ---Scrolls to a pending approval, without moving the focus.
 ---@param asked agent_ls.Item
----@return boolean was_shown it was visible already
+---@return boolean was_shown the approval was visible already
 function M.show_asked(asked)
   local was_open = M.is_open()
   M.show()
@@ -533,19 +534,19 @@ function M.show_asked(asked)
   return false
 end
 
----Shows a message if the user is in the panel.
+---Shows a message in the panel if the cursor is there.
 ---@param text string
----@return boolean said all of it is visible
-function M.say(text)
+---@return boolean is_shown the whole message is visible
+function M.show_message(text)
   local here = api.nvim_get_current_win()
   if here ~= windows.transcript and here ~= windows.prompt then
     return false
   end
-  bars.flash(text)
+  status_lines.flash(text)
   return api.nvim_strwidth(text) < api.nvim_win_get_width(here)
 end
 
----Focuses the prompt in Insert mode.
+---Moves the focus to the prompt, in Insert mode.
 function M.focus_prompt()
   if is_here(windows.prompt) then
     api.nvim_set_current_win(windows.prompt)
@@ -558,7 +559,7 @@ function M.open()
   M.focus_prompt()
 end
 
----Closes a window of the panel; Neovim's last window cannot be closed and gets an empty buffer.
+---Closes a window of the panel. Neovim's last window cannot be closed, so it gets an empty buffer.
 ---@param win integer
 local function close_window(win)
   if api.nvim_win_is_valid(win) and not pcall(api.nvim_win_close, win, true) then

@@ -1,5 +1,5 @@
--- Review in the editor: stores the hunks and their marks, maps keys in files with hunks, and sends decisions by hunk
--- id.
+-- Review in the editor: stores the hunks, draws them in their files, maps the review keys there, and sends the user's
+-- decisions.
 local changes = require("agent_ls.review.changes")
 local client = require("agent_ls.client")
 local compare = require("agent_ls.review.compare")
@@ -41,7 +41,7 @@ local KEYS = {
   { "prev_hunk", function() M.go(-1) end, "previous change" },
 }
 
----@type {[1]: string, [2]: fun(), [3]: string}[] in Visual mode
+---@type {[1]: string, [2]: fun(), [3]: string}[] keys in Visual mode
 local LINE_KEYS = {
   { "keep_hunk", function() M.judge_selection("keep") end, "keep the selected lines" },
   { "undo_hunk", function() M.judge_selection("undo") end, "undo the selected lines" },
@@ -68,12 +68,12 @@ local function map(bufnr)
   vim.iter(LINE_KEYS):each(function(entry) map_key(bufnr, "x", entry) end)
 end
 
----@return {uri: string, hunks: agent_ls.Hunk[]}[] all pending ones, by file
+---@return {uri: string, hunks: agent_ls.Hunk[]}[] all pending hunks, by file
 local function group_by_file()
   return vim.tbl_map(function(uri) return { uri = uri, hunks = model.list_of_file(hunks, uri) } end, model.list_files(hunks))
 end
 
----@return agent_ls.Hunk[] pending ones, in all files
+---@return agent_ls.Hunk[] the pending hunks of all files
 function M.list_all()
   return vim.iter(group_by_file()):map(function(file) return file.hunks end):flatten():totable()
 end
@@ -104,7 +104,7 @@ local function uri_of(bufnr)
     or vim.iter(model.list_files(hunks)):find(function(uri) return files.find_loaded(uri) == bufnr end)
 end
 
----Positions of the changes in a buffer: in the file, or in its proposed text.
+---Returns the positions of the changes in a buffer: a file, a comparison, or the list of all changes.
 ---@param bufnr integer
 ---@return agent_ls.Place[]
 local function places(bufnr) return compare.list_positions(bufnr) or changes.list_positions(bufnr) or signs.list_positions(bufnr) end
@@ -128,7 +128,7 @@ function M.judge_hunk(decision)
   end
 end
 
----Decides about a range of lines: of each change the lines inside the range.
+---Decides about the changed lines in a range. Lines of a change outside the range stay pending.
 ---@param decision agent_ls.Decision
 ---@param first integer row, from 0
 ---@param last integer row after the last
@@ -179,7 +179,7 @@ function M.judge_file(decision)
   judge_all_of(shown, decision, "No change of the agent waits for a decision in this file.")
 end
 
----Decides about all changes of a turn: the given one, else the turn of the change under the cursor.
+---Decides about all changes of a turn. Default: the turn of the change under the cursor.
 ---@param decision agent_ls.Decision
 ---@param turn_id string?
 function M.judge_turn(decision, turn_id)
@@ -201,17 +201,17 @@ end
 ---@param decision agent_ls.Decision
 function M.judge_all(decision) judge_all_of(M.list_all(), decision, "No change of the agent waits for a decision.") end
 
-local half_undone ---@type string? id of a call that changed several files, one of which the editor's undo reverted
+local partly_undone_call ---@type string? id of a call that changed several files, one of which the editor's undo reverted
 
 ---Notifies the user if the editor's undo reverted only one file of a call that changed several, for example a rename.
 ---@param data agent_ls.wire.HunkStateChanged
-local function notice_half_undone(data)
+local function warn_about_partial_undo(data)
   for _, raw in ipairs(data.by == "editor" and data.hunks or {}) do
     local elsewhere = raw.state == "gone"
         and vim.tbl_filter(function(each) return each.call_id == raw.callId and each.uri ~= data.uri end, M.list_all())
       or {}
     if #elsewhere > 0 then
-      half_undone = raw.callId
+      partly_undone_call = raw.callId
       local here = vim.fs.basename(data.path)
       local there = vim.fs.basename(vim.uri_to_fname(elsewhere[1].uri))
       local others = #elsewhere > 1 and ("%s and %d more places"):format(there, #elsewhere - 1) or there
@@ -223,27 +223,27 @@ end
 
 ---Undoes the rest of a call after the editor's undo reverted one of its files.
 function M.undo_step()
-  local rest = vim.tbl_filter(function(each) return each.call_id == half_undone end, M.list_all())
+  local rest = vim.tbl_filter(function(each) return each.call_id == partly_undone_call end, M.list_all())
   judge_all_of(rest, "undo", "No step is half undone.")
-  half_undone = nil
+  partly_undone_call = nil
 end
 
 ---@param text string?
 function M.comment(text)
   local hunk = hunk_at_cursor()
   if hunk then
-    require("agent_ls.review.say").comment_on(hunk, text)
+    require("agent_ls.review.comments").comment_on(hunk, text)
   end
 end
 
 function M.own_text()
   local hunk = hunk_at_cursor()
   if hunk then
-    require("agent_ls.review.say").accept_own_text(hunk)
+    require("agent_ls.review.comments").accept_own_text(hunk)
   end
 end
 
----Compares a file side by side, at the change under the cursor, else at its first change.
+---Compares a file side by side. Moves to the change under the cursor, else to the first change of the file.
 ---@param uri string? default: the file under the cursor
 function M.compare(uri)
   local bufnr = api.nvim_get_current_buf()
@@ -286,7 +286,7 @@ local function go_to_other_file(by)
   require("agent_ls.chat.view").show_file(vim.uri_to_fname(uri), hunk.first + 1)
 end
 
----Goes to the next change, through this file and on to the others.
+---Goes to the next or previous change in this file. After the last one, goes on in the next file.
 ---@param by 1|-1
 function M.go(by)
   local row = api.nvim_win_get_cursor(0)[1] - 1
@@ -304,7 +304,7 @@ end
 function M.count_open() return #M.list_all() end
 
 ---Shows all pending changes in one buffer.
----@param turn_id string? only those of this turn
+---@param turn_id string? show only the changes of this turn
 function M.show_all(turn_id)
   if M.count_open() == 0 then
     return log.notify("No change of the agent waits for a decision.")
@@ -312,13 +312,13 @@ function M.show_all(turn_id)
   changes.open_buffer(group_by_file(), turn_id, map)
 end
 
----Redraws the hunks of these files, and of all others with hunks, because each hint has the total number.
+---Redraws the hunks of these files, and of all other files with hunks, because each hint shows the total number.
 ---@param uris string[]
 local function refresh_after(uris)
   if #uris == 0 then
     return
   end
-  uris = vim.list_extend(vim.list_slice(uris), model.list_files(hunks)) -- a hint says "2 of 7", over all files
+  uris = vim.list_extend(vim.list_slice(uris), model.list_files(hunks)) -- a hint says "2 of 7", counted over all files
   local seen = {}
   for _, uri in ipairs(uris) do
     if not seen[uri] then
@@ -340,18 +340,18 @@ local function on_change(change)
   elseif change.event then
     refresh_after(model.apply(hunks, change.event))
     if change.event.kind == "hunk_state" then
-      notice_half_undone(change.event.data)
+      warn_about_partial_undo(change.event.data)
     end
   end
 end
 
----Draws the hunks of a file at the positions in the server's ledger. Ignores positions in another version of the text,
----because the server sends new ones after each change.
+---Draws the hunks of a file at the positions that the server has sent. Ignores positions in another version of the
+---text, because the server sends new positions after each change of the text.
 ---@param file agent_ls.wire.FileHunks
 local function on_hunks_moved(file)
   local bufnr = files.find_loaded(file.uri)
   if bufnr and (not file.version or file.version == vim.lsp.util.buf_versions[bufnr]) then
-    model.place(hunks, file)
+    model.update_positions(hunks, file)
     refresh(file.uri)
   end
 end

@@ -1,5 +1,5 @@
--- All pending changes of all files in one buffer: removed and added lines with some context. The review keys work
--- there as in a file. The buffer stores no decisions: it is redrawn whenever the changes have changed.
+-- Shows all pending changes of all files in one buffer, with some lines of context. The review keys work there as in a
+-- file. The buffer is redrawn after each change of a hunk.
 local canvas = require("agent_ls.chat.canvas")
 local code = require("agent_ls.chat.code")
 local config = require("agent_ls.config")
@@ -28,7 +28,7 @@ local blocks = {} ---@type agent_ls.ChangeBlock[] from top to bottom
 local only_turn ---@type string? only the changes of this turn are shown
 
 ---@param uri string
----@return string[] lines of the file as the user sees it
+---@return string[] lines of the file, with unsaved changes
 local function text_of(uri)
   local loaded = files.find_loaded(uri)
   if loaded then
@@ -46,7 +46,7 @@ local function filetype_of(uri) return vim.filetype.match({ filename = vim.uri_t
 ---@param lines string[]
 ---@param sign string
 ---@param group string?
----@return {row: integer, col: integer}[] places of the lines
+---@return {row: integer, col: integer}[] positions of the lines in the buffer
 local function add_lines(out, lines, sign, group)
   local places = {}
   for i, line in ipairs(lines) do
@@ -57,11 +57,11 @@ local function add_lines(out, lines, sign, group)
   return places
 end
 
----Draws a hunk with the lines around it: its removed and added lines, or for a proposal those it would remove and add.
+---Draws the removed and added lines of a hunk, and the lines around it. A proposal is drawn as if it were applied.
 ---@param hunk agent_ls.Hunk
 ---@param text string[]
----@param after integer last row that the hunk above has drawn
----@param before_next integer? first row of the next hunk
+---@param after integer last row of the file that the previous hunk has drawn
+---@param before_next integer? first row of the next hunk; context ends before it
 ---@param out agent_ls.Canvas
 ---@return agent_ls.ChangeBlock
 local function draw_hunk(out, hunk, text, after, before_next)
@@ -137,7 +137,7 @@ local function draw(in_files)
 end
 
 ---@param row integer
----@return integer? index of the block at a row, else of the next one below
+---@return integer? index of the block at a row; if there is none, of the next block below
 local function block_at(row)
   local found = vim.iter(ipairs(blocks)):find(function(_, block) return row < block.bottom end)
   return found
@@ -164,7 +164,7 @@ function M.render_winbar()
   return table.concat(parts, "  ")
 end
 
----Redraws the changes; the cursor stays with its change, or goes to the next one.
+---Redraws the changes. The cursor stays on its change; if that is gone, it moves to the next one.
 ---@param in_files {uri: string, hunks: agent_ls.Hunk[]}[] the pending changes, in order
 function M.refresh(in_files)
   if not bufnr or not api.nvim_buf_is_loaded(bufnr) or #vim.fn.win_findbuf(bufnr) == 0 then
@@ -200,7 +200,7 @@ function M.refresh(in_files)
 end
 
 ---@param buffer integer
----@return agent_ls.Place[]? where the lines that the changes add are; nil for any other buffer
+---@return agent_ls.Place[]? positions of the added lines in this buffer; nil for any other buffer
 function M.list_positions(buffer)
   return M.is_buffer(buffer)
       and vim.tbl_map(function(block) return { hunk = block.hunk, first = block.first, last = block.last } end, blocks)
@@ -234,7 +234,7 @@ end
 ---Opens the buffer in a window for files.
 ---@param in_files {uri: string, hunks: agent_ls.Hunk[]}[]
 ---@param turn_id string? only the changes of this turn
----@param map fun(bufnr: integer) maps the keys of the review
+---@param map fun(bufnr: integer) maps the review keys
 function M.open_buffer(in_files, turn_id, map)
   only_turn = turn_id
   if not bufnr or not api.nvim_buf_is_loaded(bufnr) then

@@ -1,5 +1,5 @@
--- Compares a file side by side in a tab page, with its accepted or its proposed text. The server provides that text;
--- Neovim's diff mode shows the difference.
+-- Compares a file in a tab page side by side with its accepted or its proposed text. The server provides that text, and
+-- Neovim's diff mode shows the differences.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local log = require("agent_ls.log")
@@ -12,7 +12,7 @@ local api = vim.api
 
 local M = {}
 
-local TYPING_MS = 300 -- the other side is updated when the typing pauses
+local TYPING_MS = 300 -- pause in the typing after which the other side is updated
 
 ---@class agent_ls.Comparison
 ---@field uri string
@@ -20,13 +20,13 @@ local TYPING_MS = 300 -- the other side is updated when the typing pauses
 ---@field side_buf integer
 ---@field file_buf integer
 ---@field tab integer
----@field placed agent_ls.Place[] the proposals in the proposed text
+---@field placed agent_ls.Place[] positions of the proposals in the proposed text
 
 local open = {} ---@type table<string, agent_ls.Comparison> by uri
 
 ---@param uri string
 ---@param side string
----@return string the URI of that text on the server
+---@return string URI under which the server provides the text of the other side
 local function document(uri, side)
   local path = vim.uri_to_fname(uri):gsub("\\", "/"):gsub("^/", "")
   return ("agent-ls:/%s/%s?%s"):format(side, vim.uri_encode(path), vim.uri_encode(uri, "rfc2396"))
@@ -111,7 +111,7 @@ local function set_up_window(c, win, words)
   local name = vim.fn.fnamemodify(vim.uri_to_fname(c.uri), ":t")
   vim.wo[win][0].winbar = (" %s%%=%%#AgentLsDim#%s "):format(name:gsub("%%", "%%%%"), words)
   api.nvim_win_call(win, vim.cmd.diffthis)
-  -- Without folds, so that both sides show their whole text.
+  -- Show the whole text on both sides, without folds.
   vim.wo[win][0].foldenable = false
 end
 
@@ -134,9 +134,9 @@ local function go_to(row)
 end
 
 ---@param uri string
----@param hunks agent_ls.Hunk[] the open ones of the file, in order
+---@param hunks agent_ls.Hunk[] the open hunks of the file, in order
 ---@return agent_ls.Comparison
-local function make(uri, hunks)
+local function create_comparison(uri, hunks)
   local is_proposed = vim.iter(hunks):any(function(hunk) return hunk.state == "proposed" end)
   local path = vim.uri_to_fname(uri)
   local file_buf = files.find_loaded(uri) or vim.fn.bufadd(path)
@@ -150,16 +150,16 @@ local function make(uri, hunks)
   return { uri = uri, side = side, side_buf = side_buf, file_buf = file_buf, tab = 0, placed = model.proposed_ranges(hunks) }
 end
 
----Opens the comparison of a file, at a hunk of it.
----@param hunks agent_ls.Hunk[] the open ones of the file, in order
+---Opens the comparison of a file, with the cursor on one of its hunks.
+---@param hunks agent_ls.Hunk[] the open hunks of the file, in order
 ---@param at agent_ls.Hunk
----@param map fun(bufnr: integer) maps the keys of the review
+---@param map fun(bufnr: integer) maps the review keys
 function M.open(hunks, at, map)
   local before = open[at.uri]
   if before then
     close(before)
   end
-  local c = make(at.uri, hunks)
+  local c = create_comparison(at.uri, hunks)
   open[c.uri] = c
   signs.set_compared(c.file_buf, true)
   show(c)
@@ -177,8 +177,7 @@ function M.open(hunks, at, map)
   end)
 end
 
----Updates the other side after the hunks of a file have changed; closes the comparison if there is nothing left to
----decide.
+---Updates the other side after the hunks of a file have changed. Closes the comparison if no open hunk is left.
 ---@param uri string
 ---@param hunks agent_ls.Hunk[]
 function M.refresh(uri, hunks)
@@ -207,7 +206,7 @@ local function find_proposed(bufnr)
   end
 end
 
----Positions of the proposals in a buffer with the proposed text; nil for any other buffer.
+---Returns the positions of the proposals in a buffer with the proposed text; nil for any other buffer.
 ---@param bufnr integer
 ---@return agent_ls.Place[]?
 function M.list_positions(bufnr)

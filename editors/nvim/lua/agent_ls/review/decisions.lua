@@ -1,4 +1,5 @@
--- Sends decisions by hunk id. Undoing a change in which the user has typed needs a confirmation; refusals are shown.
+-- Sends the user's decisions about hunks to the server, and shows refusals. To undo a change that the user has edited,
+-- the user has to confirm first.
 local session = require("agent_ls.session")
 
 local M = {}
@@ -7,27 +8,27 @@ local M = {}
 
 ---@class agent_ls.Judgement details of a decision
 ---@field comment string? sent to the model
----@field lines integer[]? [first, last) of the new lines of the one hunk
----@field replacement string? kept in place of the new lines of the one hunk
+---@field lines integer[]? only these new lines, [first, last); for a single hunk
+---@field replacement string? text in place of the new lines; for a single hunk
 
 ---@param params table
 local function send(params)
-  -- The changed hunks arrive as hunk_state events, for all views.
+  -- The result is not applied here: the changed hunks also arrive as hunk_state events.
   session.review(params, function(result)
     for _, refused in ipairs(result.refused) do
-      session.say("warn", refused.reason ~= "" and refused.reason or "A change was left unchanged.")
+      session.add_notice("warn", refused.reason ~= "" and refused.reason or "A change was left unchanged.")
     end
   end)
 end
 
----Sends a decision about hunks. Asks first before it undoes edits of the user.
+---Sends a decision about hunks. If it would undo edits of the user, asks the user first.
 ---@param hunks agent_ls.Hunk[]
 ---@param decision agent_ls.Decision
 ---@param more agent_ls.Judgement?
 function M.judge(hunks, decision, more)
-  local all_others = vim.iter(hunks):all(function(hunk) return session.is_others(hunk.session_id) end)
+  local all_others = vim.iter(hunks):all(function(hunk) return session.is_owned_elsewhere(hunk.session_id) end)
   if #hunks > 0 and all_others then
-    return session.say_others("decided")
+    return session.warn_read_only("decided")
   end
   local ids = vim.tbl_map(function(hunk) return hunk.id end, hunks)
   local params = vim.tbl_extend("force", { hunkIds = ids, verdict = decision }, more or {})
@@ -36,7 +37,7 @@ function M.judge(hunks, decision, more)
     return send(params)
   end
   params.confirm = true
-  require("agent_ls.review.confirm").ask_user(edited, function() send(params) end)
+  require("agent_ls.review.undo_confirmation").ask_user(edited, function() send(params) end)
 end
 
 return M

@@ -14,7 +14,7 @@ function M.new() return {} end
 ---@param hunks agent_ls.Hunks
 ---@param hunk agent_ls.Hunk
 ---@return string uri whose hunks changed
-local function set(hunks, hunk)
+local function set_hunk(hunks, hunk)
   hunks[hunk.uri] = hunks[hunk.uri] or {}
   hunks[hunk.uri][hunk.id] = M.OPEN[hunk.state] and hunk or nil
   return hunk.uri
@@ -28,7 +28,7 @@ function M.apply(hunks, event)
   local changed = {}
   if event.kind == "file_change" or event.kind == "hunk_state" then
     for _, raw in ipairs(event.data.hunks) do
-      changed[set(hunks, protocol.hunk_of_event(raw))] = true
+      changed[set_hunk(hunks, protocol.hunk_of_event(raw))] = true
     end
   end
   return vim.tbl_keys(changed)
@@ -43,17 +43,17 @@ function M.replace(hunks, files)
   for _, file in ipairs(files) do
     hunks[file.uri] = {}
     for _, raw in ipairs(file.hunks) do
-      set(hunks, protocol.hunk_of_result(raw, file.uri))
+      set_hunk(hunks, protocol.hunk_of_result(raw, file.uri))
     end
     changed[#changed + 1] = file.uri
   end
   return changed
 end
 
----Sets the known hunks of a file to the positions of the server.
+---Updates the positions of the known hunks of a file.
 ---@param hunks agent_ls.Hunks
 ---@param file agent_ls.wire.FileHunks
-function M.place(hunks, file)
+function M.update_positions(hunks, file)
   local known = hunks[file.uri] or {}
   for _, raw in ipairs(file.hunks) do
     local hunk = known[raw.id]
@@ -63,7 +63,7 @@ function M.place(hunks, file)
   end
 end
 
----The open hunks of a file, from top to bottom.
+---Lists the open hunks of a file, from top to bottom.
 ---@param hunks agent_ls.Hunks
 ---@param uri string
 ---@return agent_ls.Hunk[]
@@ -91,14 +91,14 @@ end
 ---@return agent_ls.Hunk?
 function M.find_at(placed, row)
   for _, place in ipairs(placed) do
-    -- A removal has no lines of its own: it counts as being on the line after it, or on the last one.
+    -- A removal has no lines in the buffer. It counts as one line: the line after the removed ones.
     if row >= place.first and row < math.max(place.last, place.first + 1) then
       return place.hunk
     end
   end
 end
 
----The lines of each proposal in the proposed text, from top to bottom.
+---Computes the range of each proposal in the proposed text, from top to bottom.
 ---@param in_order agent_ls.Hunk[]
 ---@return agent_ls.Place[]
 function M.proposed_ranges(in_order)
@@ -113,7 +113,7 @@ function M.proposed_ranges(in_order)
   return out
 end
 
----Splits a selection of rows into hunks that are completely inside it, and lines of other hunks.
+---Finds the hunks in a selection of rows: those that are completely inside, and the selected lines of the others.
 ---@param placed agent_ls.Place[] positions of the hunks' new lines
 ---@param first integer row, from 0
 ---@param last integer row after the last
@@ -137,7 +137,7 @@ end
 ---@param placed {hunk: agent_ls.Hunk, first: integer, last: integer}[]
 ---@param row integer
 ---@param by 1|-1
----@return {hunk: agent_ls.Hunk, first: integer, last: integer}? nil at the file's end
+---@return {hunk: agent_ls.Hunk, first: integer, last: integer}? nil if there is no further hunk in the file
 function M.find_next(placed, row, by)
   local best
   for _, place in ipairs(placed) do

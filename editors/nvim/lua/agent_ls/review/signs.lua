@@ -1,5 +1,5 @@
--- Shows open hunks in their buffers: added lines highlighted, removed ones as virtual lines above. Positions come from
--- the server; between two messages the extmarks move with the text.
+-- Shows open hunks in their buffers: added lines are highlighted, removed lines are virtual lines above them. The
+-- server sends the positions; until its next message, extmarks move them with the text.
 local config = require("agent_ls.config")
 
 local api = vim.api
@@ -17,12 +17,12 @@ local M = {}
 ---@field mark integer extmark over the hunk's lines
 
 local placed = {} ---@type table<integer, table<string, agent_ls.PlacedHunk>> by buffer, then hunk id
-local counted = {} ---@type table<integer, integer[]> by buffer: the number of its first hunk, and of all
+local counted = {} ---@type table<integer, integer[]> by buffer: number of its first hunk, and the total of all files
 local compared = {} ---@type table<integer, true?> buffers that are compared side by side
 
 local GROUPS = {
   pending = { added = "AgentLsAdded", sign = "AgentLsAddedSign", word = "" },
-  -- Not applied yet: the buffer has the lines to be removed, and those to be added are virtual lines.
+  -- A proposal is not applied yet: the buffer has the lines to be removed, and the lines to be added are virtual.
   proposed = { added = "AgentLsRemoved", sign = "AgentLsRemovedSign", word = "proposed" },
   edited = { added = "AgentLsAdded", sign = "AgentLsWarn", word = "with your edits" },
   stale = { added = "AgentLsCode", sign = "AgentLsWarn", word = "stale" },
@@ -32,8 +32,8 @@ local GROUPS = {
 ---@param hunk agent_ls.Hunk
 ---@param first integer
 ---@param last integer
----@return boolean the buffer has the expected lines there: the agent's, or for a proposal the ones to be replaced
-local function fits(bufnr, hunk, first, last)
+---@return boolean the buffer has the lines of the hunk there: the new ones, or for a proposal the old ones
+local function has_expected_lines(bufnr, hunk, first, last)
   local lines = api.nvim_buf_get_lines(bufnr, first, last, false)
   local wanted = hunk.state == "pending" and hunk.new_lines or hunk.state == "proposed" and hunk.old_lines
   return wanted and vim.deep_equal(lines, wanted) or false
@@ -49,16 +49,16 @@ local function mark_range(bufnr, place)
   end
 end
 
----The current position of a hunk. The server reports positions in the last text that it received. If the user has
----typed since, the extmark, which has moved with the text, is more accurate.
+---Returns the current range of a hunk. The server reports positions in the last text that it received. If the user has
+---typed since then, the extmark is more accurate, because it has moved with the text.
 ---@param bufnr integer
 ---@param hunk agent_ls.Hunk
 ---@param before agent_ls.PlacedHunk?
 ---@return integer first, integer last
 local function position(bufnr, hunk, before)
-  if not fits(bufnr, hunk, hunk.first, hunk.last) then
+  if not has_expected_lines(bufnr, hunk, hunk.first, hunk.last) then
     local first, last = mark_range(bufnr, before)
-    if first and last and fits(bufnr, hunk, first, last) then
+    if first and last and has_expected_lines(bufnr, hunk, first, last) then
       return first, last
     end
   end
@@ -71,19 +71,19 @@ end
 ---@return table[] virtual lines: removed lines, or the lines of a proposal
 local function virtual_lines(bufnr, hunk)
   if compared[bufnr] then
-    return {} -- they are in the other window
+    return {} -- the other window shows these lines
   end
   local lines = hunk.state == "proposed" and hunk.new_lines or hunk.old_lines
   local group = hunk.state == "proposed" and "AgentLsAdded" or "AgentLsRemoved"
   return vim.tbl_map(function(line)
-    -- Padded, so that the colour reaches the edge of the window as on real lines.
+    -- Pad the line with spaces, so that its background reaches the edge of the window, as that of real lines does.
     local text = line:gsub("\t", (" "):rep(vim.bo.tabstop))
     return { { text .. (" "):rep(math.max(0, 300 - #text)), group } }
   end, lines)
 end
 
 ---@param key string
----@return string with the user's leader key in place of `<leader>`
+---@return string the key, with the user's leader key in place of `<leader>`
 local function format_key(key)
   local leader = vim.g.mapleader or "\\"
   return (key:gsub("<[lL]eader>", leader == " " and "␣" or leader:gsub("%%", "%%%%")))
@@ -93,7 +93,7 @@ end
 ---@param number integer
 ---@param count integer
 ---@return table chunks
-local function hint(hunk, number, count)
+local function render_hint(hunk, number, count)
   local words = GROUPS[hunk.state].word
   local text = ("  agent %d of %d %s"):format(number, count, words)
   local keep, undo = config.key("keep_hunk"), config.key("undo_hunk")
@@ -107,9 +107,9 @@ end
 ---@param hunk agent_ls.Hunk
 ---@param first integer
 ---@param last integer
----@param extra table chunks at the end of the first line
+---@param extra table chunks of virtual text at the end of the first line
 ---@return integer mark
-local function draw(bufnr, hunk, first, last, extra)
+local function draw_hunk(bufnr, hunk, first, last, extra)
   local groups = GROUPS[hunk.state]
   local count = api.nvim_buf_line_count(bufnr)
   local row = math.min(first, count - 1)
@@ -159,12 +159,13 @@ function M.show(bufnr, hunks, number, total)
   api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)
   for i, hunk in ipairs(hunks) do
     local first, last = unpack(places[i])
-    now[hunk.id] = { hunk = hunk, mark = draw(bufnr, hunk, first, last, hint(hunk, number + i - 1, total)) }
+    now[hunk.id] = { hunk = hunk, mark = draw_hunk(bufnr, hunk, first, last, render_hint(hunk, number + i - 1, total)) }
   end
   placed[bufnr] = next(now) and now or nil
 end
 
----Sets whether a buffer is compared. Then its other lines are not drawn, because the other window shows them.
+---Sets whether a buffer is compared side by side. If so, its virtual lines are not drawn, because the other window
+---shows those lines.
 ---@param bufnr integer
 ---@param is_compared boolean
 function M.set_compared(bufnr, is_compared)
@@ -175,7 +176,7 @@ function M.set_compared(bufnr, is_compared)
   end
 end
 
----Current positions of the buffer's hunks, from top to bottom.
+---Lists the current positions of the buffer's hunks, from top to bottom.
 ---@param bufnr integer
 ---@return agent_ls.Place[]
 function M.list_positions(bufnr)

@@ -1,4 +1,5 @@
--- Reducers: apply each kind of event to a snapshot. Pure; snapshot.lua checks the order (seq, offsets).
+-- Reducers: functions that apply the events of a session to its snapshot, one for each kind of event. Pure.
+-- snapshot.lua calls them, and checks the order of the events (seq, offsets).
 local parts = require("agent_ls.parts")
 local protocol = require("agent_ls.protocol")
 local remedies = require("agent_ls.remedies")
@@ -17,7 +18,7 @@ function M.add_notice(s, level, text, hint, id)
   return add(s, { kind = "notice", id = id, level = level, text = text, hint = hint ~= "" and hint or nil })
 end
 
----Sets the failure that the user can act on. A nil item removes it, because the user has continued.
+---Sets the newest error that the user can act on. A nil item clears it, because the user has continued.
 ---@param s agent_ls.Snapshot
 ---@param item agent_ls.Item?
 ---@param actions string[]? names of remedies
@@ -78,11 +79,11 @@ function M.add_question(s, data)
   })
 end
 
----Adds a file change to the summary of its turn.
+---Adds a file change to the list of files that its turn has changed.
 ---@param s agent_ls.Snapshot
 ---@param turn_id string
 ---@param item agent_ls.Item of kind file
-local function note_file(s, turn_id, item)
+local function add_to_turn_files(s, turn_id, item)
   local files = s.turn_files[turn_id] or {}
   s.turn_files[turn_id] = files
   local before = vim.iter(files):find(function(file) return file.uri == item.uri end)
@@ -95,14 +96,14 @@ local function note_file(s, turn_id, item)
   before.added, before.removed = before.added + item.added, before.removed + item.removed
 end
 
----Texts for ends that are shown even if no file was changed.
+---Texts for turns that did not complete. They are shown even if the turn changed no file.
 local END_WORDS = {
   interrupted = "Stopped.",
   aborted = "The session was ended.",
   error = "Ended by an error.",
 }
 
----Whether the turn ends with an error item, which already says that it ended and what to do.
+---Whether the last item of the turn is an error, which already says that the turn ended and what to do.
 ---@param s agent_ls.Snapshot
 ---@return boolean
 local function ends_with_error(s)
@@ -114,10 +115,10 @@ local function ends_with_error(s)
 end
 
 ---@type table<string, fun(s: agent_ls.Snapshot, data: table, event: agent_ls.wire.Event)>
-local fold = {}
-M.fold = fold
+local by_kind = {}
+M.by_kind = by_kind
 
-function fold.session_start(s, data, event)
+function by_kind.session_start(s, data, event)
   local session = s.session or { id = event.sessionId, title = "" }
   session.provider, session.model, session.isWalkthrough = data.provider, data.model, data.isWalkthrough
   s.session, s.state = session, "IDLE"
@@ -133,10 +134,10 @@ function fold.session_start(s, data, event)
   end
 end
 
----Describes the owner of a followed session.
+---Describes the editor or process that owns a session which this editor can only read.
 ---@param owner agent_ls.wire.OwnerInfo?
 ---@return string
-function M.owner_words(owner)
+function M.describe_owner(owner)
   if not owner then
     return "The editor that had this session has ended, or another editor takes the session over."
   end
@@ -144,7 +145,8 @@ function M.owner_words(owner)
   return ("%s (process %d on %s) has this session open, so it is read-only here."):format(program, owner.pid, owner.host)
 end
 
----Sets the owner and whether this editor may change the session. Not an event of the log: it differs by editor.
+---Sets the owner of the session, and whether this editor may change it. The event is not in the session's log, because
+---it differs between editors.
 ---@param s agent_ls.Snapshot
 ---@param data agent_ls.wire.AccessData
 function M.set_access(s, data)
@@ -153,7 +155,7 @@ function M.set_access(s, data)
   session.access, session.owner = data.access, data.owner
   s.session = session
   for _, item in pairs(s.requests) do
-    touch(s, item) -- redraw: only the owner can answer it
+    touch(s, item) -- redraw, because only the owner can answer the request
   end
   for _, item in pairs(s.questions) do
     touch(s, item)
@@ -161,13 +163,13 @@ function M.set_access(s, data)
   s.owner_notices = (s.owner_notices or 0) + 1
   local id = ("access:%d"):format(s.owner_notices)
   if data.access == "readOnly" then
-    M.add_notice(s, "warn", M.owner_words(data.owner), ":AgentLs takeover moves the session to this editor.", id)
+    M.add_notice(s, "warn", M.describe_owner(data.owner), ":AgentLs takeover moves the session to this editor.", id)
   elseif was == "readOnly" then
     M.add_notice(s, "info", "This editor now owns the session.", nil, id)
   end
 end
 
-function fold.session_end(s, data, event)
+function by_kind.session_end(s, data, event)
   s.state = data.state
   if (s.session or {}).access ~= "readOnly" and not ends_with_error(s) then
     local hint = "Send a message or use :AgentLs resume to continue."
@@ -175,21 +177,21 @@ function fold.session_end(s, data, event)
   end
 end
 
-function fold.state(s, data) s.state = data.state end
+function by_kind.state(s, data) s.state = data.state end
 
-function fold.title(s, data)
+function by_kind.title(s, data)
   s.session = s.session or {}
   s.session.title = data.title
 end
 
-function fold.user_input(s, data, event)
+function by_kind.user_input(s, data, event)
   s.plan = nil
   M.set_failure(s, nil)
   add(s, { kind = "user", id = "user:" .. event.seq, text = data.text, turn_id = event.turnId })
 end
 
----Adds an end item if the turn changed files, or did not end by itself.
-function fold.processing_end(s, data, event)
+---Adds an end item if the turn changed files or did not complete.
+function by_kind.processing_end(s, data, event)
   local turn_id = event.turnId or ""
   local files = s.turn_files[turn_id] or {}
   s.turn_files[turn_id] = nil
@@ -206,15 +208,15 @@ function fold.processing_end(s, data, event)
   end
 end
 
-function fold.assistant_text_start(s, data) parts.ensure_text_part(s, data.partId, "text") end
+function by_kind.assistant_text_start(s, data) parts.ensure_text_part(s, data.partId, "text") end
 
-function fold.assistant_text_end(s, data) parts.end_part(s, data, "text") end
+function by_kind.assistant_text_end(s, data) parts.end_part(s, data, "text") end
 
-function fold.reasoning_start(s, data) parts.ensure_text_part(s, data.partId, "reasoning") end
+function by_kind.reasoning_start(s, data) parts.ensure_text_part(s, data.partId, "reasoning") end
 
-function fold.reasoning_end(s, data) parts.end_part(s, data, "reasoning") end
+function by_kind.reasoning_end(s, data) parts.end_part(s, data, "reasoning") end
 
-function fold.tool_call_start(s, data)
+function by_kind.tool_call_start(s, data)
   local item = call(s, data.callId, data.name)
   item.summary, item.status = data.summary, "running"
   local arguments = parts.new_part(data.arguments)
@@ -223,7 +225,7 @@ function fold.tool_call_start(s, data)
   touch(s, item)
 end
 
----Joins consecutive read-only calls into a group.
+---Joins a read-only call with the read-only calls directly before it in a group.
 ---@param s agent_ls.Snapshot
 ---@param item agent_ls.Item
 local function join_group(s, item)
@@ -238,7 +240,7 @@ local function join_group(s, item)
   else
     item.group = { item }
   end
-  -- Calls run in parallel, so the next one may have ended earlier.
+  -- Calls run in parallel, so the next call may have ended before this one.
   local after = s.items[item.index + 1]
   if after and after.group and after.agent_id == item.agent_id and after.group ~= item.group then
     for _, other in ipairs(after.group) do
@@ -249,7 +251,7 @@ local function join_group(s, item)
   vim.iter(item.group):each(function(other) touch(s, other) end)
 end
 
-function fold.tool_call_end(s, data)
+function by_kind.tool_call_end(s, data)
   local item = call(s, data.callId, data.name)
   item.status, item.result = data.isError and "failed" or "done", data
   item.arguments.open, item.part.open = false, false
@@ -258,13 +260,13 @@ function fold.tool_call_end(s, data)
   join_group(s, item)
 end
 
-function fold.steering_queued(s, data)
+function by_kind.steering_queued(s, data)
   local fields = { kind = "steer", id = data.steerId, steer_id = data.steerId, text = data.text }
   fields.status = "waiting"
   s.steers[data.steerId] = add(s, fields)
 end
 
-function fold.steering_injected(s, data)
+function by_kind.steering_injected(s, data)
   local item = s.steers[data.steerId]
   if not item then
     item = add(s, { kind = "steer", id = data.steerId, steer_id = data.steerId, text = data.text })
@@ -274,7 +276,7 @@ function fold.steering_injected(s, data)
   touch(s, item)
 end
 
-function fold.steering_removed(s, data)
+function by_kind.steering_removed(s, data)
   local item = s.steers[data.steerId]
   if item then
     item.status = "removed"
@@ -282,10 +284,10 @@ function fold.steering_removed(s, data)
   end
 end
 
-function fold.queue(s, data) s.queue = data.items end
+function by_kind.queue(s, data) s.queue = data.items end
 
----Adds a plan after the user's last message; later versions replace it in the same place.
-function fold.plan(s, data, event)
+---Adds a plan after the user's last message. Later versions replace it there.
+function by_kind.plan(s, data, event)
   if s.now.agent_id then
     return -- a subagent's plan; the panel shows the main agent's plan only
   end
@@ -302,18 +304,18 @@ function fold.plan(s, data, event)
   touch(s, item)
 end
 
-function fold.turn_limit(s, data, event) M.add_notice(s, "warn", data.message, nil, "limit:" .. event.seq) end
+function by_kind.turn_limit(s, data, event) M.add_notice(s, "warn", data.message, nil, "limit:" .. event.seq) end
 
-function fold.loop_detection(s, data, event) M.add_notice(s, "warn", data.message, nil, "loop:" .. event.seq) end
+function by_kind.loop_detection(s, data, event) M.add_notice(s, "warn", data.message, nil, "loop:" .. event.seq) end
 
-function fold.warning(s, data, event) M.add_notice(s, "warn", data.message, nil, "warning:" .. event.seq) end
+function by_kind.warning(s, data, event) M.add_notice(s, "warn", data.message, nil, "warning:" .. event.seq) end
 
-function fold.error(s, data, event)
+function by_kind.error(s, data, event)
   local item = M.add_notice(s, "error", data.message, remedies.choose_hint(data.action, data.hint), "error:" .. event.seq)
   M.set_failure(s, item, remedies.find(data.action, data.errorKind))
 end
 
-function fold.retry(s, data, event)
+function by_kind.retry(s, data, event)
   local last = s.items[#s.items]
   local item = last and last.kind == "retry" and last
     or add(s, { kind = "retry", id = "retry:" .. event.seq })
@@ -321,9 +323,9 @@ function fold.retry(s, data, event)
   touch(s, item)
 end
 
-function fold.question_asked(s, data) M.add_question(s, data) end
+function by_kind.question_asked(s, data) M.add_question(s, data) end
 
-function fold.question_answered(s, data)
+function by_kind.question_answered(s, data)
   local item = s.questions[data.questionId]
   if item then
     item.status, item.answers = data.declined and "declined" or "answered", data.answers
@@ -331,19 +333,19 @@ function fold.question_answered(s, data)
   end
 end
 
----Ignored: shown in lists of rules, not in the transcript.
-function fold.rule_removed() end
+---Ignored, because rules are shown by `:AgentLs rules`, not in the transcript.
+function by_kind.rule_removed() end
 
-function fold.cache_lost() end
+function by_kind.cache_lost() end
 
----Ignored: the diagnostics are in the output of the call.
-function fold.diagnostics() end
+---Ignored, because the output of the call has the diagnostics.
+function by_kind.diagnostics() end
 
----Ignored: the buffers show whether they are saved.
-function fold.save_requested() end
+---Ignored, because Neovim shows whether a buffer is modified.
+function by_kind.save_requested() end
 
----A subagent; its items are hidden below this entry.
-function fold.subagent(s, data)
+---Adds or updates the entry of a subagent. The entry hides the subagent's items until the user expands it.
+function by_kind.subagent(s, data)
   local item = s.agents[data.agentId]
   if not item then
     item = add(s, { kind = "subagent", id = data.agentId })
@@ -354,7 +356,7 @@ function fold.subagent(s, data)
   touch(s, item)
 end
 
-function fold.compaction(s, data)
+function by_kind.compaction(s, data)
   local item = s.compactions[data.compactionId]
   if not item then
     item = add(s, { kind = "compaction", id = "compaction:" .. data.compactionId })
@@ -365,7 +367,7 @@ function fold.compaction(s, data)
 end
 
 ---Marks rolled back items: they stay readable, but the model no longer has them.
-function fold.reverted(s, data, event)
+function by_kind.reverted(s, data, event)
   local out = {}
   for _, turn_id in ipairs(data.conversation and data.turns or {}) do
     out[turn_id] = true
@@ -383,8 +385,8 @@ function fold.reverted(s, data, event)
   add(s, { kind = "reverted", id = "reverted:" .. event.seq, data = data, turn_id = data.revertId })
 end
 
----A subagent has its own context window; the costs are those of the whole session.
-function fold.usage(s, data)
+---Sets the token usage of the main agent and the cost of the whole session. Subagents have their own context windows.
+function by_kind.usage(s, data)
   local before = s.now.agent_id and s.usage
   s.usage = {
     input = data.total.inputTokens,
@@ -396,7 +398,7 @@ function fold.usage(s, data)
   }
 end
 
-function fold.file_change(s, data, event)
+function by_kind.file_change(s, data, event)
   local item = add(s, {
     kind = "file",
     id = ("file:%d"):format(#s.items + 1),
@@ -414,7 +416,7 @@ function fold.file_change(s, data, event)
     table.insert(item.call.changes, item)
     touch(s, item.call)
   end
-  note_file(s, event.turnId or "", item)
+  add_to_turn_files(s, event.turnId or "", item)
   for i, raw in ipairs(data.hunks) do
     local hunk = set_hunk(s, raw)
     item.hunk_ids[i] = hunk.id
@@ -422,15 +424,15 @@ function fold.file_change(s, data, event)
   end
 end
 
-function fold.hunk_state(s, data)
+function by_kind.hunk_state(s, data)
   for _, raw in ipairs(data.hunks) do
     touch(s, s.ends[set_hunk(s, raw).turn_id])
   end
 end
 
-function fold.approval_requested(s, data) M.add_approval(s, data) end
+function by_kind.approval_requested(s, data) M.add_approval(s, data) end
 
-function fold.approval_resolved(s, data)
+function by_kind.approval_resolved(s, data)
   local item = s.requests[data.requestId]
   if not item then
     return
@@ -444,7 +446,7 @@ function fold.approval_resolved(s, data)
   end
 end
 
-function fold.terminal_open(s, data)
+function by_kind.terminal_open(s, data)
   s.terminals[data.terminalId] = {
     id = data.terminalId,
     call_id = data.callId,
@@ -460,7 +462,7 @@ function fold.terminal_open(s, data)
   end
 end
 
-function fold.terminal_waiting(s, data)
+function by_kind.terminal_waiting(s, data)
   local terminal = s.terminals[data.terminalId]
   if terminal then
     terminal.waiting = data.waiting or nil
@@ -472,8 +474,8 @@ function fold.terminal_waiting(s, data)
   end
 end
 
-function fold.terminal_exit(s, data)
-  fold.terminal_waiting(s, { terminalId = data.terminalId, waiting = false })
+function by_kind.terminal_exit(s, data)
+  by_kind.terminal_waiting(s, { terminalId = data.terminalId, waiting = false })
   local terminal = s.terminals[data.terminalId]
   if terminal then
     terminal.running, terminal.exit_code = false, data.exitCode

@@ -1,5 +1,5 @@
--- Data of an empty panel: example messages, the newest sessions of the folder, and whether there is an API key. Looked
--- up once when the panel opens; anything that cannot be looked up is silently left out.
+-- Data of the welcome text: example messages, the newest sessions of the folder, and whether there is an API key. It is
+-- looked up once, when the panel opens. Data that cannot be looked up is left out without a message.
 local archive = require("agent_ls.archive")
 local client = require("agent_ls.client")
 local config = require("agent_ls.config")
@@ -16,7 +16,7 @@ local MAX_SESSIONS = 3
 ---@field model string? model or provider of new sessions
 ---@field has_key boolean? whether that provider has a key or needs none; nil if not known
 
----@type {[1]: string[], [2]: string}[] files of a project, and an example message for it
+---@type {[1]: string[], [2]: string}[] names of files, and an example message for a project that has one of them
 local EXAMPLES = {
   { { "tests", "test", "spec", "pytest.ini", "Cargo.toml", "go.mod", "package.json" }, "Run the tests and fix what fails" },
   { { ".git" }, "Review my uncommitted changes" },
@@ -52,7 +52,7 @@ local function take_models(result)
   found.model = config.options.model or provider and provider.name
 end
 
----Starts the lookups, and calls `changed` for each result.
+---Starts the lookups. Calls `changed` after each result.
 ---@param changed fun()
 function M.look_up(changed)
   found = { examples = examples(), sessions = {} }

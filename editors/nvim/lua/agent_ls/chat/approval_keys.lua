@@ -1,5 +1,5 @@
--- Keys that answer a pending approval from every window, without a visit to the panel. While an approval is pending
--- they replace the user's own mappings of these keys, which are restored afterwards.
+-- Keys that answer a pending approval in every window, also outside the panel. They are mapped only while an approval
+-- is pending. Mappings of the user for the same keys are restored afterwards.
 local approvals = require("agent_ls.chat.approvals")
 local config = require("agent_ls.config")
 local log = require("agent_ls.log")
@@ -19,13 +19,13 @@ local ACTIONS = {
 
 ---@param mode string
 ---@param key string
----@return table? the user's own mapping, for all buffers
+---@return table? the user's global mapping of the key
 local function global_mapping(mode, key)
   local raw = vim.keycode(key)
   return vim.iter(vim.api.nvim_get_keymap(mode)):find(function(each) return vim.keycode(each.lhs) == raw end)
 end
 
----Maps the keys in all modes and keeps the mappings that they replace.
+---Maps the keys in all modes, and saves the mappings that they replace.
 local function map()
   for action, what in pairs(ACTIONS) do
     local key = config.key(action)

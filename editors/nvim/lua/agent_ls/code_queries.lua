@@ -1,5 +1,6 @@
--- Answers the model's code queries with the other language servers of this editor. Converts their answers for
--- `client_request`: flat lists, characters in UTF-16 units. Changes no text: for a rename it only returns the edit.
+-- Answers the model's code queries (definitions, references, symbols, renames, diagnostics) by requests to the other
+-- language servers of this editor. Converts their results to flat lists with characters in UTF-16 units. Changes no
+-- text: the answer to a rename is only the edit.
 local client = require("agent_ls.client")
 local diagnostics = require("agent_ls.diagnostics")
 local files = require("agent_ls.files")
@@ -9,13 +10,13 @@ local api = vim.api
 
 local M = {}
 
-local START_MS = 5000 -- limit for the start of a server when the file is opened
-local ANSWER_MS = 12000 -- less than agent-ls waits, so that the answers until then are sent
+local START_MS = 5000 -- time limit for the start of a language server after the file is opened
+local ANSWER_MS = 12000 -- less than the time limit of agent-ls, so that partial answers are still sent
 local CHECK_MS = 4000
 local POLL_MS = 30
 local MAX_PLACES = 5000 -- the limit of agent-ls
 
----@alias agent_ls.Done fun(result: table?, why: string?)
+---@alias agent_ls.QueryDone fun(result: table?, why: string?)
 
 ---@param condition fun(): boolean
 ---@param limit_ms integer
@@ -38,7 +39,7 @@ local function wait_until(condition, limit_ms, done)
 end
 
 ---@param filter vim.lsp.get_clients.Filter
----@return vim.lsp.Client[] all but agent-ls
+---@return vim.lsp.Client[] all language servers except agent-ls
 local function others(filter)
   local own = client.lsp()
   return vim.tbl_filter(
@@ -47,11 +48,12 @@ local function others(filter)
   )
 end
 
----Calls `use` with a loaded buffer of the file. If there is none, loads one without a window, so that the file's
----language servers start. `release` deletes such a buffer again, unless the user has opened it since.
+---Calls `use` with a loaded buffer of the file. If there is none, loads one without a window, so that the language
+---servers of the file start. `use` must call `release`, which deletes such a buffer, unless the user has opened it
+---since.
 ---@param uri string
 ---@param use fun(bufnr: integer, is_new: boolean, release: fun())
----@param done agent_ls.Done
+---@param done agent_ls.QueryDone
 local function with_buffer(uri, use, done)
   local bufnr = files.find_loaded(uri)
   if bufnr then
@@ -71,7 +73,7 @@ local function with_buffer(uri, use, done)
   end)
 end
 
----Asks all servers; `done` gets the non-empty answers, and the first error.
+---Sends a request to all servers. `done` gets the non-empty answers and the first error message.
 ---@param servers vim.lsp.Client[]
 ---@param method string
 ---@param params fun(server: vim.lsp.Client): table
@@ -82,7 +84,7 @@ local function ask_all(servers, method, params, bufnr, done)
     return done({}, "no language server of this editor supports this request here")
   end
   local left, answers, why, is_done = #servers, {}, nil, false
-  local function finish()
+  local function call_done()
     if not is_done then
       is_done = true
       done(answers, why)
@@ -97,17 +99,17 @@ local function ask_all(servers, method, params, bufnr, done)
         answers[#answers + 1] = { server = server, result = protocol.remove_null(result) }
       end
       if left == 0 then
-        finish()
+        call_done()
       end
     end, bufnr)
     left = sent and left or left - 1
   end
   if left == 0 then
-    return finish()
+    return call_done()
   end
   vim.defer_fn(function()
     why = why or "the language servers did not answer in time"
-    finish()
+    call_done()
   end, ANSWER_MS)
 end
 
@@ -161,7 +163,7 @@ end
 ---@param bufnr integer
 ---@param params table
 ---@return fun(server: vim.lsp.Client): table
-local function at(bufnr, params)
+local function position_params(bufnr, params)
   local text = api.nvim_buf_get_lines(bufnr, params.line, params.line + 1, false)[1] or ""
   return function(server)
     local character = convert_character(text, params.character, "utf-16", server.offset_encoding)
@@ -174,12 +176,12 @@ local function at(bufnr, params)
   end
 end
 
----Converts the answers of the servers and passes the result on, or `why` if no server answered.
+---Converts the answers of the servers and passes the result to `done`. If no server answered, passes `why` instead.
 ---@param convert fun(answers: table[]): table
 ---@param answers table[]
 ---@param why string?
----@param done agent_ls.Done
-local function finish(convert, answers, why, done)
+---@param done agent_ls.QueryDone
+local function convert_answers(convert, answers, why, done)
   if #answers == 0 and why then
     return done(nil, why)
   end
@@ -187,18 +189,18 @@ local function finish(convert, answers, why, done)
   done(ok and result or nil, not ok and ("unexpected answer from a language server: " .. tostring(result)) or nil)
 end
 
----Asks the servers of one file.
+---Sends a request to the servers of one file.
 ---@param method string
 ---@param params table
 ---@param make fun(bufnr: integer): fun(server: vim.lsp.Client): table
 ---@param convert fun(answers: table[]): table
----@param done agent_ls.Done
+---@param done agent_ls.QueryDone
 local function ask_of_file(method, params, make, convert, done)
   with_buffer(params.uri, function(bufnr, is_new, release)
     local function servers() return others({ bufnr = bufnr, method = method }) end
     wait_until(function() return #servers() > 0 end, is_new and START_MS or 0, function()
       ask_all(servers(), method, make(bufnr), bufnr, function(answers, why)
-        finish(convert, answers, why, function(result, problem)
+        convert_answers(convert, answers, why, function(result, problem)
           release()
           done(result, problem)
         end)
@@ -227,7 +229,7 @@ local function locations(answers)
 end
 
 ---@param answers table[]
----@param uri string? of the file that is outlined
+---@param uri string? of the file, for document symbols, which do not name it
 local function symbols(answers, uri)
   local read, found = line_reader(), {}
   local function add(one, encoding, container, depth)
@@ -255,10 +257,10 @@ local function symbols(answers, uri)
   return { symbols = vim.list_slice(found, 1, MAX_PLACES), truncated = #found > MAX_PLACES }
 end
 
----The text edits of a workspace edit by file, and descriptions of its other operations.
+---Splits a workspace edit into text edits by file, and descriptions of its other operations.
 ---@param edit lsp.WorkspaceEdit
 ---@return {uri: string, edits: table[]}[], string[]
-local function parts(edit)
+local function split_workspace_edit(edit)
   local documents, operations = {}, {}
   for _, change in ipairs(edit.documentChanges or {}) do
     if change.kind then
@@ -277,14 +279,14 @@ local function parts(edit)
 end
 
 ---@param answers table[]
----@param versions table<integer, integer> by buffer, read before the servers were asked
+---@param versions table<integer, integer> versions by buffer, read before the request was sent
 local function rename_edits(answers, versions)
   local first = answers[1]
   if not first then
     return { documents = {}, fileOperations = {} }
   end
   local read = line_reader()
-  local documents, operations = parts(first.result)
+  local documents, operations = split_workspace_edit(first.result)
   local converted = vim.tbl_map(function(document)
     local bufnr = vim.startswith(document.uri, "file:") and files.find_loaded(document.uri)
     return {
@@ -299,7 +301,7 @@ local function rename_edits(answers, versions)
   return { documents = converted, fileOperations = operations }
 end
 
----@return table<integer, integer> by buffer
+---@return table<integer, integer> current versions by buffer
 local function versions_now()
   local own, found = client.lsp(), {}
   for bufnr in pairs(own and own.attached_buffers or {}) do
@@ -311,12 +313,12 @@ end
 local answerers = {}
 
 function answerers.definition(params, done)
-  local function make(bufnr) return at(bufnr, params) end
+  local function make(bufnr) return position_params(bufnr, params) end
   ask_of_file("textDocument/definition", params, make, locations, done)
 end
 
 function answerers.references(params, done)
-  local function make(bufnr) return at(bufnr, params) end
+  local function make(bufnr) return position_params(bufnr, params) end
   ask_of_file("textDocument/references", params, make, locations, done)
 end
 
@@ -335,7 +337,7 @@ function answerers.symbols(params, done)
     "workspace/symbol",
     query,
     nil,
-    function(answers, why) finish(symbols, answers, why, done) end
+    function(answers, why) convert_answers(symbols, answers, why, done) end
   )
 end
 
@@ -343,7 +345,7 @@ function answerers.rename(params, done)
   local versions = {}
   local function make(bufnr)
     versions = versions_now()
-    return at(bufnr, params)
+    return position_params(bufnr, params)
   end
   ask_of_file(
     "textDocument/rename",
@@ -364,7 +366,7 @@ function answerers.diagnostics(params, done)
       if is_new and is_attached() then
         diagnostics.schedule_report(bufnr)
       end
-      wait_until(function() return diagnostics.is_over(bufnr) end, CHECK_MS, function()
+      wait_until(function() return diagnostics.may_be_over(bufnr) end, CHECK_MS, function()
         local report = diagnostics.report_buffer(bufnr)
         release()
         done({ files = { report } })
@@ -373,8 +375,8 @@ function answerers.diagnostics(params, done)
   end, done)
 end
 
----The asynchronous handlers by `what`. `done` is called once.
----@type table<string, fun(params: table, done: agent_ls.Done)>
+---The asynchronous handlers by the `what` of a request. Each calls `done` once.
+---@type table<string, fun(params: table, done: agent_ls.QueryDone)>
 M.answerers = answerers
 
 return M

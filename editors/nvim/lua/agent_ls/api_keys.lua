@@ -1,4 +1,4 @@
--- API keys of providers: typed without being displayed, passed to the server, not stored here.
+-- API keys of providers. The user types a key without an echo; it is sent to the server and not stored here.
 local client = require("agent_ls.client")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
@@ -20,7 +20,7 @@ local function set(provider, secret)
   end)
 end
 
----The named provider, else that of the session or of the options.
+---Returns the named provider; default: the provider of the session, or of the options.
 ---@param name string
 ---@return string
 local function provider_of(name)

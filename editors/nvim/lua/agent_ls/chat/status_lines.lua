@@ -18,7 +18,7 @@ local GROUPS = {
 }
 
 local FULL = 0.8 -- share of the context window at which compaction is recommended
-local FLASH_MS = 5000 -- long enough to be read
+local FLASH_MS = 5000 -- how long `flash` shows a message
 
 local flash ---@type string?
 local flash_timer ---@type uv.uv_timer_t?
@@ -26,7 +26,7 @@ local busy_since ---@type integer?
 local ticker ---@type uv.uv_timer_t?
 
 ---@param text string
----@return string for a statusline
+---@return string escaped for a statusline
 local function escape(text) return (text:gsub("%%", "%%%%"):gsub("%c", " ")) end
 
 ---@param count integer
@@ -53,7 +53,7 @@ local function usage(s)
 end
 
 ---@param s agent_ls.Snapshot
----@return string what the session has cost, "" where that is not known
+---@return string cost of the session; "" if it is not known
 local function cost(s)
   local dollars = s.usage and s.usage.cost
   return dollars and (dollars < 0.01 and "<$0.01" or ("$%.2f"):format(dollars)) or ""
@@ -68,7 +68,7 @@ local function model(info)
   return info.model ~= "" and info.model or info.provider or ""
 end
 
----The session's activity; "failed" if an error closed it. The next message then opens it again.
+---Returns the session's activity; "failed" if an error closed the session. The next message then opens it again.
 ---@param s agent_ls.Snapshot
 ---@return "working"|"waiting"|"idle"|"closed"|"failed"
 local function state_of(s)
@@ -76,7 +76,7 @@ local function state_of(s)
   return activity == "closed" and s.failure and "failed" or activity
 end
 
----Seconds that the current turn has been running, "" when none is.
+---Returns the duration of the running turn; "" if none is running.
 ---@param activity string
 ---@return string
 local function elapsed(activity)
@@ -87,7 +87,7 @@ local function elapsed(activity)
   return seconds < 60 and (" %d s"):format(seconds) or (" %d:%02d"):format(seconds / 60, seconds % 60)
 end
 
----The component for a statusline: "" before there is a session.
+---Returns the statusline component; "" before there is a session.
 ---@return string
 function M.render_status()
   local s = session.snapshot()
@@ -109,14 +109,14 @@ local function title_of(s)
   return first and first.text:gsub("^[^\n]+:\n(```+)\n.-\n%1\n%s*", "") or "agent-ls"
 end
 
----@param is_status boolean a statusline, which the whole screen may share
+---@param is_status boolean for a statusline, which may have the width of the screen
 ---@return integer columns of the line that is being drawn
-local function room(is_status)
+local function available_columns(is_status)
   -- While a statusline is evaluated, its window counts as the current one (:help stl-%{).
   return is_status and vim.o.laststatus == 3 and vim.o.columns or vim.api.nvim_win_get_width(0)
 end
 
----@return string above the transcript
+---@return string winbar of the transcript
 function M.render_title()
   local s = session.snapshot()
   local activity = state_of(s)
@@ -124,12 +124,12 @@ function M.render_title()
   if session.is_awaited() then
     state = "◌ starting"
   end
-  local title = canvas.shorten(title_of(s), room(false) - vim.api.nvim_strwidth(state) - 3)
+  local title = canvas.shorten(title_of(s), available_columns(false) - vim.api.nvim_strwidth(state) - 3)
   return (" %s %%=%%#%s#%s%%* "):format(escape(title), GROUPS[activity], escape(state))
 end
 
----@return string chip of the file that is attached to messages, "" for none
-local function chip()
+---@return string name of the file that is attached to messages, as a chip; "" for none
+local function render_context_chip()
   local context = editor_state.describe_context()
   if not context then
     return ""
@@ -138,7 +138,7 @@ local function chip()
   return (context.is_shared and "@" or "without @") .. vim.fs.basename(context.path) .. lines
 end
 
----@return string between transcript and prompt
+---@return string line with the keys, between transcript and prompt
 function M.render_keys()
   if flash then
     return "%#AgentLsAsk# " .. escape(flash) .. "%<%*"
@@ -177,17 +177,17 @@ function M.render_keys()
     parts[#parts + 1] = ("%%#AgentLsAsk#%d queued"):format(#s.queue)
   end
   local shown = table.concat(parts, "  ")
-  while #parts > 1 and vim.api.nvim_eval_statusline(shown, { maxwidth = 1000 }).width > room(false) - 2 do
-    table.remove(parts) -- the least important one first
+  while #parts > 1 and vim.api.nvim_eval_statusline(shown, { maxwidth = 1000 }).width > available_columns(false) - 2 do
+    table.remove(parts) -- the last one is the least important
     shown = table.concat(parts, "  ")
   end
-  local with = chip()
-  local free = room(false) - 4 - vim.api.nvim_eval_statusline(shown, { maxwidth = 1000 }).width
+  local with = render_context_chip()
+  local free = available_columns(false) - 4 - vim.api.nvim_eval_statusline(shown, { maxwidth = 1000 }).width
   local is_room = with ~= "" and free >= vim.api.nvim_strwidth(with)
   return "%#AgentLsDim# " .. shown .. (is_room and "%=%#AgentLsPath#" .. escape(with) .. " " or "") .. "%<%*"
 end
 
----@return string below the prompt
+---@return string statusline of the prompt
 function M.render_facts()
   local s = session.snapshot()
   if not s.session then
@@ -201,8 +201,8 @@ function M.render_facts()
   local shown = vim.tbl_filter(function(word) return word ~= "" end, facts)
   local is_full = s.usage and s.usage.window > 0 and s.usage.context >= FULL * s.usage.window
   local full = is_full and " ! :AgentLs compact" or ""
-  while #shown > 1 and vim.api.nvim_strwidth(table.concat(shown, " · ")) > room(true) - 1 - #full do
-    table.remove(shown) -- the least important one first
+  while #shown > 1 and vim.api.nvim_strwidth(table.concat(shown, " · ")) > available_columns(true) - 1 - #full do
+    table.remove(shown) -- the last one is the least important
   end
   return " " .. escape(table.concat(shown, " · ")) .. (is_full and "%#AgentLsWarn#" .. full .. "%*" or "")
 end
@@ -211,21 +211,21 @@ end
 ---@param transcript integer
 ---@param prompt integer
 function M.set(transcript, prompt)
-  local call = "%%{%%v:lua.require'agent_ls.chat.bars'.%s()%%}"
+  local call = "%%{%%v:lua.require'agent_ls.chat.status_lines'.%s()%%}"
   vim.wo[transcript][0].winbar = call:format("render_title")
   vim.wo[transcript][0].statusline = call:format("render_keys")
   vim.wo[prompt][0].statusline = call:format("render_facts")
   if vim.o.laststatus == 3 then
-    vim.wo[prompt][0].winbar = call:format("render_keys") -- with laststatus=3 windows have no statusline of their own
+    vim.wo[prompt][0].winbar = call:format("render_keys") -- with 'laststatus' 3, windows have no own statusline
   end
 end
 
 local function redraw_status()
-  -- Other windows' statuslines may hold our component too.
+  -- The statuslines of other windows may contain `render_status`.
   vim.cmd("redrawstatus!")
 end
 
----Shows a text in place of the keys for a while, because the message line is not visible in the prompt's Insert mode.
+---Shows a text in place of the keys for FLASH_MS. In Insert mode Neovim's message line is not visible.
 ---@param text string
 function M.flash(text)
   flash = text
@@ -241,8 +241,8 @@ function M.flash(text)
   redraw_status()
 end
 
----Draws the status lines again, and updates their clock while the agent works. The clock does not count the time that
----the agent waits for the user.
+---Redraws the status lines, and updates the duration of the turn while the agent works. The duration excludes the time
+---in which the agent waits for the user.
 function M.redraw()
   local is_busy = snapshot.describe_activity(session.snapshot()) == "working"
   if is_busy and not busy_since then

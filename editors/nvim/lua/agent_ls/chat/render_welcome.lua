@@ -1,4 +1,4 @@
--- Renders the welcome text of an empty panel: usage, example messages, the newest sessions, key and model. Pure.
+-- Renders the welcome text of an empty panel: usage, example messages, the newest sessions, API key and model. Pure.
 local canvas = require("agent_ls.chat.canvas")
 
 local M = {}
@@ -7,7 +7,7 @@ local M = {}
 
 local INTRO = "Write below what should change in this project. Edits are made in your buffers, and wait there "
   .. "for you to keep or undo them."
-local NARROW = 48 -- columns: in a narrower window a key and its description take two lines
+local NARROW = 48 -- columns; in a narrower window a key and its description are on two lines
 
 ---@param info agent_ls.wire.SessionInfo
 ---@return string

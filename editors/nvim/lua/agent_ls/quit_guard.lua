@@ -8,13 +8,13 @@ local api = vim.api
 
 local M = {}
 
-local QUESTION_MS = 50 -- interval of the check whether Neovim's question is answered
+local QUESTION_MS = 50 -- interval at which we check whether the user has answered the question of `:confirm qa`
 local NAME = "agent-ls: the agent is working; :qa! ends its turn"
 
 ---Removes the guard buffer. If Neovim has displayed it in a window, restores the window's own buffer and view.
 ---@param guard integer
 ---@param before table<integer, integer> buffer of each window
-local function release(guard, before)
+local function remove_guard(guard, before)
   for win, bufnr in pairs(before) do
     if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == guard and api.nvim_buf_is_valid(bufnr) then
       vim.wo[win].winfixbuf = false
@@ -28,7 +28,7 @@ local function release(guard, before)
 end
 
 ---Creates the guard: a modified buffer, which makes Neovim refuse to quit. Removes it after the attempt.
-local function raise()
+local function create_guard()
   local guard = api.nvim_create_buf(true, false)
   api.nvim_buf_set_name(guard, NAME)
   vim.bo[guard].buftype, vim.bo[guard].swapfile, vim.bo[guard].modified = "acwrite", false, true
@@ -40,12 +40,12 @@ local function raise()
   for _, win in ipairs(api.nvim_list_wins()) do
     before[win] = api.nvim_win_get_buf(win)
   end
-  -- Neovim may be asking about the guard (`:confirm qa`), so it must exist until that is answered.
+  -- With `:confirm qa`, Neovim asks about the guard, so the guard must exist until the user has answered.
   local function wait()
     if api.nvim_get_mode().mode:match("^r") then
       return vim.defer_fn(wait, QUESTION_MS)
     end
-    release(guard, before)
+    remove_guard(guard, before)
   end
   vim.schedule(wait)
 end
@@ -53,11 +53,11 @@ end
 function M.setup()
   api.nvim_create_autocmd("ExitPre", {
     group = api.nvim_create_augroup("agent_ls_leaving", {}),
-    desc = "agent-ls: keep what is written, and do not end a turn without a word",
+    desc = "agent-ls: save the draft, and refuse to quit while the agent works",
     callback = function()
-      require("agent_ls.chat.input").save_draft() -- otherwise the draft is only saved after a pause in the typing
+      require("agent_ls.chat.input").save_draft() -- the regular save waits for a pause in the typing
       if snapshot.describe_activity(session.snapshot()) == "working" then
-        raise()
+        create_guard()
       end
     end,
   })

@@ -1,4 +1,4 @@
--- Reviews one change with a comment, or with a replacement text of the user.
+-- Review of one change with a comment, or with a replacement text of the user.
 local float = require("agent_ls.float")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
@@ -7,7 +7,7 @@ local decisions = require("agent_ls.review.decisions")
 
 local M = {}
 
----Sends the comment as a message about the lines of the hunk.
+---Requests another version of a change: sends the comment as a message about the lines of the hunk.
 ---@param hunk agent_ls.Hunk
 ---@param comment string
 local function ask_for_another(hunk, comment)
@@ -46,7 +46,7 @@ end
 
 ---Comments on a change, and lets the user decide about it.
 ---@param hunk agent_ls.Hunk
----@param text string? asked for when nil or ""
+---@param text string? comment; if nil or "", the user is asked for it
 function M.comment_on(hunk, text)
   if text and text ~= "" then
     return choose(hunk, text)

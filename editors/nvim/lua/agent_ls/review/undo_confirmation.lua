@@ -1,7 +1,7 @@
 -- Asks before undoing a change in which the user has typed, and shows both texts.
 local float = require("agent_ls.float")
 
-local SHOWN_LINES = 12 -- of each text
+local SHOWN_LINES = 12 -- maximum of displayed lines of each text
 
 local M = {}
 
@@ -28,8 +28,8 @@ local function describe(hunk, out)
   out[#out + 1] = ""
 end
 
----Shows the texts of the hunks, and calls `yes` if the user confirms.
----@param hunks agent_ls.Hunk[] with edits of the user
+---Shows the texts before and after the undo, and calls `yes` if the user confirms.
+---@param hunks agent_ls.Hunk[] that the user has edited
 ---@param yes fun()
 function M.ask_user(hunks, yes)
   local lines = {}
