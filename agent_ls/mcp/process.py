@@ -4,6 +4,7 @@ together with all its descendants.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
@@ -29,6 +30,7 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 STDERR_CHARS = 64 * 1024
 CLOSE_SECONDS = 2.0
 """Seconds that a server may take to exit after its input was closed."""
+LAST_WORDS_S = 0.5
 
 GIVEN = EnvRules(
     "none", kept=("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TMPDIR")
@@ -49,14 +51,22 @@ class EndedError(Exception):
 
 @dataclass(slots=True)
 class _Stderr:
-    """Stores the last STDERR_CHARS characters of a server's standard error. A thread adds new output."""
+    """Stores the last STDERR_CHARS characters of a server's standard error. A thread adds new output, and sets
+    `ended` when all output was read.
+    """
 
     text: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
     def add(self, text: str) -> None:
         with self.lock:
             self.text = (self.text + text)[-STDERR_CHARS:]
+
+    def end(self) -> None:
+        with suppress(RuntimeError):  # the event loop is closed
+            self.loop.call_soon_threadsafe(self.ended.set)
 
 
 class ServerProcess:
@@ -130,6 +140,17 @@ class ServerProcess:
     async def wait_for_end(self) -> int:
         return await self._child.process.wait()
 
+    async def read_last_words(self) -> str:
+        """Return the last lines of standard error of a server that has ended or is about to end.
+
+        The process may end before its output was read, so this method waits for the rest of the output, at most
+        LAST_WORDS_S.
+        """
+        with anyio.move_on_after(LAST_WORDS_S):
+            await self.wait_for_end()
+            await self._stderr.ended.wait()
+        return self.stderr
+
     @property
     def exit_code(self) -> int | None:
         return self._child.process.returncode
@@ -173,7 +194,7 @@ class ServerProcesses:
         stderr = _Stderr()
         with new_pipe() as out, new_pipe() as err, new_pipe() as stdin:
             child = await self._children.by_pipes(launch, out, err, stdin)
-            drain(err.give_reading(), stderr.add)
+            drain(err.give_reading(), stderr.add, stderr.end)
             _unblock(out)
             process = ServerProcess(child, out.reading, stdin.give_writing(), stderr)
             try:

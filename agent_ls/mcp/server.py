@@ -199,7 +199,7 @@ class ManagedServer:
             problem = str(error) if isinstance(error, McpServerError) else problem_of(error)
             if not problem:
                 raise
-            raise UnavailableError(f"{problem}{_last_words(process)}") from error
+            raise UnavailableError(f"{problem}{await _last_words(process)}") from error
         finally:
             self._lose()
             if process:
@@ -235,11 +235,8 @@ class ManagedServer:
                 ) as connection:
                     yield connection, process
             except session.McpServerError as error:
-                # Wait briefly for the server's standard error, which has more information than "the
-                # connection is closed".
-                with anyio.move_on_after(0.2):
-                    await process.wait_for_end()
-                raise session.McpServerError(f"{error}{_last_words(process)}") from error
+                # The server's standard error has more information than "the connection is closed".
+                raise session.McpServerError(f"{error}{await _last_words(process)}") from error
 
     async def _serve(self, connection: McpConnection, process: ServerProcess | None) -> None:
         """Serve the connection until it ends or is stopped.
@@ -369,8 +366,8 @@ class ManagedServer:
         return await self._elicit[-1](elicitation) if self._elicit else ElicitationReply("decline")
 
 
-def _last_words(process: ServerProcess | None) -> str:
-    text = process.stderr.strip() if process else ""
+async def _last_words(process: ServerProcess | None) -> str:
+    text = (await process.read_last_words()).strip() if process else ""
     return f"\n{text[-SHOWN_STDERR_CHARS:]}" if text else ""
 
 
