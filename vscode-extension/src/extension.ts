@@ -1,5 +1,5 @@
-// Activation: creates the parts. Nothing is displayed and no server is started before the user asks for it, except for
-// a session that this window was working on when it was closed or reloaded.
+// Activation: creates the parts of the extension. Displays nothing and starts no server before the user asks for it,
+// except if a session was unfinished when the window was closed or reloaded.
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import { Catalog } from "./chat/catalog";
@@ -40,7 +40,7 @@ import { Status } from "./status/status_bar";
 import { HostTerminals } from "./terminals/host";
 import { type CommandWire, Terminals } from "./terminals/terminals";
 
-/** The folder of a new session: that of the active file, else the first. */
+/** Returns the folder for a new session: the workspace folder of the active file, else the first workspace folder. */
 function folder(): string | undefined {
   const active = vscode.window.activeTextEditor?.document.uri;
   const own = active && vscode.workspace.getWorkspaceFolder(active);
@@ -49,7 +49,7 @@ function folder(): string | undefined {
   return chosen?.uri.toString();
 }
 
-/** Requests about the server's commands. They fail softly: undefined or false if the server does not support them. */
+/** Requests about the commands that the server runs. Return undefined or false if the request fails. */
 function commandsOf(client: Client): CommandWire {
   const isDone = (request: Promise<unknown>) => request.then(() => true, () => false);
   return {
@@ -102,7 +102,7 @@ function connect(
   };
 }
 
-/** For deactivate(), which VS Code calls without arguments. */
+/** The parts that deactivate() needs, because VS Code calls it without arguments. */
 let running: { readonly client: Client; readonly panel: ChatPanel } | undefined;
 
 export function activate(extension: vscode.ExtensionContext): void {

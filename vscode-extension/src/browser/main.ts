@@ -61,7 +61,7 @@ const catalog = new Catalog(sessions);
 const host = browserHost({ sessions, connection, catalog, review, list, relative });
 const page = new ChatPage(sessions, new Inbox(sessions, catalog, host, { relative }), { relative }, {
   post: postToPage,
-  keepDraft: () => undefined, // the page keeps it for a reload
+  keepDraft: () => undefined, // the page itself keeps the draft over a reload
   inBackground,
   onReady: () => undefined,
 });

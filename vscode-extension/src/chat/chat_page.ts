@@ -1,5 +1,5 @@
-// One chat page: sends changes of the session to it, not faster than it draws, and passes on the user's actions.
-// Does not depend on the program around the page, which is an editor or a browser.
+// One chat page: sends it the changes of the session, not faster than it draws, and handles the user's actions.
+// Does not depend on whether the page runs in an editor or in a browser.
 import type { DraftInfo } from "../connection/protocol";
 import type { Change } from "../sessions/seams";
 import type { Sessions } from "../sessions/session";
@@ -26,7 +26,7 @@ export interface PageSeams {
 export class ChatPage {
   hasKeyboard = false;
   private isReady = false;
-  /** The page has not drawn the last message yet. Changes until then are joined into one message. */
+  /** Whether the page is still drawing the last message. Until it is done, changes are collected for one message. */
   private isDrawing = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private queue: ToView[] = [];
@@ -44,7 +44,7 @@ export class ChatPage {
     this.subscription = sessions.listen((change) => { this.take(change); });
   }
 
-  /** Forgets the page: it is hidden or closed, and a new one will report when it is ready. */
+  /** Stops sending, because the page is hidden or closed. A new page will report when it is ready. */
   forget(): void {
     this.isReady = this.hasKeyboard = false;
   }
@@ -90,7 +90,7 @@ export class ChatPage {
   }
 
   private schedule(): void {
-    // The first change is sent soon, together with others of the same frame.
+    // Wait for one frame, so that changes in quick succession are sent in one message.
     if (!this.isReady || this.isDrawing) return;
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
@@ -99,7 +99,7 @@ export class ChatPage {
     }, FRAME_MS);
   }
 
-  /** Drops an action that was meant for the session displayed before. A message is put back into the prompt. */
+  /** Drops an action that was meant for the session displayed before. Puts a message back into the prompt. */
   private rejectLate(message: Posted): void {
     if (message.type !== "submit") return;
     this.seams.post({ type: "unsent", text: message.text, attachments: message.attachments });
@@ -120,7 +120,7 @@ export class ChatPage {
 
   private reset(): void {
     const { snapshot, currentId } = this.sessions;
-    this.flush(); // into the session displayed now
+    this.flush(); // save the draft of the session that the page still displays
     const message = this.feed.takeNewestPage(snapshot);
     if (message.type === "reset") this.drafts.replace(message.draft ?? { text: "", attachments: [] }, currentId ?? "");
     this.draw(message);

@@ -1,4 +1,4 @@
-// Data of the empty chat: example prompts for this project, recent sessions, whether there is an API key.
+// Data of the empty chat: example prompts for this project, recent sessions, and whether an API key is set.
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { inBackground } from "../logger";

@@ -52,9 +52,9 @@ function describeOutcome(item: ToolItem, waiting: boolean): string {
   return words.join(" · ");
 }
 
-const NEAR = 40; // items between a call and its changes, when calls run in parallel
+const NEAR = 40; // items after a call to search for its changes; parallel calls can add items in between
 
-/** Whether the items of the call's changes already show everything that the row of the call would. */
+/** Whether the row of the call can be hidden, because the items of its changes show the same information. */
 function isRedundant({ index, id, status, terminalId }: ToolItem, s: Snapshot): boolean {
   if (status === "failed" || terminalId !== undefined) return false;
   const from = index - s.first + 1;
@@ -63,7 +63,7 @@ function isRedundant({ index, id, status, terminalId }: ToolItem, s: Snapshot): 
 
 const REACHES: Readonly<Record<string, string>> = { once: "allowed once", turn: "allowed for this turn", session: "allowed for this session" };
 
-/** How the call was allowed; "" if no approval was requested, or it is still pending. */
+/** Describes how the call was allowed; "" if no approval was requested, or it is still pending. */
 function describeAllowed(callId: string, s: Snapshot): string {
   const item = [...s.requests.values()].findLast(({ request, status }) => request.callId === callId && status === "allow");
   return item ? (REACHES[item.scope ?? "once"] ?? "allowed by a rule") : "";
@@ -114,7 +114,7 @@ function describeLocation(item: ApprovalItem, context: ViewContext): string {
   return words.join(", ");
 }
 
-/** The model's description of the call. */
+/** Finds the model's description of the call in its arguments, which may be incomplete JSON; "" if there is none. */
 function findDescription(callId: string, s: Snapshot): string {
   const given = s.calls.get(callId)?.arguments.text ?? "";
   const found = /"description"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(given)?.[1];
@@ -170,7 +170,7 @@ function reverted({ kind, id, index, data }: RevertedItem, context: ViewContext)
 
 export function itemView(item: Item, s: Snapshot, context: ViewContext): ItemView {
   const { agentId, isOut = false } = item;
-  // without the subagent's item there is nothing to collapse it into
+  // An item is collapsed into the item of its subagent, so it needs one.
   const isFolded = agentId !== undefined && s.agents.has(agentId);
   return { ...view(item, s, context), ...(isFolded && { agentId }), ...(isOut && { isOut }) };
 }

@@ -30,12 +30,12 @@ export class Contexts implements vscode.Disposable {
     this.set("agentLs.waiting", doing === "waiting");
     this.set("agentLs.hasHunks", this.store.hunks.size > 0);
     this.set("agentLs.hasOnlyOthersHunks", this.store.areOthers(all(this.store.hunks)));
-    // The focus is in the input of a comment: keep the keys of the file that it belongs to.
+    // If the focus is in the input of a comment, keep the context keys of the commented file.
     if (editor?.document.uri.scheme === "comment") return;
     const file = editor && this.store.fileOf(editor.document);
     const hunks = file === undefined ? [] : ofFile(this.store.hunks, file);
     const proposals = hunks.filter(({ state }) => state === "proposed");
-    // If a file has both proposals and applied changes, its buttons are those for applied changes.
+    // A file with both proposals and applied changes gets the buttons for applied changes.
     this.set("agentLs.fileHasHunks", hunks.length > 0);
     this.set("agentLs.fileHasProposals", proposals.length > 0 && proposals.length === hunks.length);
     this.set("agentLs.fileHasOnlyOthersHunks", this.store.areOthers(hunks));

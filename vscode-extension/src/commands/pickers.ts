@@ -37,7 +37,7 @@ export async function chooseSession(sessions: Sessions): Promise<boolean> {
   return chosen !== undefined && sessions.open(chosen.info.id);
 }
 
-/** Lets the user choose among the sessions that run in any editor, and opens the chosen one. Returns whether it did. */
+/** Lets the user choose among the sessions that run in any editor, and opens it. Returns whether one was opened. */
 export async function chooseRunning(sessions: Sessions): Promise<boolean> {
   const listed = await sessions.running();
   if (!listed) return false;
@@ -48,8 +48,8 @@ export async function chooseRunning(sessions: Sessions): Promise<boolean> {
 }
 
 /**
- * Lets the user choose the folder of a new session, that of the active file first. Null: there is only one folder;
- * undefined: the user cancelled.
+ * Lets the user choose the folder of a new session; the folder of the active file is listed first. Returns null if
+ * there is no choice because only one folder is open, and undefined if the user cancelled.
  */
 export async function chooseFolder(): Promise<string | null | undefined> {
   const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");

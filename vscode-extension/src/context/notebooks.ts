@@ -23,7 +23,7 @@ function editOf(notebook: vscode.NotebookDocument, { texts, splices }: ClientReq
   return edit;
 }
 
-/** Answers `editNotebook`. The server sees the result by itself, because the notebook is synced. */
+/** Answers `editNotebook`. Returns nothing, because the server gets the new cells by document sync. */
 export async function editNotebook(change: ClientRequests["editNotebook"]["params"]): Promise<Record<string, never>> {
   const uri = vscode.Uri.parse(change.uri).toString();
   const notebook = vscode.workspace.notebookDocuments.find((each) => each.uri.toString() === uri);

@@ -1,4 +1,4 @@
-// The user's decisions about hunks, sent by hunk id; nothing is changed here.
+// Commands that send the user's decisions about hunks by hunk id, and that go to hunks. The server changes the files.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import { describeOwner } from "../sessions/owners";
@@ -11,7 +11,7 @@ import { type ReviewStore, notebookOf } from "./store";
 import { fileOfSide, inProposed } from "./texts";
 import { type Node, hunksOf } from "./tree_model";
 
-const SHOWN_LINES = 12; // of each text
+const SHOWN_LINES = 12; // for each of the two texts
 
 function excerpt(lines: readonly string[]): string {
   const shown = lines.slice(0, SHOWN_LINES).map((line) => `    ${line}`);
@@ -19,7 +19,7 @@ function excerpt(lines: readonly string[]): string {
   return shown.length > 0 ? shown.join("\n") : "    (nothing)";
 }
 
-/** Asks before undoing hunks in which the user has typed, and shows both texts. */
+/** Asks the user before undoing hunks in which they have typed, and shows both texts. */
 async function mayUndo(edited: readonly Hunk[]): Promise<boolean> {
   if (edited.length === 0) return true;
   const detail = edited
@@ -43,7 +43,7 @@ export class ReviewActions {
     private readonly sessions: Sessions,
   ) {}
 
-  /** The hunk that a command refers to: by its id or its tree node, else the one at the cursor. */
+  /** Finds the hunk that a command refers to by its id or tree node. Without an argument: the hunk at the cursor. */
   hunk(argument?: unknown): Hunk | undefined {
     const id = isNode(argument) ? hunksOf(argument)[0]?.id : argument;
     if (typeof id === "string") {
@@ -57,7 +57,7 @@ export class ReviewActions {
   }
 
   async judgeHunk(verdict: Verdict, argument?: unknown): Promise<void> {
-    // Decide about the hunks that the node displayed, not about later ones.
+    // Decide only about the hunks that the node contained when it was displayed.
     if (isNode(argument)) await this.judge(hunksOf(argument).map(({ id }) => id), verdict);
     else {
       const hunk = this.hunk(argument);
@@ -65,7 +65,7 @@ export class ReviewActions {
     }
   }
 
-  /** Decides about the selected lines of each change only. */
+  /** Decides about the selected lines only. */
   async judgeSelection(verdict: Verdict): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor) return;
@@ -78,12 +78,12 @@ export class ReviewActions {
     if (whole.length > 0) await this.judge(whole.map(({ id }) => id), verdict);
     const isCell = editor.document.uri.scheme === CELL_SCHEME;
     for (const { hunk, lines } of parts) {
-      // The lines of a cell are not the lines of the file, by which the server would choose.
+      // The server selects by lines of the file, but these are lines of a cell.
       if (isCell) {
         tell("a change in a cell is decided as a whole: select all of its lines");
         continue;
       }
-      // The file does not contain the proposed lines, so lines of them cannot be selected here.
+      // The file does not contain the proposed lines, so they can only be selected in a comparison.
       if (hunk.state === "proposed" && side === undefined) tell("compare it to choose lines of what is proposed");
       else await this.judge([hunk.id], verdict, { lines });
     }
@@ -112,7 +112,7 @@ export class ReviewActions {
     return (await this.sessions.review({ ...which, verdict, ...more, ...(edited.length > 0 && { confirm: true }) })) !== undefined;
   }
 
-  /** Goes to the next change, through this file and on to the others, starting from the given hunk or the cursor. */
+  /** Goes to the next (1) or previous (-1) change in all files, starting from the given hunk or the cursor. */
   async go(by: 1 | -1, argument?: unknown): Promise<void> {
     const from = typeof argument === "string" ? this.store.byIds([argument])[0] : undefined;
     const place = next(this.store.hunks, from ? { uri: from.uri, line: from.first } : this.cursor(by), by);
@@ -120,7 +120,7 @@ export class ReviewActions {
     else tell("no change of the agent waits");
   }
 
-  /** The position from which the next (1) or previous (-1) change is looked for. */
+  /** Returns the position of the cursor, from which to search for the next (1) or previous (-1) change. */
   private cursor(by: 1 | -1): { readonly uri: string; readonly line: number } | undefined {
     const editor = vscode.window.activeTextEditor;
     const inNotebook = vscode.window.activeNotebookEditor;
@@ -140,7 +140,7 @@ export class ReviewActions {
     if (!isNode(argument)) await vscode.commands.executeCommand("editor.action.showHover");
   }
 
-  /** Puts the cursor on a hunk: in its cell if the file is a notebook. */
+  /** Puts the cursor on a hunk. In a notebook, puts it into the hunk's cell. */
   async show(hunk: Hunk): Promise<void> {
     if (await showInCell(hunk)) return;
     const uri = vscode.Uri.parse(hunk.uri);
@@ -148,12 +148,12 @@ export class ReviewActions {
     try {
       await vscode.window.showTextDocument(uri, { selection: new vscode.Range(position, position), preview: true });
     } catch {
-      // The agent deleted the file or has not created it yet: the comparison shows its other text.
+      // The agent has deleted the file, or proposes to create it. The comparison shows the text that exists.
       await vscode.commands.executeCommand("agentLs.compareHunk", hunk.id);
     }
   }
 
-  /** Reports the session's owner. These hunks have no buttons here, but keys and commands can still reach them. */
+  /** Warns that another editor owns the session. Its hunks have no buttons, but keybindings and commands exist. */
   private tellOwner(): void {
     const takeOver = "Take Over";
     const words = `You cannot decide here, because this session is owned by ${describeOwner(this.sessions.snapshot.session.owner)}.`;
@@ -169,7 +169,7 @@ export class ReviewActions {
     const file = fileOfSide(editor.document.uri);
     if (file === undefined) {
       const found = at(this.store.of(editor.document), line);
-      return found && this.store.byIds([found.id])[0]; // in a cell, `found` has the lines of the cell
+      return found && this.store.byIds([found.id])[0]; // `found` may have lines of a cell instead of lines of the file
     }
     return inProposed(ofFile(this.store.hunks, file)).find(({ first, last }) => line >= first && line < Math.max(last, first + 1))?.hunk;
   }

@@ -1,4 +1,4 @@
-// Code lenses with the actions of each open hunk, in the file and for proposals in the proposed text.
+// Code lenses with the actions of each open hunk. They are in the file and, for proposals, also in the proposed text.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import { SECTION, isCodeLensEnabled } from "../settings/settings";
@@ -17,7 +17,7 @@ interface Numbered {
 interface LensContext {
   /** Whether the document is the proposed text of a comparison. */
   readonly isCompared: boolean;
-  /** Whether the document is a cell, which cannot be compared: a comparison displays the file on disk. */
+  /** Whether the document is a notebook cell, which cannot be compared: a comparison displays the file on disk. */
   readonly isCell: boolean;
   /** Whether another editor owns the session. */
   readonly isOthers: boolean;
@@ -74,7 +74,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
     this.changed.dispose();
   }
 
-  /** The hunks of a document, each with its line and its label (number in the file, and kind). */
+  /** Lists the hunks of a document, each with its line and its label (number in the file, and kind). */
   private numberHunks(document: vscode.TextDocument): Numbered[] {
     const file = fileOfSide(document.uri);
     const isCell = document.uri.scheme === CELL_SCHEME;

@@ -7,7 +7,7 @@ import { sideUri } from "./sides";
 import type { ReviewStore } from "./store";
 import { fileOfSide } from "./texts";
 
-/** A side is undefined if the file does not exist there: before its creation or after its deletion. */
+/** The two sides of a comparison. A side is undefined if the file does not exist before or after the change. */
 interface Sides {
   readonly left: vscode.Uri | undefined;
   readonly right: vscode.Uri | undefined;
@@ -23,7 +23,7 @@ function sidesOf(uri: string, hunks: readonly Hunk[]): Sides {
   return { left, right, what: isProposed ? "proposed" : "agent's changes" };
 }
 
-/** The URI of the file whose accepted or proposed text a tab displays, alone or in a comparison. */
+/** Returns the URI of the file whose accepted or proposed text the tab displays, alone or in a comparison. */
 function fileOfTab({ input }: vscode.Tab): string | undefined {
   if (input instanceof vscode.TabInputText) return fileOfSide(input.uri);
   return input instanceof vscode.TabInputTextDiff ? fileOfSide(input.original) ?? fileOfSide(input.modified) : undefined;
@@ -36,7 +36,7 @@ export class Comparison implements vscode.Disposable {
     this.subscription = store.onDidChange((uris) => { this.closeDecided(uris); });
   }
 
-  /** Compares a file (default: that of the active editor) and scrolls to the hunk. A missing side is not shown. */
+  /** Compares a file (default: the file of the active editor) and scrolls to the hunk. Omits a side that is missing. */
   async file(uri = this.activeFile(), hunk?: Hunk): Promise<void> {
     const hunks = uri === undefined ? [] : ofFile(this.store.hunks, uri);
     if (uri === undefined || hunks.length === 0) {

@@ -1,5 +1,5 @@
-// Shows open hunks in their files: the agent's lines highlighted, the other text after the lines and in a hover.
-// Positions come from the server.
+// Shows open hunks in their files: highlights the agent's lines, and shows the earlier or proposed text after the lines
+// and in a hover. The server determines the positions.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import type { HunkState } from "../connection/protocol";
@@ -44,7 +44,7 @@ function decorationTypes(): Record<Look, vscode.TextEditorDecorationType> {
     edited: make(edge("editorGutter.modifiedBackground", LEFT, "diffEditor.insertedLineBackground")),
     stale: make(edge("editorWarning.foreground", LEFT)),
     removed: make(edge("editorGutter.deletedBackground", TOP)),
-    // Lines to be removed, and positions of lines to be added.
+    // `proposed`: lines to be removed; `insertion`: where lines would be added.
     proposed: make(edge("editorInfo.foreground", LEFT, "diffEditor.removedLineBackground")),
     insertion: make(edge("editorInfo.foreground", TOP)),
   };
@@ -56,7 +56,7 @@ function link(title: string, command: string, hunk: Hunk): string {
   return `[${title}](command:${command}?${encodeURIComponent(JSON.stringify([hunk.id]))})`;
 }
 
-/** Hover with the other text of a hunk: the earlier or the proposed one. */
+/** Creates the hover of a hunk, with its earlier text, or its proposed text for a proposal. */
 function hover(hunk: Hunk, { languageId, uri }: vscode.TextDocument, isOthers: boolean): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   text.isTrusted = { enabledCommands: COMMANDS };
@@ -84,7 +84,7 @@ function option(hunk: Hunk, document: vscode.TextDocument, isOthers: boolean): v
   return { range: document.validateRange(new vscode.Range(first, 0, last, Number.MAX_SAFE_INTEGER)), hoverMessage: hover(hunk, document, isOthers) };
 }
 
-/** The other text of a hunk, shown after its lines. */
+/** Creates the decorations that show the earlier or proposed text of a hunk after its lines. */
 function behind(hunk: Hunk, document: vscode.TextDocument): vscode.DecorationOptions[] {
   const color = new vscode.ThemeColor(hunk.state === "proposed" ? "editorInfo.foreground" : "editorCodeLens.foreground");
   return asides(hunk).map(({ line, text }) => {
@@ -94,16 +94,16 @@ function behind(hunk: Hunk, document: vscode.TextDocument): vscode.DecorationOpt
 }
 
 /**
- * Whether the editor belongs to a comparison, which has its own colours, or to a peek view: only editors in a tab
- * have a column. Editors of notebook cells have no column either.
+ * Whether to omit decorations, because the editor belongs to a comparison, which has its own colours, or to a peek view.
+ * These editors have no column. Editors of notebook cells have no column either, but get decorations.
  */
 function isApart(editor: vscode.TextEditor): boolean {
   return editor.viewColumn === undefined && editor.document.uri.scheme !== CELL_SCHEME;
 }
 
 /**
- * Whether a change is in or next to a hunk. There VS Code may move a decoration with the text although the hunk stays, for
- * example if the line below a removal is moved down.
+ * Whether a change is inside or next to a hunk. VS Code may then move a decoration although the hunk has not moved, for
+ * example if the line below a removal moves down.
  */
 function isAtHunk(changes: readonly vscode.TextDocumentContentChangeEvent[], hunks: readonly Hunk[]): boolean {
   return changes.some(({ range }) => hunks.some(({ first, last }) => range.start.line <= last + 1 && range.end.line >= first - 1));
@@ -118,7 +118,7 @@ export class Decorations implements vscode.Disposable {
     const all = () => { this.drawAll(); };
     const onText = ({ document, contentChanges }: vscode.TextDocumentChangeEvent) => {
       const hunks = ofFile(store.hunks, store.uriOf(document) ?? "");
-      // VS Code reloads a file that the session's owner, another editor, has saved.
+      // The session's owner may have saved the file, and VS Code has reloaded it: its hunks may now match the text.
       if (store.areOthers(hunks)) all();
       else if (isAtHunk(contentChanges, hunks)) this.drawDocument(document);
     };

@@ -1,9 +1,9 @@
-// The hunks of all sessions by file, as last reported by the server. Pure; computes no positions and no diffs.
+// The open hunks of all sessions by file, as last reported by the server. Pure; computes no positions and no diffs.
 import type { AgentEvent, EventData, EventHunk, FileHunks, HunkInfo, HunkState } from "../connection/protocol";
 import type { Hunk } from "../snapshot/items";
 import { cellsOf, withoutEnds } from "./cells";
 
-/** By URI, then by id; only hunks that need a decision. */
+/** Hunks that need a decision, by file URI and then by hunk id. */
 export type Hunks = Map<string, Map<string, Hunk>>;
 
 const OPEN: ReadonlySet<HunkState> = new Set<HunkState>(["proposed", "pending", "edited", "stale"]);
@@ -12,7 +12,7 @@ export function isOpen(state: HunkState): boolean {
   return OPEN.has(state);
 }
 
-/** Converts a hunk of an event. */
+/** Converts a hunk that an event contains. */
 export function hunkOf(raw: EventHunk): Hunk {
   const { id, sessionId, turnId, callId, what, state, link } = raw;
   return {
@@ -21,7 +21,7 @@ export function hunkOf(raw: EventHunk): Hunk {
   };
 }
 
-/** Converts a hunk of a result. */
+/** Converts a hunk that the result of a request contains. */
 export function hunkOfInfo(raw: HunkInfo, uri: string): Hunk {
   const { id, sessionId, turnId, callId, what, state, newRange, link } = raw;
   return {
@@ -67,12 +67,12 @@ export function replaceSession(hunks: Hunks, sessionId: string, files: readonly 
   return [...changed];
 }
 
-/** The open hunks of a file, from top to bottom. */
+/** Returns the open hunks of a file, from top to bottom. */
 export function ofFile(hunks: Hunks, uri: string): Hunk[] {
   return [...(hunks.get(uri)?.values() ?? [])].sort((a, b) => a.first - b.first || (a.id < b.id ? -1 : 1));
 }
 
-/** The uris with open hunks, in order. */
+/** Returns the URIs of the files with open hunks, sorted. */
 export function files(hunks: Hunks): string[] {
   return [...hunks.keys()].sort();
 }
@@ -81,20 +81,20 @@ export function all(hunks: Hunks): Hunk[] {
   return files(hunks).flatMap((uri) => ofFile(hunks, uri));
 }
 
-/** The hunk at a line. A removal has no lines of its own: it counts as being on the line after it. */
+/** Finds the hunk at a line. A removal has no lines in the file; it counts as being on the line after it. */
 export function at(inOrder: readonly Hunk[], line: number): Hunk | undefined {
   return inOrder.find((hunk) => line >= hunk.first && line < Math.max(hunk.last, hunk.first + 1));
 }
 
-/** A selection: hunks that are completely inside it, and lines of other hunks, [first, last) of the hunk. */
+/** The hunks in a selection. `whole`: completely selected; `parts`: partly, with lines [first, last) within the hunk. */
 export interface Selected {
   readonly whole: readonly Hunk[];
   readonly parts: readonly { readonly hunk: Hunk; readonly lines: readonly [number, number] }[];
 }
 
 /**
- * Splits a selection. `placed` are the positions of each hunk's new lines. Lines count from 0, `last` is
- * exclusive.
+ * Finds the hunks in the selected lines [first, last), which count from 0. `placed` contains the position of each hunk's
+ * new lines in the text.
  */
 export function selected(placed: readonly { readonly hunk: Hunk; readonly first: number; readonly last: number }[], first: number, last: number): Selected {
   const among = placed.filter((each) => (each.first === each.last ? first <= each.first && each.first < last : first < each.last && each.first < last));
@@ -110,7 +110,7 @@ export interface HunkLocation {
   readonly hunk: Hunk;
 }
 
-/** The hunk after (1) or before (-1) a line, through this file and on to the others, cyclically. */
+/** Finds the hunk after (1) or before (-1) a line, in this file or in the next files. After the last file starts again. */
 export function next(hunks: Hunks, here: { uri: string; line: number } | undefined, by: 1 | -1): HunkLocation | undefined {
   const uris = files(hunks);
   const inFile = here ? ofFile(hunks, here.uri) : [];

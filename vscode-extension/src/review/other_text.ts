@@ -1,9 +1,9 @@
-// Short texts at line ends with the removed or proposed lines of a hunk, because editors display only the file's text.
-// Pure.
+// Short texts with the removed or proposed lines of a hunk, to show at line ends, because the file does not contain these
+// lines. Pure.
 import type { Hunk } from "../snapshot/items";
 import { count } from "./words";
 
-/** A text shown after the text of a line. */
+/** A text to show at the end of a line. */
 export interface Aside {
   readonly line: number;
   readonly text: string;
@@ -16,7 +16,7 @@ function shorten(line: string): string {
   return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS - 1)}…` : text;
 }
 
-/** The first non-empty line, and the number of the others. */
+/** Formats lines as one line: the first non-empty line, and the number of the others. */
 function oneLine(lines: readonly string[]): string {
   const first = lines.find((line) => /\S/.test(line));
   const others = lines.length - 1;
@@ -24,7 +24,7 @@ function oneLine(lines: readonly string[]): string {
   return others > 0 ? `${shorten(first)}  (+${count(others, "line")})` : shorten(first);
 }
 
-/** Pairs the two texts line by line; surplus lines are shown at the last line. */
+/** Pairs the hunk's lines with the lines of the other text. Surplus lines are shown at the last line. */
 function pairLines(first: number, lines: number, others: readonly string[], sign: string): Aside[] {
   const pairs = Math.min(lines, others.length) - (others.length > lines ? 1 : 0);
   const asides = others.slice(0, pairs).map((text, i) => ({ line: first + i, text: `${sign} ${shorten(text)}` }));
@@ -33,7 +33,7 @@ function pairLines(first: number, lines: number, others: readonly string[], sign
   return asides.filter(({ text }) => text.trim() !== sign);
 }
 
-/** The texts for the other side of a hunk, and their lines. */
+/** Returns the texts that show the removed or proposed lines of a hunk. */
 export function asides({ state, what, first, last, oldLines, newLines }: Hunk): Aside[] {
   if (what !== "content") return [];
   const isProposal = state === "proposed";

@@ -14,9 +14,9 @@ export interface TurnNode {
 export interface FileNode {
   readonly kind: "file";
   readonly uri: string;
-  /** Turn of the hunks; absent: all turns. */
+  /** The turn to which the hunks belong; absent if they may belong to any turn. */
   readonly turnId?: string;
-  /** A moved file: the URI that it had before. Its hunks are those of both names. */
+  /** The earlier URI of a moved file. `hunks` then contains the hunks of both URIs. */
   readonly movedFrom?: string;
   readonly hunks: readonly Hunk[];
 }
@@ -30,7 +30,7 @@ export type Node = TurnNode | FileNode | HunkNode;
 
 function byTurn(hunks: Hunks, order: readonly string[]): TurnNode[] {
   const turnIds = [...new Set(all(hunks).map((hunk) => hunk.turnId))];
-  // Newest first: the user has just seen that turn.
+  // The newest turn is first, because the user has just seen it.
   const place = (turnId: string) => order.indexOf(turnId);
   turnIds.sort((a, b) => place(b) - place(a));
   return turnIds.map((turnId) => ({ kind: "turn", turnId, files: fileNodes(hunks, turnId) }));
@@ -44,7 +44,7 @@ function fileNodes(hunks: Hunks, turnId?: string): FileNode[] {
   return joinMoves(nodes.filter((node) => node.hunks.length > 0));
 }
 
-/** Joins the two files of each move: the deleted and the created one, which are decided together. */
+/** Joins the deleted and the created file of each move to one node, because they are decided together. */
 function joinMoves(nodes: readonly FileNode[]): FileNode[] {
   const gone = new Map<string, FileNode>();
   for (const node of nodes) {
@@ -73,7 +73,7 @@ export function isUnchangedMove({ movedFrom, hunks }: FileNode): boolean {
   return movedFrom !== undefined && made?.newLines.join("\n") === gone?.oldLines.join("\n");
 }
 
-/** The root nodes. `turns`: the ids of the session's turns, oldest first. */
+/** Returns the root nodes. `turns` are the ids of the session's turns, oldest first. */
 export function roots(hunks: Hunks, grouping: Grouping, turns: readonly string[]): Node[] {
   return grouping === "file" ? fileNodes(hunks) : byTurn(hunks, turns);
 }
@@ -88,19 +88,19 @@ export function hunksOf(node: Node): readonly Hunk[] {
   return node.kind === "file" ? node.hunks : [node.hunk];
 }
 
-/** Stable over redraws, so that expanded nodes stay expanded. */
+/** Returns the id of a node. The id stays the same when the tree is redrawn, so that expanded nodes stay expanded. */
 export function nodeId(node: Node): string {
   if (node.kind === "turn") return `turn:${node.turnId}`;
   return node.kind === "file" ? `file:${node.turnId ?? ""}:${node.uri}` : `hunk:${node.hunk.id}`;
 }
 
-/** The context value on which a node's menus depend. */
+/** Returns the context value, on which the menu of a node depends. */
 export function contextOf(node: Node): string {
   const isProposal = hunksOf(node).every(({ state }) => state === "proposed");
   return isProposal ? `${node.kind}.proposed` : node.kind;
 }
 
-/** A one-line summary; "" if there are no pending changes. */
+/** Formats a one-line summary; "" if there are no pending changes. */
 export function summary(hunks: Hunks): string {
   const each = all(hunks);
   return each.length === 0 ? "" : `${size(each)} in ${count(hunks.size, "file")}`;

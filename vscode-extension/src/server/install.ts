@@ -26,7 +26,7 @@ export function interpreterPath(environment: string): string {
   return process.platform === "win32" ? join(environment, "Scripts", "python.exe") : join(environment, "bin", "python");
 }
 
-/** Finds the complete environment of this bundle in `storage`, and records that it is in use (see clearAway). */
+/** Finds the complete environment of this bundle. Updates its time of use, for deleteUnusedEnvironments. */
 export async function findEnvironment(bundle: Bundle, storage: string): Promise<string | undefined> {
   const environment = join(storage, bundle.stamp);
   // A system upgrade that removes the interpreter leaves a dangling link.
@@ -36,7 +36,7 @@ export async function findEnvironment(bundle: Bundle, storage: string): Promise<
   return environment;
 }
 
-/** Creates the environment under a temporary name and renames it at the end, so that the final name means complete. */
+/** Installs under a temporary name and renames at the end, so that an environment with the final name is complete. */
 export async function install(bundle: Bundle, python: Python, storage: string, steps: Steps): Promise<string | Problem> {
   const environment = join(storage, bundle.stamp);
   const partial = `${environment}.${randomBytes(4).toString("hex")}${PARTIAL}`;
@@ -69,7 +69,7 @@ async function fill(partial: string, bundle: Bundle, python: Python, { run, say,
   return undefined;
 }
 
-/** Renames the environment. Returns a problem if that fails and no other window has installed it. */
+/** Renames the environment. Returns a problem if that fails, except if another window has installed it meanwhile. */
 async function putInPlace(partial: string, environment: string): Promise<Problem | undefined> {
   const isWhole = (): boolean => existsSync(join(environment, READY)) && existsSync(interpreterPath(environment));
   if (!isWhole()) await rm(environment, { recursive: true, force: true });
@@ -110,7 +110,7 @@ function lastLine(output: string): string {
   return output.trimEnd().split(/\r?\n/).at(-1) ?? "";
 }
 
-/** Deletes environments unused for a week, and the rest of interrupted installations. */
+/** Deletes environments that were unused for a week, and incomplete ones of interrupted installations. */
 export async function deleteUnusedEnvironments(storage: string, keep: string, nowMs: number): Promise<void> {
   const names = await readdir(storage).catch(() => []);
   for (const name of names.filter((each) => each !== keep)) {

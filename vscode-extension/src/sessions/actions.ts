@@ -49,7 +49,7 @@ export class SessionCommands implements vscode.Disposable {
     this.tree.dispose();
   }
 
-  /** Runs an action for the session of a tree line, else for the current one. */
+  /** Runs an action for the session of a tree node; without a node, for the current session. */
   private async runFor(argument: unknown, act: (info: SessionInfo) => Promise<void>): Promise<void> {
     const { session } = this.ctx.sessions.snapshot;
     const shown = session.id === undefined ? undefined : ({ title: "", ...session } as SessionInfo);
@@ -66,7 +66,7 @@ export class SessionCommands implements vscode.Disposable {
   }
 
   private async open(id: string): Promise<void> {
-    // The chat also shows why opening failed.
+    // Show the chat also if opening failed, because it shows the reason.
     await this.ctx.sessions.open(id);
     await this.showChat();
   }

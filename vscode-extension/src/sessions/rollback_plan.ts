@@ -1,4 +1,4 @@
-// The question before a roll back, and the request parameters for each answer. Pure.
+// The question that is asked before a roll back, and the request parameters for each answer. Pure.
 import type { Requests, RevertFile, RevertResult } from "../connection/protocol";
 import { count } from "../review/words";
 
@@ -6,7 +6,7 @@ type Revert = Requests["agent/revert"]["params"];
 
 const ACTIONS = { create: "written again", modify: "changed back", delete: "removed" } as const;
 
-/** Answers, the usual one first. */
+/** The possible answers; the usual answer is first. */
 export const ANSWERS = { all: "Roll Back", files: "Only Files", conversation: "Only Conversation", force: "These Files Too" } as const;
 export type Answer = keyof typeof ANSWERS;
 
@@ -15,7 +15,7 @@ export const TYPED = "Your own later edits of these files are kept.";
 export interface Question {
   readonly title: string;
   readonly conversation: string;
-  /** A line for each file. */
+  /** One line per file. */
   readonly files: readonly string[];
   readonly answers: readonly Answer[];
 }

@@ -16,15 +16,15 @@ interface Live {
   gaps: number; // gaps in a row; reset by an event that could be applied
 }
 
-// per subscription; a session with more events is sent as a snapshot of its newest items, the others on request
+// If more events are missing, the server answers a subscription with a snapshot of the session's newest items.
 const MAX_EVENTS = 2_000;
-const MAX_GAPS = 3; // no endless subscriptions if a gap never closes
+const MAX_GAPS = 3; // limit of repeated subscriptions, if a gap never closes
 const APPLIES = { now: "now", nextCall: "the next model call", nextTurn: "the next message" } as const;
 
 export class Sessions extends SessionVerbs {
   private readonly live = new Map<string, Live>();
   private readonly listeners = new Set<(change: Change) => void>();
-  /** The snapshot before there is a session. */
+  /** The snapshot to display while there is no session. */
   private readonly nowhere = newSnapshot();
   private current: string | undefined;
   private making: { readonly wanted: string; readonly done: Promise<boolean> } | undefined;
@@ -67,7 +67,7 @@ export class Sessions extends SessionVerbs {
     this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
   }
 
-  /** Removes the notices from before there was a session. */
+  /** Removes the notices that were added while there was no session. */
   forgetNotices(): void {
     this.nowhere.items = [];
     this.nowhere.troubles = [];
@@ -82,7 +82,7 @@ export class Sessions extends SessionVerbs {
     else this.take(event.sessionId, live, event);
   }
 
-  /** Handles the end of the server. `problem`: the end was unexpected. */
+  /** Handles the end of the server. `problem` is given if the end was unexpected. */
   onExit(problem?: Problem): void {
     for (const live of this.live.values()) {
       if (live.snapshot.state !== "CLOSED") live.snapshot.state = "IDLE";
@@ -121,8 +121,8 @@ export class Sessions extends SessionVerbs {
   }
 
   /**
-   * Creates and displays a session. If one with the same settings is being created, waits for that one instead, because
-   * a message may already be on its way to it.
+   * Creates and displays a session. If a session with the same settings is already being created, waits for that one,
+   * because a message for it may already be waiting.
    */
   async create(configuration: NewSessionChoice = {}, folder = this.around.folder()): Promise<boolean> {
     const wanted = JSON.stringify([configuration, folder]);
@@ -152,7 +152,7 @@ export class Sessions extends SessionVerbs {
     return this.current !== undefined && this.open(this.current);
   }
 
-  /** Sends a message: starts a turn, or acts according to `how` while one runs. Returns false if it did not arrive. */
+  /** Sends a message, which starts a turn, or acts on a running turn by `how`. Returns false if it was not sent. */
   async submit(input: readonly InputPart[], how: Ask = "send"): Promise<boolean> {
     if (isRefused(this, "agent/submit", "sent")) return false;
     this.snapshot.sending = input;
@@ -200,7 +200,7 @@ export class Sessions extends SessionVerbs {
     }
   }
 
-  /** Stores the draft of a session; without an id, that of the session yet to be created. */
+  /** Stores the draft of a session; without an id, the draft for the next session. */
   keepDraft(draft: DraftInfo, id: string | undefined): void {
     const snapshot = id === undefined ? this.nowhere : this.live.get(id)?.snapshot;
     if (snapshot && isReadOnly(snapshot)) return;
@@ -239,9 +239,9 @@ export class Sessions extends SessionVerbs {
     return sessionId === undefined ? undefined : this.ask(method, params({ sessionId, clientKey: this.around.newKey() }));
   }
 
-  /** Returns the id of a usable session: creates one if there is none, opens it again if it or the server has ended. */
+  /** Returns the id of an open session: creates one if there is none; opens it again if it or the server has ended. */
   private async ensureSession(): Promise<string | undefined> {
-    // Messages sent while a session is being created are for that one.
+    // If a session is being created, the message is for that session.
     await this.making?.done;
     if (this.current === undefined) await this.create();
     else if ((!this.connection.isRunning || this.snapshot.state === "CLOSED") && !(await this.resume())) return undefined;
@@ -275,7 +275,7 @@ export class Sessions extends SessionVerbs {
     for (const event of live.early.splice(0)) this.onEvent(event);
   }
 
-  /** Adds the parts of a message to its event, which has only the text for the model. */
+  /** Adds the parts of a sent message to its item, because the event contains only the text for the model. */
   private describe(snapshot: Snapshot, { kind, data }: AgentEvent): void {
     if (kind !== "user_input" && kind !== "steering_queued") return;
     const { clientKey } = data as { readonly clientKey: string };

@@ -1,4 +1,4 @@
-// The user's requests for the current session. session.ts sends them.
+// The user's requests for the current session. The subclass Sessions (session.ts) sends them.
 import { prepend } from "../snapshot/history";
 import type { ApprovalItem, Level, Snapshot } from "../snapshot/items";
 import type { ApproveAnswer, BroughtFile, InputPart, Method, Requests, Review, ReviewResult, SessionInfo } from "../connection/protocol";
@@ -13,12 +13,12 @@ export abstract class SessionVerbs {
   abstract get currentId(): string | undefined;
   abstract say(level: Level, text: string, hint?: string): void;
   abstract submit(input: readonly InputPart[], how?: Ask): Promise<boolean>;
-  /** Sends a request for the current session. Undefined if there is none, or after a failure was shown. */
+  /** Sends a request for the current session. Undefined if there is no session, or if it failed and showed an error. */
   abstract requestForCurrent<M extends Method>(
     method: M,
     params: (change: { sessionId: string; clientKey: string }) => Requests[M]["params"],
   ): Promise<Requests[M]["result"] | undefined>;
-  /** Returns the result, or undefined after a failure was shown. */
+  /** Sends a request. Shows an error and returns undefined if it fails. */
   protected abstract ask<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"] | undefined>;
 
   /** Sends the last message again after a failure. */
@@ -35,17 +35,17 @@ export abstract class SessionVerbs {
     else await this.requestForCurrent("agent/unsteer", (change) => ({ ...change, steerId: id }));
   }
 
-  /** Ends the turn, not the session. */
+  /** Stops the turn. The session stays open. */
   async interrupt(): Promise<void> {
     await this.requestForCurrent("agent/interrupt", (change) => change);
   }
 
-  /** Ends the session. */
+  /** Stops the turn and closes the session. */
   async abort(): Promise<void> {
     await this.requestForCurrent("agent/abort", (change) => change);
   }
 
-  /** Sends the plan as the user has edited it; the agent carries it out in `mode`. Returns false after a failure was shown. */
+  /** Sends the plan as edited by the user; the agent carries it out in `mode`. Returns false if it failed. */
   async acceptPlan(text: string, mode: "ask" | "edits"): Promise<boolean> {
     const answer = await this.requestForCurrent("agent/acceptPlan", (change) => ({ ...change, text, mode }));
     if (answer) this.snapshot.session = { ...this.snapshot.session, ...answer.session };
@@ -64,18 +64,18 @@ export abstract class SessionVerbs {
     return answer;
   }
 
-  /** Sessions of this folder, newest first. */
+  /** Lists the sessions of this folder, newest first. */
   async list(): Promise<readonly SessionInfo[] | undefined> {
     const folder = this.around.folder();
     return (await this.ask("agent/sessions", { ...(folder !== undefined && { workspaceFolder: folder }) }))?.sessions;
   }
 
-  /** Sessions of all folders that an editor or another process has open, newest first. */
+  /** Lists the sessions of all folders that any process has open, newest first. */
   async running(): Promise<readonly SessionInfo[] | undefined> {
     return (await this.ask("agent/sessions", { running: true }))?.sessions;
   }
 
-  /** Brings the changes of the session's git worktree to its folder. Undefined: it was refused, which the chat shows. */
+  /** Applies the changes of the session's git worktree to its folder. Undefined if refused; the chat shows the reason. */
   async bringChanges(): Promise<readonly BroughtFile[] | undefined> {
     return (await this.requestForCurrent("agent/bringChanges", (change) => change))?.files;
   }

@@ -1,4 +1,4 @@
-// When to notify the user that the agent waits for them or is done, and the text of the view's badge. Pure.
+// Decides when to notify the user that the agent waits for them or is done, and computes the badge of the view. Pure.
 import type { AgentEvent } from "../connection/protocol";
 import type { Snapshot } from "../snapshot/items";
 import { count } from "../review/words";
@@ -18,7 +18,7 @@ export interface Sight {
 
 const VALUES: ReadonlySet<unknown> = new Set<Notify>(["off", "away", "unseen", "system"]);
 
-/** Parses the setting; older versions stored a boolean. */
+/** Parses the setting, which was a boolean in older versions. */
 export function parseNotify(value: unknown): Notify {
   if (value === false) return "off";
   return VALUES.has(value) ? (value as Notify) : "unseen";
@@ -40,7 +40,7 @@ export interface Badge {
   readonly tooltip: string;
 }
 
-/** The view's badge: the number of pending requests, else whether a turn has ended unseen. */
+/** Computes the view's badge: the number of pending requests, else a mark if a turn has ended unseen. */
 export class Attention {
   private hasEndedUnseen = false;
 

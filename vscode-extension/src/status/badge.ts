@@ -1,4 +1,4 @@
-// The badge at the agent's icon: the number of pending requests, or that the agent is done. It takes no focus.
+// The badge of the agent's icon: the number of pending requests, or a mark that a turn has ended unseen.
 import * as vscode from "vscode";
 import { Attention, type Sight, countPending } from "./attention";
 import type { ChatPanel } from "../chat/panel";

@@ -1,4 +1,4 @@
-// Notifies a user who looks elsewhere. Never takes the focus.
+// Shows notifications while the user does not look at the chat. Never moves the focus.
 import * as vscode from "vscode";
 import { formatQuestion } from "../approvals/choices";
 import type { ApprovalPicker } from "../approvals/picker";
@@ -22,7 +22,7 @@ const TERMINAL = "Show Terminal";
 
 export class Notifier implements vscode.Disposable {
   private readonly subscription: { dispose(): void };
-  /** Requests that were reported. */
+  /** Ids of the requests that were already reported, so that each is reported once. */
   private readonly notified = new Set<string>();
 
   constructor(
@@ -40,11 +40,11 @@ export class Notifier implements vscode.Disposable {
   }
 
   private take({ event, switched }: Change): void {
-    if (event?.kind === "user_input") hideErrors(this.sessions.snapshot); // errors of earlier messages
-    // Also if the chat is visible, because the terminal that needs the answer may be hidden.
+    if (event?.kind === "user_input") hideErrors(this.sessions.snapshot); // errors of earlier messages no longer apply
+    // Report this even if the chat is visible, because the terminal that waits for input may be hidden.
     if (event?.kind === "terminal_waiting" && this.mayNotify(false)) void this.reportWaiting(event.data as EventData["terminal_waiting"]);
     if (!this.mayNotify(this.isChatVisible()) || this.sessions.snapshot.session.access === "readOnly") return;
-    // Requests that were pending when the window was reloaded are reported as well.
+    // Also report requests that were already pending when the session was opened, for example after a reload.
     if (switched === true) for (const item of this.sessions.snapshot.requests.values()) if (item.status === "pending") void this.ask(item.request);
     if (event?.kind === "approval_requested") void this.ask(event.data as EventData["approval_requested"]);
     else if (event?.kind === "question_asked") void this.reportQuestion(event.data as EventData["question_asked"]);
@@ -76,7 +76,7 @@ export class Notifier implements vscode.Disposable {
     if (this.notified.has(request.requestId)) return;
     this.notified.add(request.requestId);
     const { text, isWhole } = formatQuestion(request);
-    // Allow only if the line shows the complete request.
+    // Offer Allow only if the text shows the complete request.
     const answers = isWhole ? [ALLOW, MORE, DENY] : [SHOW, MORE, DENY];
     const answer = await vscode.window.showInformationMessage(text, ...answers);
     const item = this.sessions.snapshot.requests.get(request.requestId);
@@ -85,7 +85,7 @@ export class Notifier implements vscode.Disposable {
     else if (item && answer !== undefined) await this.picker.send(item, { decision: answer === ALLOW ? "allow" : "deny" });
   }
 
-  /** Reports a turn that waits for a decision about its proposals. */
+  /** Reports that a turn waits for a decision about its proposals. */
   private async reportProposals({ hunks }: EventData["hunk_state"]): Promise<void> {
     const [first] = hunks.filter(({ state }) => state === "proposed");
     if (!first || this.notified.has(first.callId)) return;

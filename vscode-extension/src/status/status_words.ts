@@ -31,7 +31,7 @@ function listFacts(s: Snapshot, doing: Activity, { files, proposals }: Waiting):
   const asked = pendingApprovals(s).length;
   const what = proposals > 0 ? `proposes ${count(proposals, "change")}` : asked > 1 ? `asks you (${asked})` : "asks you";
   const state: Record<Activity, string> = { working: "working", waiting: what, idle: "", closed: "" };
-  // A turn with proposals waits for the user, whatever its state.
+  // If there are proposals, the turn waits for the user, even if its state is not "waiting".
   const first = proposals > 0 ? what : state[doing];
   return [s.session.access === "readOnly" ? "read only" : "", first, files > 0 ? `${count(files, "file")} to review` : ""].filter((each) => each !== "");
 }
@@ -52,7 +52,7 @@ function details(s: Snapshot): string[] {
   return lines.filter((line) => line !== "");
 }
 
-/** In USD; undefined if the price is unknown, or nothing was spent yet. */
+/** Returns the cost of the session in USD; undefined if a price is unknown, or no usage was reported yet. */
 function costOf(s: Snapshot): number | undefined {
   return s.usage?.totalCostUsd ?? undefined;
 }

@@ -1,4 +1,4 @@
-// The card of an approval: the exact effect, and the answers.
+// The card of an approval request: its exact effect, and the possible answers.
 import { formatExamples } from "../approvals/choices";
 import { ActionMenu } from "./action_menu";
 import { diffElement } from "./diff";
@@ -33,7 +33,7 @@ function ruleLabel({ label, scope }: Rule): string {
   return title.includes(`this ${scope}`) || title.includes("from now on") ? title : `${title} (${words})`;
 }
 
-/** Working folder and reason of the request, on one line; null if there are none. */
+/** Renders the working folder and the reason of the request on one line; null if there are none. */
 function reasons({ where, why }: ApprovalView): HTMLElement | null {
   const words = [revealHiddenCharacters(where), why].filter((part) => part !== "").join(" · ");
   return words === "" ? null : h("p", { class: "dim reasons" }, words);
@@ -62,7 +62,7 @@ class Command {
     this.draw();
   }
 
-  /** The edited command; undefined if unchanged. */
+  /** The edited command; undefined if it is not being edited. */
   get replacement(): string | undefined {
     return this.isEdited && this.field.value.trim() !== "" ? this.field.value : undefined;
   }
@@ -87,7 +87,7 @@ class Command {
   }
 }
 
-/** Ignores the second click of a double click, which could hit the next request. */
+/** Wraps a click handler. Ignores the second click of a double click, which could answer the next request. */
 function once(answer: () => void): (event: Event) => void {
   return (event) => { if (!(event instanceof UIEvent) || event.detail < 2) answer(); };
 }
@@ -98,7 +98,7 @@ function trustAnswers({ id: requestId }: ApprovalView, send: Send): HTMLElement 
     textButton("Do Not Trust It", once(() => { send({ type: "deny", requestId, reason: "" }); }), { class: "secondary" }));
 }
 
-/** Hidden input for the reason of a denial, which the model gets. Enter denies. */
+/** Creates the hidden input for the reason of a denial, which is sent to the model. Enter sends the denial. */
 function reasonField(deny: (reason: string) => void): { readonly row: HTMLElement; readonly field: HTMLInputElement } {
   const field = h("input", { type: "text", class: "reason", "aria-label": "Reason for the model", placeholder: "Reason, for the model" });
   const row = h("div", { class: "answers deny", hidden: true }, field);
@@ -110,13 +110,13 @@ function reasonField(deny: (reason: string) => void): { readonly row: HTMLElemen
 
 const REACH = ["turn", "session", "project", "user"];
 
-/** The rules by scope, those for the session first, because they are used most. */
+/** Sorts the rules by scope. Rules for the session are first, because they are used most. */
 function sortByScope(rules: readonly Rule[]): Rule[] {
   const place = ({ scope }: Rule) => (scope === "session" ? -1 : REACH.indexOf(scope));
   return [...rules].sort((a, b) => place(a) - place(b));
 }
 
-/** The editable command if there is one, and the answers: two buttons, and a menu with the others. */
+/** Renders the editable command, if there is one, and the answers: two buttons, and a menu with the others. */
 function answers(item: ApprovalView, send: Send): readonly [Command | null, HTMLElement] {
   const requestId = item.id;
   if (item.trust !== "") return [null, trustAnswers(item, send)];
@@ -132,7 +132,7 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
     const isEditing = command?.isEditing === true;
     allowOnce.textContent = isEditing ? "Run This Instead" : "Allow Once";
     back.hidden = !isEditing;
-    // The rules are for the requested command, not for an edited one.
+    // The rules in the menu apply to the requested command, not to an edited command.
     more.button.hidden = isEditing;
     if (isEditing) more.element.hidden = true;
   }, allow(null));

@@ -1,4 +1,4 @@
-// A list that is controlled by the keys of a focused input: for `@`, `/` and the model button.
+// A list that is controlled by the keys of a focused field. Used for `@`, `/` and the model button.
 import { h, icon } from "./dom";
 
 export interface Entry {
@@ -24,7 +24,7 @@ export class Menu {
     this.element = h("ul", { id: this.id, class: "menu", role: "listbox", "aria-label": label, hidden: true });
     field.setAttribute("aria-autocomplete", "list");
     field.setAttribute("aria-controls", this.id);
-    // A multi-line field must keep its own role.
+    // A multi-line field must keep its role, so only inputs become a combobox.
     if (field instanceof HTMLInputElement) field.setAttribute("role", "combobox");
     else this.element.tabIndex = 0; // focusable, because it scrolls
     this.tellExpanded(false);
@@ -56,7 +56,7 @@ export class Menu {
     this.field.removeAttribute("aria-activedescendant");
   }
 
-  /** Handles a key. True if it was for the list. */
+  /** Handles a key. Returns whether the key was for the list. */
   take(event: KeyboardEvent): boolean {
     if (!this.isOpen) return false;
     const pages: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };

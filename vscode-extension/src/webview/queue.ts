@@ -15,7 +15,7 @@ export class QueueList {
     if (encoded === this.shown) return;
     this.shown = encoded;
     this.items = items;
-    // It was sent or removed while it was being edited.
+    // The message was sent or removed while it was being edited.
     if (!items.some(({ queuedId }) => queuedId === this.editing)) this.editing = undefined;
     if (this.editing === undefined) this.draw();
   }

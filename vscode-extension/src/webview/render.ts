@@ -18,11 +18,11 @@ export interface RenderContext {
   readonly isReadOnly: () => boolean;
   /** Focuses the prompt. */
   readonly focusPrompt: () => void;
-  /** Sends the prompt. */
+  /** Sends the prompt, after a message that could not be sent was put back there. */
   readonly sendAgain: () => void;
   /** Collapses or expands a subagent's items. */
   fold: (agentId: string, isHidden: boolean) => void;
-  /** Shows or hides the row of a call whose changes have their own items. */
+  /** Shows or hides the row of a call, which is hidden at first because its changes have their own items. */
   toggleCall: (callId: string) => void;
 }
 
@@ -32,7 +32,7 @@ const FILE_ICONS: Record<FileView["action"], string> = { create: "diff-added", m
 const PROPOSAL_WORDS: Readonly<Record<string, string>> = { proposed: "waits for you", kept: "accepted", undone: "rejected", gone: "dropped", stale: "does not fit any more", pending: "accepted", edited: "accepted" };
 const STATE_WORDS: Readonly<Record<string, string>> = { kept: "kept", undone: "undone", pending: "to review", proposed: "waits for you", edited: "edited by you", stale: "no longer placeable" };
 
-/** A collapsible element; its body is created when it is expanded. */
+/** Creates a collapsible element. Its body is created when the element is first expanded. */
 function details(id: string, isOpen: boolean, context: RenderContext, summary: HTMLElement, body: () => HTMLElement): HTMLDetailsElement {
   const element = h("details", { open: context.expanded.get(id) ?? isOpen }, summary);
   const fill = () => { if (element.open && element.childElementCount === 1) element.append(body()); };
@@ -74,7 +74,7 @@ function counts({ added, removed }: { readonly added: number; readonly removed: 
   return h("span", { class: "counts" }, h("span", { class: "plus" }, `+${added}`), " ", h("span", { class: "minus" }, `−${removed}`));
 }
 
-/** The label of a file: its path, or both paths if it was moved. */
+/** Creates the label of a file with its path, or with both paths if it was moved. */
 function fileLabel({ uri, path, movedFrom = "" }: { readonly uri: string; readonly path: string; readonly movedFrom?: string }, context: RenderContext): (HTMLElement | string)[] {
   if (movedFrom === "") return [pathButton(uri, path, context)];
   return [h("span", { class: "path dim", title: movedFrom }, movedFrom), h("span", { class: "dim" }, " → "), pathButton(uri, path, context)];

@@ -1,4 +1,4 @@
-// A server that answers from a table and remembers what it was asked.
+// A fake connection that answers requests from a table and records them.
 import type { Method, Notifications, Requests, SessionInfo, SubscribeResult } from "../../connection/protocol";
 import type { Connection } from "../../sessions/seams";
 

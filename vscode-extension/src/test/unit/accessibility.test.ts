@@ -10,7 +10,7 @@ import { WebviewPage } from "../support/webview_page";
 
 const AXE = readFileSync(createRequire(`${process.cwd()}/`).resolve("axe-core"), "utf8");
 
-// A browser that draws nothing knows no colours; all else is checked.
+// jsdom has no layout and no colours, so the contrast is not checked.
 const OPTIONS = { rules: { "color-contrast": { enabled: false } } };
 
 for (const until of ["user_input", "approval_requested", "file_change", "steering_queued", "session_end"]) {

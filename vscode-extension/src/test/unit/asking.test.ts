@@ -1,5 +1,5 @@
 // req: H20
-// The text of an ask in place, of terminals and of failed tests.
+// Messages of ask in place, and messages about terminals and failed tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { askInput, formatLocation, triggerAt } from "../../asking/words";

@@ -277,7 +277,7 @@ test("the plan is displayed while active, and a turn's files can be kept and und
   const s = newSnapshot();
   const events = sessionEvents.filter(({ kind, seq }) => kind !== "hunk_state" && seq !== undefined);
   for (const event of events) {
-    // A second file, because a single one is shown by its own item.
+    // Change a second file, because the end of a turn with one file is hidden.
     if (event.kind === "processing_end") apply(s, { ...event, kind: "file_change", seq: s.lastSeq + 1, data: { callId: "other", path: "/w/b.py", uri: "file:///w/b.py", action: "modify", added: 1, removed: 0, diff: "", hunks: [] } });
     apply(s, { ...event, seq: s.lastSeq + 1 });
   }

@@ -1,4 +1,4 @@
-// Clicks at the moment something changes under them.
+// Clicks while the page below the pointer changes.
 // req: H7, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
 // req: H9
-// The empty state: examples, recent sessions, the state of the key; and what code blocks offer.
+// The content of an empty chat (examples, recent sessions, state of the API key), and the actions of code blocks.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { examplesFor, withRecent } from "../../chat/home_model";

@@ -16,7 +16,7 @@ let storage: string;
 beforeEach(() => { storage = mkdtempSync(join(tmpdir(), "agent-ls-")); });
 afterEach(() => { rmSync(storage, { recursive: true }); });
 
-/** Programs that work, but for the one whose arguments hold `failing`. */
+/** Fake programs that succeed, except the one whose arguments contain `failing`. */
 function steps(failing = "nothing", output = "", signal?: AbortSignal): Steps & { readonly ran: string[]; readonly said: string[] } {
   const ran: string[] = [], said: string[] = [];
   const run = (_program: string, args: readonly string[]): Promise<Outcome> => {

@@ -1,4 +1,4 @@
-// Moments between two sessions: what is typed and done just before another one is shown.
+// Typing and actions at the moment when the chat switches to another session.
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
 // req: H24
-// Mentions of all kinds: what is offered, and the chips of the prompt and of a message that was sent.
+// Mentions of all kinds: their completions, and their chips in the prompt and in sent messages.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attachmentsOf } from "../../chat/labels";

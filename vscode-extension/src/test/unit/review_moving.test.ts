@@ -5,7 +5,7 @@ import { all } from "../../review/model";
 import { type LineChange, type TextChange, lineChange, moveHunks, movedRange, placeHunks } from "../../review/moving";
 import { hunk, hunksOf } from "../support/hunks";
 
-/** A change by its two places and its text. */
+/** A text change: `text` replaces the text between the two positions. */
 function typed(line: number, character: number, text: string, endLine = line, endCharacter = character): TextChange {
   return { range: { start: { line, character }, end: { line: endLine, character: endCharacter } }, text };
 }
@@ -43,7 +43,7 @@ test("lines typed at a removal are below it", () => {
 
 test("several cursors move a hunk by the lines of all of them", () => {
   const hunks = hunksOf(hunk("h", 4, 5));
-  // As the editor tells them: from the bottom to the top, all by the text before.
+  // The order in which VS Code reports changes: from the bottom to the top, with positions before the event.
   assert.ok(moveHunks(hunks, "file:///a", [typed(6, 0, "c\n"), typed(3, 0, "b\n"), typed(0, 0, "a\n")], () => 1));
   assert.deepEqual(all(hunks).map(({ first, last }) => [first, last]), [[6, 7]]);
 });
@@ -64,7 +64,7 @@ test("positions from the server are used; decided and unknown hunks are skipped"
   assert.deepEqual(all(hunks).map(({ id, first, last }) => [id, first, last]), [["h", 7, 9]]);
 });
 
-/** The same numbers for the same seed. */
+/** A pseudo-random number generator, which returns the same numbers for the same seed. */
 function numbers(seed: number): (below: number) => number {
   let state = seed * 7919 + 1;
   return (below) => {
@@ -73,7 +73,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** Lines of a text, each with the change that it belongs to. A line typed within a change is of it; a border is outside. */
+/** Lines of a text, each with the hunk that it belongs to. Lines inserted inside a hunk belong to it; at its edge not. */
 class Marked {
   constructor(public owners: (string | undefined)[]) {}
 

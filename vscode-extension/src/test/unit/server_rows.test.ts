@@ -1,4 +1,4 @@
-// The list of MCP servers: what a row says, and what can be done with a server in its state.
+// The list of MCP servers: the text of a row, and the actions for a server in each state.
 // req: T11
 import * as assert from "node:assert/strict";
 import { test } from "node:test";

@@ -7,7 +7,7 @@ import { findActivity, addNotice, apply, takeChangedItems, newSnapshot, pendingA
 import { NOTHING_PENDING } from "../support/fake_connection";
 import { foldCases, recorded, sessionEvents, tokens } from "../support/golden";
 
-/** Those fields of an item that the golden file names. */
+/** Returns only those fields of an item that the golden file contains. */
 function viewOf(item: Item, wanted: Record<string, unknown>): Record<string, unknown> {
   const part = "part" in item ? item.part : undefined;
   const known: Record<string, unknown> = { ...item, ...(part && { text: part.text, open: part.open }) };

@@ -12,7 +12,7 @@ before(() => {
   Object.assign(globalThis, { document: window.document, Text: window.Text });
 });
 
-/** How often a text was parsed, and what it became. */
+/** Streams a text in pieces. Returns how often it was parsed, and the resulting element. */
 function streamed(pieces: readonly string[]): { parses: number; element: HTMLElement } {
   const stream = new StreamedMarkdown("markdown");
   work.parses = 0;

@@ -1,5 +1,5 @@
 // req: H9
-// What the transcript says, and says once: rows of calls, cards of changes, approvals.
+// The transcript displays each information only once: rows of calls, cards of changes, approvals.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { restoreSnapshot } from "../../snapshot/history";
@@ -20,7 +20,7 @@ function open(t: TestContext, s: Snapshot): WebviewPage {
   return page;
 }
 
-/** A session in which these calls were made, one after the other. */
+/** Creates the snapshot of a session with these calls, one after the other. */
 function called(...calls: readonly (readonly [name: string, summary: string, args?: object])[]): Snapshot {
   const s = newSnapshot();
   calls.forEach(([name, summary, args = {}], i) => {

@@ -33,7 +33,7 @@ test("a whole session is drawn, each item once", async (t) => {
   const page = open(t);
   const s = sessionUntil();
   page.show(s);
-  // The newest at once, the others a little at a time.
+  // The newest items are drawn at once, the others in slices.
   while (page.drawn === 0) await new Promise((done) => setImmediate(done));
   assert.equal(page.document.querySelectorAll("article").length, s.items.length);
   assert.equal(page.find(".user").textContent, "Never let the total be negative.");
