@@ -6,7 +6,7 @@ import type { Offers } from "../chat/offers";
 import { linesOf } from "../context/asking";
 import type { Item } from "../snapshot/items";
 import type { InputPart } from "../connection/protocol";
-import type { Change } from "../sessions/seams";
+import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 import { AskCompletion } from "./completion";
 import { askInput, formatLocation } from "./words";

@@ -1,6 +1,6 @@
 // The WebSocket connection of the page to `agent-ls panel`. Reconnects when the connection is lost.
 import type { AgentEvent, Method, Requests, SubscribeResult } from "../connection/protocol";
-import type { Connection } from "../sessions/seams";
+import type { Connection } from "../sessions/interfaces";
 
 const RETRY_MS = 1_000;
 

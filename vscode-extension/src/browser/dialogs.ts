@@ -27,7 +27,7 @@ const SHOWN_MS = 4_000;
 
 /** Shows a message for SHOWN_MS. Screen readers announce it. */
 export function showToast(text: string): void {
-  const place = document.getElementById("told");
+  const place = document.getElementById("toast");
   if (!place) return;
   place.textContent = text;
   place.hidden = false;

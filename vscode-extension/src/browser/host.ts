@@ -43,7 +43,7 @@ export async function takeOver(sessions: Sessions, connection: PanelConnection, 
   } catch (error) {
     const { kind, message, hint } = problemOf(error);
     if (kind !== "owner_silent") {
-      sessions.say("error", message, hint);
+      sessions.showNotice("error", message, hint);
       return;
     }
     const detail = "The other program does not answer. Its work in this session until the take-over is lost.";

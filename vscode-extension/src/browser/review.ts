@@ -3,7 +3,7 @@ import type { Hunk } from "../snapshot/items";
 import { isReadOnly } from "../sessions/owners";
 import type { Verdict } from "../connection/protocol";
 import { isOpen } from "../review/model";
-import { nature, verdictWords } from "../review/words";
+import { describeHunk, verdictLabels } from "../review/words";
 import type { Sessions } from "../sessions/session";
 import { pathOf } from "../connection/uris";
 import { revealHiddenCharacters, h, plural, textButton } from "../webview/dom";
@@ -74,14 +74,14 @@ export class ReviewDialog {
   }
 
   private change(hunk: Hunk): HTMLElement {
-    const words = verdictWords(hunk);
+    const words = verdictLabels(hunk);
     const decide = (verdict: Verdict) => () => { void judge(this.sessions, [hunk.id], verdict); };
     const where = `Line ${hunk.first + 1}`;
     const buttons = isReadOnly(this.sessions.snapshot) ? [] : [
       textButton(words.keep, decide("keep"), { class: "secondary", "aria-label": `${words.keep} the change at line ${hunk.first + 1}` }),
       textButton(words.undo, decide("undo"), { class: "secondary", "aria-label": `${words.undo} the change at line ${hunk.first + 1}` }),
     ];
-    return h("div", { class: "change" }, h("div", { class: "head" }, h("span", { class: "dim grow" }, `${where} · ${nature(hunk)}`), ...buttons), lines(hunk));
+    return h("div", { class: "change" }, h("div", { class: "head" }, h("span", { class: "dim grow" }, `${where} · ${describeHunk(hunk)}`), ...buttons), lines(hunk));
   }
 
   private get focusedIndex(): number | undefined {

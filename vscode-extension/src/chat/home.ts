@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { inBackground } from "../logger";
-import { isDelta } from "../sessions/seams";
+import { isDelta } from "../sessions/interfaces";
 import { formatAge } from "../sessions/rows";
 import type { Home } from "../webview/messages";
 import type { Catalog } from "./catalog";

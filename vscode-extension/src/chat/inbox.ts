@@ -5,7 +5,7 @@ import type { Attachment, FromView, Home, HostCommand, Offer, ToView } from "../
 import type { Catalog } from "./catalog";
 import type { Action } from "../commands/failure_actions";
 import { makeTextChange } from "./queue_changes";
-import { type PathContext, restorePrompt } from "./said";
+import { type PathContext, restorePrompt } from "./message_display";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";
 
 export type Message = Exclude<FromView, { type: "ready" | "earlier" | "later" | "end" | "drawn" | "draft" | "keyboard" }>;
@@ -183,7 +183,7 @@ export class Inbox {
         break;
       case "mode":
         if (isMode(words)) await sessions.configure({ mode: words });
-        else sessions.say("warn", "There is no such mode.", "Write /mode followed by plan, ask, edits or full.");
+        else sessions.showNotice("warn", "There is no such mode.", "Write /mode followed by plan, ask, edits or full.");
         break;
     }
     return undefined;

@@ -10,7 +10,7 @@ import { findActivity, planOf } from "../snapshot/snapshot";
 import { notebookDiff } from "./notebook_diff";
 import type { ApprovalView, EndView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
 import { fileOf, lookOf } from "../snapshot/tool_words";
-import { type DisplayedMessage, type PathContext, displaySentMessage, displayLoggedMessage } from "./said";
+import { type DisplayedMessage, type PathContext, displaySentMessage, displayLoggedMessage } from "./message_display";
 
 const RUNNING_TAIL_CHARS = 2_000; // characters at the end of a running command's output
 const HALF_OUTPUT_CHARS = 8_000; // characters of a finished output, at each end
@@ -191,9 +191,9 @@ function view(item: Item, s: Snapshot, context: ViewContext): ItemView {
     case "reverted":
       return reverted(item, context);
     case "user":
-      return { kind: "user", id: item.id, index: item.index, said: viewMessage(item, context), ...(item.turnId !== undefined && { turnId: item.turnId }) };
+      return { kind: "user", id: item.id, index: item.index, message: viewMessage(item, context), ...(item.turnId !== undefined && { turnId: item.turnId }) };
     case "steer":
-      return { kind: "steer", id: item.id, index: item.index, said: viewMessage(item, context), status: item.status };
+      return { kind: "steer", id: item.id, index: item.index, message: viewMessage(item, context), status: item.status };
     case "notice":
       return item.isOut === true ? { ...item, actions: [] } : item;
     case "question":

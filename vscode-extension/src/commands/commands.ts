@@ -9,7 +9,7 @@ import type { AgentActions } from "../context/code_actions";
 import type { Ctx } from "../ctx";
 import type { ApprovalItem } from "../snapshot/items";
 import type { Keys } from "../settings/api_keys";
-import { isRefused } from "../sessions/owners";
+import { refuseIfReadOnly } from "../sessions/owners";
 import type { NewSessionChoice } from "../connection/protocol";
 import { showFailure } from "./failure";
 import { chooseFolder, chooseRunning, chooseSession, configure } from "./pickers";
@@ -59,7 +59,7 @@ async function addToChat({ panel }: Parts, first: unknown, all: unknown): Promis
 async function answer({ ctx }: Parts, how: (item: ApprovalItem) => Promise<void>): Promise<void> {
   const [asked] = pendingApprovals(ctx.sessions.snapshot);
   if (asked) await how(asked);
-  else isRefused(ctx.sessions, "agent/approve", "answered");
+  else refuseIfReadOnly(ctx.sessions, "agent/approve", "answered");
 }
 
 /** Shows a suggestion at the cursor. Starts the server first, because the language client then registers the provider. */

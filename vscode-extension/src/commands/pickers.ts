@@ -29,7 +29,7 @@ function sessionItem(info: SessionInfo, currentId: string | undefined) {
 }
 
 export async function chooseSession(sessions: Sessions): Promise<boolean> {
-  const listed = await sessions.list();
+  const listed = await sessions.listSessions();
   if (!listed) return false;
   const items = listed.map((info) => sessionItem(info, sessions.currentId));
   const placeHolder = items.length > 0 ? "A session to go on with" : "There is no session for this folder yet";
@@ -39,7 +39,7 @@ export async function chooseSession(sessions: Sessions): Promise<boolean> {
 
 /** Lets the user choose among the sessions that run in any editor, and opens it. Returns whether one was opened. */
 export async function chooseRunning(sessions: Sessions): Promise<boolean> {
-  const listed = await sessions.running();
+  const listed = await sessions.listRunningSessions();
   if (!listed) return false;
   const items = listed.map((info) => ({ ...runningRow(info, Date.now()), info }));
   const placeHolder = items.length > 0 ? "A session to follow" : "No session is open in any editor";

@@ -5,7 +5,7 @@ import { CloseAction, ErrorAction, type FeatureState, LanguageClient, RevealOutp
 import type { Log } from "../logger";
 import { ABILITIES, type AgentEvent, EVENT_METHOD, type FileHunks, MOVED_METHOD, type Method, type Notifications, type Problem, type Requests } from "./protocol";
 import { withoutSecrets } from "./redact";
-import type { Connection } from "../sessions/seams";
+import type { Connection } from "../sessions/interfaces";
 import type { Command } from "../server/locate";
 import { SECTION, readServerSettings, readAllSettings } from "../settings/settings";
 

@@ -2,7 +2,7 @@
 // turn ends, and returns the result. Does not depend on the editor.
 import type { ApprovalItem, FileItem, Item, ToolItem } from "../snapshot/items";
 import type { InputPart } from "../connection/protocol";
-import type { Change } from "../sessions/seams";
+import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 
 /** Displays the progress of a turn. */

@@ -4,11 +4,11 @@ import type { Hunk } from "../snapshot/items";
 import { describeOwner } from "../sessions/owners";
 import type { ReviewSelector, Verdict } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
-import { CELL_SCHEME, fileLine } from "./cells";
-import { all, at, next, ofFile, selected } from "./model";
+import { CELL_SCHEME, toFileLine } from "./cells";
+import { listHunks, findHunkAt, findNextHunk, listHunksOfFile, splitSelection } from "./model";
 import { showInCell } from "./show_in_cell";
 import { type ReviewStore, notebookOf } from "./store";
-import { fileOfSide, inProposed } from "./texts";
+import { fileOfSide, locateProposals } from "./texts";
 import { type Node, hunksOf } from "./tree_model";
 
 const SHOWN_LINES = 12; // for each of the two texts
@@ -29,7 +29,7 @@ async function mayUndo(edited: readonly Hunk[]): Promise<boolean> {
   return (await vscode.window.showWarningMessage("You have typed inside this change of the agent.", { modal: true, detail }, undo)) === undo;
 }
 
-function tell(words: string): void {
+function showStatus(words: string): void {
   void vscode.window.setStatusBarMessage(`agent-ls: ${words}`, 4000);
 }
 
@@ -44,15 +44,15 @@ export class ReviewActions {
   ) {}
 
   /** Finds the hunk that a command refers to by its id or tree node. Without an argument: the hunk at the cursor. */
-  hunk(argument?: unknown): Hunk | undefined {
+  findHunk(argument?: unknown): Hunk | undefined {
     const id = isNode(argument) ? hunksOf(argument)[0]?.id : argument;
     if (typeof id === "string") {
       const [named] = this.store.byIds([id]);
-      if (!named) tell("this change was decided already"); // its code lens was not updated yet
+      if (!named) showStatus("this change was decided already"); // its code lens was not updated yet
       return named;
     }
-    const found = this.atCursor();
-    if (!found) tell("the cursor is on no change of the agent");
+    const found = this.findHunkAtCursor();
+    if (!found) showStatus("the cursor is on no change of the agent");
     return found;
   }
 
@@ -60,7 +60,7 @@ export class ReviewActions {
     // Decide only about the hunks that the node contained when it was displayed.
     if (isNode(argument)) await this.judge(hunksOf(argument).map(({ id }) => id), verdict);
     else {
-      const hunk = this.hunk(argument);
+      const hunk = this.findHunk(argument);
       if (hunk) await this.judge([hunk.id], verdict);
     }
   }
@@ -72,19 +72,19 @@ export class ReviewActions {
     const { start, end } = editor.selection;
     const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
     const side = fileOfSide(editor.document.uri);
-    const placed = side === undefined ? this.store.of(editor.document).map((hunk) => ({ hunk, first: hunk.first, last: hunk.last })) : inProposed(ofFile(this.store.hunks, side));
-    const { whole, parts } = selected(placed, start.line, last);
-    if (whole.length + parts.length === 0) tell("no change of the agent is among these lines");
+    const placed = side === undefined ? this.store.hunksIn(editor.document).map((hunk) => ({ hunk, first: hunk.first, last: hunk.last })) : locateProposals(listHunksOfFile(this.store.hunks, side));
+    const { whole, parts } = splitSelection(placed, start.line, last);
+    if (whole.length + parts.length === 0) showStatus("no change of the agent is among these lines");
     if (whole.length > 0) await this.judge(whole.map(({ id }) => id), verdict);
     const isCell = editor.document.uri.scheme === CELL_SCHEME;
     for (const { hunk, lines } of parts) {
       // The server selects by lines of the file, but these are lines of a cell.
       if (isCell) {
-        tell("a change in a cell is decided as a whole: select all of its lines");
+        showStatus("a change in a cell is decided as a whole: select all of its lines");
         continue;
       }
       // The file does not contain the proposed lines, so they can only be selected in a comparison.
-      if (hunk.state === "proposed" && side === undefined) tell("compare it to choose lines of what is proposed");
+      if (hunk.state === "proposed" && side === undefined) showStatus("compare it to choose lines of what is proposed");
       else await this.judge([hunk.id], verdict, { lines });
     }
   }
@@ -92,18 +92,18 @@ export class ReviewActions {
   async judgeFile(verdict: Verdict): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const uri = editor && this.store.fileOf(editor.document);
-    await this.judge((uri === undefined ? [] : ofFile(this.store.hunks, uri)).map(({ id }) => id), verdict);
+    await this.judge((uri === undefined ? [] : listHunksOfFile(this.store.hunks, uri)).map(({ id }) => id), verdict);
   }
 
   async judgeAll(verdict: Verdict): Promise<void> {
-    await this.judge(all(this.store.hunks).map(({ id }) => id), verdict);
+    await this.judge(listHunks(this.store.hunks).map(({ id }) => id), verdict);
   }
 
   /** Sends a decision. Returns whether it was sent; the changed hunks arrive as events. */
   async judge(hunkIds: readonly string[], verdict: Verdict, more: { readonly comment?: string; readonly lines?: readonly [number, number] } = {}): Promise<boolean> {
     const asked = this.store.byIds(hunkIds);
-    if (this.store.areOthers(asked)) {
-      this.tellOwner();
+    if (this.store.areReadOnly(asked)) {
+      this.warnReadOnly();
       return false;
     }
     const edited = verdict === "undo" ? asked.filter((hunk) => hunk.state === "edited") : [];
@@ -113,15 +113,15 @@ export class ReviewActions {
   }
 
   /** Goes to the next (1) or previous (-1) change in all files, starting from the given hunk or the cursor. */
-  async go(by: 1 | -1, argument?: unknown): Promise<void> {
+  async goToChange(by: 1 | -1, argument?: unknown): Promise<void> {
     const from = typeof argument === "string" ? this.store.byIds([argument])[0] : undefined;
-    const place = next(this.store.hunks, from ? { uri: from.uri, line: from.first } : this.cursor(by), by);
+    const place = findNextHunk(this.store.hunks, from ? { uri: from.uri, line: from.first } : this.cursorPosition(by), by);
     if (place) await this.show(place.hunk);
-    else tell("no change of the agent waits");
+    else showStatus("no change of the agent waits");
   }
 
   /** Returns the position of the cursor, from which to search for the next (1) or previous (-1) change. */
-  private cursor(by: 1 | -1): { readonly uri: string; readonly line: number } | undefined {
+  private cursorPosition(by: 1 | -1): { readonly uri: string; readonly line: number } | undefined {
     const editor = vscode.window.activeTextEditor;
     const inNotebook = vscode.window.activeNotebookEditor;
     const cell = editor ? notebookOf(editor.document)?.getCells().find(({ document }) => document === editor.document) : inNotebook?.notebook.cellAt(inNotebook.selection.start);
@@ -129,12 +129,12 @@ export class ReviewActions {
     if (!document) return undefined;
     const uri = this.store.uriOf(document) ?? document.uri.toString();
     const line = editor?.selection.active.line ?? 0;
-    return { uri, line: cell ? fileLine(ofFile(this.store.hunks, uri), { cell: cell.index, line }, by) : line };
+    return { uri, line: cell ? toFileLine(listHunksOfFile(this.store.hunks, uri), { cell: cell.index, line }, by) : line };
   }
 
   /** Puts the cursor on a hunk. Unless called from the tree, also opens the hover with the other text. */
   async showHunk(argument: unknown): Promise<void> {
-    const hunk = this.hunk(argument);
+    const hunk = this.findHunk(argument);
     if (!hunk) return;
     await this.show(hunk);
     if (!isNode(argument)) await vscode.commands.executeCommand("editor.action.showHover");
@@ -154,7 +154,7 @@ export class ReviewActions {
   }
 
   /** Warns that another editor owns the session. Its hunks have no buttons, but keybindings and commands exist. */
-  private tellOwner(): void {
+  private warnReadOnly(): void {
     const takeOver = "Take Over";
     const words = `You cannot decide here, because this session is owned by ${describeOwner(this.sessions.snapshot.session.owner)}.`;
     void vscode.window.showWarningMessage(words, takeOver).then((chosen) => {
@@ -162,15 +162,15 @@ export class ReviewActions {
     });
   }
 
-  private atCursor(): Hunk | undefined {
+  private findHunkAtCursor(): Hunk | undefined {
     const editor = vscode.window.activeTextEditor;
     if (!editor) return undefined;
     const { line } = editor.selection.active;
     const file = fileOfSide(editor.document.uri);
     if (file === undefined) {
-      const found = at(this.store.of(editor.document), line);
+      const found = findHunkAt(this.store.hunksIn(editor.document), line);
       return found && this.store.byIds([found.id])[0]; // `found` may have lines of a cell instead of lines of the file
     }
-    return inProposed(ofFile(this.store.hunks, file)).find(({ first, last }) => line >= first && line < Math.max(last, first + 1))?.hunk;
+    return locateProposals(listHunksOfFile(this.store.hunks, file)).find(({ first, last }) => line >= first && line < Math.max(last, first + 1))?.hunk;
   }
 }

@@ -5,7 +5,7 @@ import type { Hunk, HunkCell } from "../snapshot/items";
 /** The URI scheme of notebook cells. */
 export const CELL_SCHEME = "vscode-notebook-cell";
 
-export function withoutEnds(lines: readonly string[]): string[] {
+export function stripLineEnds(lines: readonly string[]): string[] {
   return lines.map((line) => line.replace(/\r?\n$/, ""));
 }
 
@@ -13,7 +13,7 @@ export function withoutEnds(lines: readonly string[]): string[] {
 export function cellsOf(raw: Pick<HunkInfo, "cells">): { readonly cells?: readonly HunkCell[] } {
   if (!raw.cells) return {};
   const cells = raw.cells.map(({ cell, uri, range, oldLines, newLines }) =>
-    ({ cell, ...(uri !== undefined && { uri }), first: range[0], last: range[1], oldLines: withoutEnds(oldLines), newLines: withoutEnds(newLines) }));
+    ({ cell, ...(uri !== undefined && { uri }), first: range[0], last: range[1], oldLines: stripLineEnds(oldLines), newLines: stripLineEnds(newLines) }));
   return { cells };
 }
 
@@ -21,7 +21,7 @@ export function cellsOf(raw: Pick<HunkInfo, "cells">): { readonly cells?: readon
  * Returns the parts of hunks in the cell with this URI, from top to bottom. Each part has the form of a hunk, with lines
  * of the cell. Its `cells` are all parts of the same hunk in this cell.
  */
-export function inCell(hunks: readonly Hunk[], uri: string): Hunk[] {
+export function hunksInCell(hunks: readonly Hunk[], uri: string): Hunk[] {
   const parts = hunks.flatMap((hunk) => {
     const cells = (hunk.cells ?? []).filter((cell) => cell.uri === uri);
     return cells.map(({ first, last, oldLines, newLines }) => ({ ...hunk, first, last, oldLines, newLines, cells }));
@@ -47,7 +47,7 @@ export interface CellLine {
  * Converts a line of a cell to a line of the notebook's file, from which a search for the next (1) or previous (-1) hunk
  * finds the right one. `inOrder` are the hunks of the file, from top to bottom.
  */
-export function fileLine(inOrder: readonly Hunk[], here: CellLine, by: 1 | -1): number {
+export function toFileLine(inOrder: readonly Hunk[], here: CellLine, by: 1 | -1): number {
   const before = (hunk: Hunk) => {
     const [part] = hunk.cells ?? [];
     return part === undefined || part.cell < here.cell || (part.cell === here.cell && part.first <= here.line);

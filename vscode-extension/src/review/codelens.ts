@@ -3,10 +3,10 @@ import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import { SECTION, isCodeLensEnabled } from "../settings/settings";
 import { CELL_SCHEME } from "./cells";
-import { all, ofFile } from "./model";
+import { listHunks, listHunksOfFile } from "./model";
 import type { ReviewStore } from "./store";
-import { fileOfSide, inProposed, sideOf } from "./texts";
-import { nature, verdictWords } from "./words";
+import { fileOfSide, locateProposals, sideOf } from "./texts";
+import { describeHunk, verdictLabels } from "./words";
 
 interface Numbered {
   readonly hunk: Hunk;
@@ -30,7 +30,7 @@ function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared
   const range = new vscode.Range(at, 0, at, 0);
   const lens = (title: string, command: string, tooltip: string) =>
     new vscode.CodeLens(range, { title, command, tooltip, arguments: [hunk.id] });
-  const { keep, undo } = verdictWords(hunk);
+  const { keep, undo } = verdictLabels(hunk);
   // VS Code removes a plain space after an icon.
   const sign = (name: string, words: string) => `$(${name})\u00a0${words}`;
   const isProposal = hunk.state === "proposed";
@@ -66,7 +66,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     if (!isCodeLensEnabled()) return [];
     const isCompared = sideOf(document.uri) !== undefined;
-    return this.numberHunks(document).flatMap((each) => lenses(each, document.lineCount, { isCompared, isCell: document.uri.scheme === CELL_SCHEME, isAlone: all(this.store.hunks).length < 2, isOthers: this.store.areOthers([each.hunk]) }));
+    return this.numberHunks(document).flatMap((each) => lenses(each, document.lineCount, { isCompared, isCell: document.uri.scheme === CELL_SCHEME, isAlone: listHunks(this.store.hunks).length < 2, isOthers: this.store.areReadOnly([each.hunk]) }));
   }
 
   dispose(): void {
@@ -78,11 +78,11 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   private numberHunks(document: vscode.TextDocument): Numbered[] {
     const file = fileOfSide(document.uri);
     const isCell = document.uri.scheme === CELL_SCHEME;
-    const own = file === undefined ? this.store.of(document) : ofFile(this.store.hunks, file);
-    const inOrder = isCell ? ofFile(this.store.hunks, this.store.uriOf(document) ?? "") : own;
+    const own = file === undefined ? this.store.hunksIn(document) : listHunksOfFile(this.store.hunks, file);
+    const inOrder = isCell ? listHunksOfFile(this.store.hunks, this.store.uriOf(document) ?? "") : own;
     const parts = own.filter(({ id }, index) => own.findIndex((other) => other.id === id) === index);
-    const placed = file === undefined ? parts.map((hunk) => ({ hunk, first: hunk.first })) : inProposed(own);
+    const placed = file === undefined ? parts.map((hunk) => ({ hunk, first: hunk.first })) : locateProposals(own);
     const number = (hunk: Hunk) => inOrder.findIndex(({ id }) => id === hunk.id) + 1;
-    return placed.map(({ hunk, first }) => ({ hunk, line: first, label: `agent ${number(hunk)}/${inOrder.length} · ${nature(hunk)}` }));
+    return placed.map(({ hunk, first }) => ({ hunk, line: first, label: `agent ${number(hunk)}/${inOrder.length} · ${describeHunk(hunk)}` }));
   }
 }

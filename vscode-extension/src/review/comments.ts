@@ -5,7 +5,7 @@ import type { Hunk } from "../snapshot/items";
 import type { Verdict } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
 import type { ReviewActions } from "./actions";
-import { at } from "./model";
+import { findHunkAt } from "./model";
 import type { ReviewStore } from "./store";
 
 const CONTROLLER = "agentLs.comments";
@@ -35,7 +35,7 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
 
   provideCommentingRanges(document: vscode.TextDocument): vscode.Range[] {
     if (this.isHeld) return [];
-    return this.store.of(document).map((hunk) => rangeOf(hunk, document.lineCount));
+    return this.store.hunksIn(document).map((hunk) => rangeOf(hunk, document.lineCount));
   }
 
   /**
@@ -81,8 +81,8 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
 
   private findHunk({ uri, range }: vscode.CommentThread): Hunk | undefined {
     const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
-    const hunks = document && range ? this.store.of(document) : [];
-    const found = range && at(hunks, range.end.line);
+    const hunks = document && range ? this.store.hunksIn(document) : [];
+    const found = range && findHunkAt(hunks, range.end.line);
     if (!found) void vscode.window.setStatusBarMessage("agent-ls: the change that this is about does not wait any more", 4000);
     return found;
   }

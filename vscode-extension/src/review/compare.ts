@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
-import { files, ofFile } from "./model";
+import { listFiles, listHunksOfFile } from "./model";
 import { sideUri } from "./sides";
 import type { ReviewStore } from "./store";
 import { fileOfSide } from "./texts";
@@ -38,7 +38,7 @@ export class Comparison implements vscode.Disposable {
 
   /** Compares a file (default: the file of the active editor) and scrolls to the hunk. Omits a side that is missing. */
   async file(uri = this.activeFile(), hunk?: Hunk): Promise<void> {
-    const hunks = uri === undefined ? [] : ofFile(this.store.hunks, uri);
+    const hunks = uri === undefined ? [] : listHunksOfFile(this.store.hunks, uri);
     if (uri === undefined || hunks.length === 0) {
       void vscode.window.setStatusBarMessage("agent-ls: no change of the agent waits in this file", 4000);
       return;
@@ -56,8 +56,8 @@ export class Comparison implements vscode.Disposable {
 
   /** Compares all files in one editor. */
   async all(): Promise<void> {
-    const each = files(this.store.hunks).map((uri) => {
-      const { left, right } = sidesOf(uri, ofFile(this.store.hunks, uri));
+    const each = listFiles(this.store.hunks).map((uri) => {
+      const { left, right } = sidesOf(uri, listHunksOfFile(this.store.hunks, uri));
       return [vscode.Uri.parse(uri), left, right];
     });
     if (each.length === 0) void vscode.window.setStatusBarMessage("agent-ls: no change of the agent waits", 4000);
@@ -70,7 +70,7 @@ export class Comparison implements vscode.Disposable {
 
   /** Closes comparisons of files without open hunks, because their sides are equal. Unsaved documents stay open. */
   private closeDecided(uris: readonly string[]): void {
-    const decided = uris.filter((uri) => ofFile(this.store.hunks, uri).length === 0);
+    const decided = uris.filter((uri) => listHunksOfFile(this.store.hunks, uri).length === 0);
     const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
     const idle = tabs.filter((tab) => !tab.isDirty && decided.includes(fileOfTab(tab) ?? ""));
     if (idle.length > 0) void vscode.window.tabGroups.close(idle, true);

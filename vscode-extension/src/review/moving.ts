@@ -42,7 +42,7 @@ type Range = readonly [number, number];
  * Returns the position of lines [first, last) after the change. Lines inserted inside of the range extend it; lines
  * inserted next to it do not.
  */
-export function movedRange([first, last]: Range, change: LineChange): Range {
+export function moveRange([first, last]: Range, change: LineChange): Range {
   const by = change.added - (change.last - change.first);
   const isEmpty = first === last;
   if (change.last <= first && !(isEmpty && change.first === first)) return [first + by, last + by];
@@ -87,7 +87,7 @@ export function moveInCell(hunks: Hunks, uri: string, cellUri: string, changes: 
 }
 
 function rangeAfter(range: Range, changes: readonly TextChange[], lengthOf: (line: number) => number): Range {
-  return changes.reduce<Range>((at, change) => movedRange(at, lineChange(change, lengthOf)), range);
+  return changes.reduce<Range>((at, change) => moveRange(at, lineChange(change, lengthOf)), range);
 }
 
 /** Sets the known hunks to the server's positions. Returns whether any has moved. */

@@ -2,7 +2,7 @@
 // (workspace/textDocumentContent); else they are computed from the open hunks.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
-import { ofFile } from "./model";
+import { listHunksOfFile } from "./model";
 import type { ReviewStore } from "./store";
 import { SCHEMES, type Side, baseText, fileOfSide, proposedText, serverParts, sideOf, sideParts } from "./texts";
 
@@ -51,7 +51,7 @@ export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Dis
     if (given !== undefined) return given;
     const make: (current: string, hunks: readonly Hunk[]) => string = side === "base" ? baseText : proposedText;
     const current = await currentText(file);
-    return make(current, ofFile(this.store.hunks, file));
+    return make(current, listHunksOfFile(this.store.hunks, file));
   }
 
   dispose(): void {

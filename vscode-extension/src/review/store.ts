@@ -3,10 +3,10 @@ import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import { isReadOnly } from "../sessions/owners";
 import type { FileHunks } from "../connection/protocol";
-import type { Change } from "../sessions/seams";
+import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
-import { CELL_SCHEME, areCurrent, inCell } from "./cells";
-import { type Hunks, all, applyEvent, files, ofFile, replaceSession } from "./model";
+import { CELL_SCHEME, areCurrent, hunksInCell } from "./cells";
+import { type Hunks, listHunks, applyHunkEvent, listFiles, listHunksOfFile, replaceSession } from "./model";
 import { moveHunks, moveInCell, placeHunks } from "./moving";
 import { fileOfSide } from "./texts";
 
@@ -43,32 +43,32 @@ export class ReviewStore implements vscode.Disposable {
    */
   uriOf(document: vscode.TextDocument): string | undefined {
     const own = (notebookOf(document) ?? document).uri.toString();
-    return files(this.current).find((uri) => uri === own || vscode.Uri.parse(uri).toString() === own);
+    return listFiles(this.current).find((uri) => uri === own || vscode.Uri.parse(uri).toString() === own);
   }
 
   /** Returns the URI of a document's file. For a document of a comparison, returns the URI of the compared file. */
   fileOf(document: vscode.TextDocument): string | undefined {
     const side = fileOfSide(document.uri);
-    return side === undefined ? this.uriOf(document) : files(this.current).find((uri) => uri === side);
+    return side === undefined ? this.uriOf(document) : listFiles(this.current).find((uri) => uri === side);
   }
 
   /** Returns the open hunks in a document. For a notebook cell, returns the parts of hunks in it, with its lines. */
-  of(document: vscode.TextDocument): Hunk[] {
+  hunksIn(document: vscode.TextDocument): Hunk[] {
     const uri = this.uriOf(document);
-    const hunks = uri === undefined ? [] : ofFile(this.current, uri);
-    if (document.uri.scheme === CELL_SCHEME) return inCell(hunks, document.uri.toString());
+    const hunks = uri === undefined ? [] : listHunksOfFile(this.current, uri);
+    if (document.uri.scheme === CELL_SCHEME) return hunksInCell(hunks, document.uri.toString());
     // The other editor may have unsaved changes, so omit hunks whose lines are not in this text.
-    return this.areOthers(hunks) ? hunks.filter((hunk) => isIn(hunk, document)) : hunks;
+    return this.areReadOnly(hunks) ? hunks.filter((hunk) => isIn(hunk, document)) : hunks;
   }
 
   byIds(ids: readonly string[]): Hunk[] {
-    return all(this.current).filter((hunk) => ids.includes(hunk.id));
+    return listHunks(this.current).filter((hunk) => ids.includes(hunk.id));
   }
 
   /**
    * Whether the hunks cannot be decided here: they belong to the displayed session, and another editor owns it.
    */
-  areOthers(hunks: readonly Hunk[]): boolean {
+  areReadOnly(hunks: readonly Hunk[]): boolean {
     const { snapshot, currentId } = this.sessions;
     return hunks.length > 0 && isReadOnly(snapshot) && hunks.every(({ sessionId }) => sessionId === currentId);
   }
@@ -79,7 +79,7 @@ export class ReviewStore implements vscode.Disposable {
   }
 
   /** Applies new positions of a file's hunks that the server has sent. */
-  placed(file: FileHunks): void {
+  applyPositions(file: FileHunks): void {
     const uri = vscode.Uri.parse(file.uri).toString();
     const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri);
     // Ignore positions for another version of the text, because the server sends new ones after each change.
@@ -106,13 +106,13 @@ export class ReviewStore implements vscode.Disposable {
 
   private apply(change: Change): string[] {
     if (change.forgotten === true) {
-      const before = files(this.current);
+      const before = listFiles(this.current);
       this.current = new Map();
       return before;
     }
     if (change.files && change.sessionId !== undefined) return replaceSession(this.current, change.sessionId, change.files);
     // Redraw all files, because the user may decide about other hunks after a change of the owner or the session.
-    if (change.event?.kind === "access" || change.switched === true) return files(this.current);
-    return change.event ? applyEvent(this.current, change.event) : [];
+    if (change.event?.kind === "access" || change.switched === true) return listFiles(this.current);
+    return change.event ? applyHunkEvent(this.current, change.event) : [];
   }
 }

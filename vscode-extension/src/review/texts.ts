@@ -61,7 +61,7 @@ export interface HunkRange {
 }
 
 /** Returns the lines of each proposal in the proposed text, from top to bottom. */
-export function inProposed(hunks: readonly Hunk[]): HunkRange[] {
+export function locateProposals(hunks: readonly Hunk[]): HunkRange[] {
   const proposals = hunks.filter(({ state }) => state === "proposed").sort((a, b) => a.first - b.first);
   let shift = 0;
   return proposals.map((hunk) => {

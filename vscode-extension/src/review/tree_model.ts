@@ -1,7 +1,7 @@
 // The tree of pending changes: by file, or by turn and file. Pure.
 import type { Hunk } from "../snapshot/items";
-import { type Hunks, all, files, ofFile } from "./model";
-import { count, size } from "./words";
+import { type Hunks, listHunks, listFiles, listHunksOfFile } from "./model";
+import { formatCount, formatSize } from "./words";
 
 export type Grouping = "file" | "turn";
 
@@ -29,7 +29,7 @@ export interface HunkNode {
 export type Node = TurnNode | FileNode | HunkNode;
 
 function byTurn(hunks: Hunks, order: readonly string[]): TurnNode[] {
-  const turnIds = [...new Set(all(hunks).map((hunk) => hunk.turnId))];
+  const turnIds = [...new Set(listHunks(hunks).map((hunk) => hunk.turnId))];
   // The newest turn is first, because the user has just seen it.
   const place = (turnId: string) => order.indexOf(turnId);
   turnIds.sort((a, b) => place(b) - place(a));
@@ -37,8 +37,8 @@ function byTurn(hunks: Hunks, order: readonly string[]): TurnNode[] {
 }
 
 function fileNodes(hunks: Hunks, turnId?: string): FileNode[] {
-  const nodes = files(hunks).map((uri) => {
-    const own = ofFile(hunks, uri).filter((hunk) => turnId === undefined || hunk.turnId === turnId);
+  const nodes = listFiles(hunks).map((uri) => {
+    const own = listHunksOfFile(hunks, uri).filter((hunk) => turnId === undefined || hunk.turnId === turnId);
     return { kind: "file" as const, uri, ...(turnId !== undefined && { turnId }), hunks: own };
   });
   return joinMoves(nodes.filter((node) => node.hunks.length > 0));
@@ -74,11 +74,11 @@ export function isUnchangedMove({ movedFrom, hunks }: FileNode): boolean {
 }
 
 /** Returns the root nodes. `turns` are the ids of the session's turns, oldest first. */
-export function roots(hunks: Hunks, grouping: Grouping, turns: readonly string[]): Node[] {
+export function rootNodes(hunks: Hunks, grouping: Grouping, turns: readonly string[]): Node[] {
   return grouping === "file" ? fileNodes(hunks) : byTurn(hunks, turns);
 }
 
-export function children(node: Node): readonly Node[] {
+export function childNodes(node: Node): readonly Node[] {
   if (node.kind === "turn") return node.files;
   return node.kind === "file" && !isUnchangedMove(node) ? hunksOf(node).map((hunk) => ({ kind: "hunk", hunk })) : [];
 }
@@ -101,7 +101,7 @@ export function contextOf(node: Node): string {
 }
 
 /** Formats a one-line summary; "" if there are no pending changes. */
-export function summary(hunks: Hunks): string {
-  const each = all(hunks);
-  return each.length === 0 ? "" : `${size(each)} in ${count(hunks.size, "file")}`;
+export function formatSummary(hunks: Hunks): string {
+  const each = listHunks(hunks);
+  return each.length === 0 ? "" : `${formatSize(each)} in ${formatCount(hunks.size, "file")}`;
 }

@@ -11,19 +11,19 @@ function linesOf({ cells, oldLines, newLines }: Hunk): Pick<Hunk, "oldLines" | "
   return { oldLines: cells.flatMap((part) => part.oldLines), newLines: cells.flatMap((part) => part.newLines) };
 }
 
-export function size(hunks: readonly Hunk[]): string {
+export function formatSize(hunks: readonly Hunk[]): string {
   const added = hunks.reduce((sum, hunk) => sum + linesOf(hunk).newLines.length, 0);
   const removed = hunks.reduce((sum, hunk) => sum + linesOf(hunk).oldLines.length, 0);
   return [added > 0 ? `+${added}` : "", removed > 0 ? `−${removed}` : ""].filter(Boolean).join(" ") || "no lines";
 }
 
 /** Describes the kind, state and size of a hunk. */
-export function nature(hunk: Hunk): string {
-  return [WHAT[hunk.what], STATE[hunk.state] ?? "", size([hunk])].filter(Boolean).join(" · ");
+export function describeHunk(hunk: Hunk): string {
+  return [WHAT[hunk.what], STATE[hunk.state] ?? "", formatSize([hunk])].filter(Boolean).join(" · ");
 }
 
 /** Returns a line that identifies the hunk: the first added line with a word. If none is added: the first removed line. */
-export function gist(hunk: Hunk): string {
+export function firstChangedLine(hunk: Hunk): string {
   const { oldLines, newLines } = linesOf(hunk);
   const tells = (line: string) => /\w/.test(line);
   const line = newLines.find(tells) ?? newLines[0] ?? "";
@@ -32,16 +32,16 @@ export function gist(hunk: Hunk): string {
 }
 
 /** Describes the position of a hunk by its line, or by its cell in a notebook. */
-export function whereabouts({ first, cells }: Hunk): string {
+export function describePosition({ first, cells }: Hunk): string {
   const [part] = cells ?? [];
   return part ? `cell ${part.cell + 1}` : `line ${first + 1}`;
 }
 
-export function count(number: number, one: string, many = `${one}s`): string {
+export function formatCount(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }
 
 /** Returns the labels of the decisions: Keep and Undo for changes in the file, Accept and Reject for proposals. */
-export function verdictWords(hunk: Hunk): { readonly keep: string; readonly undo: string } {
+export function verdictLabels(hunk: Hunk): { readonly keep: string; readonly undo: string } {
   return hunk.state === "proposed" ? { keep: "Accept", undo: "Reject" } : { keep: "Keep", undo: "Undo" };
 }

@@ -1,6 +1,6 @@
 // Lists the server's stored sessions page by page, and changes single sessions. Does not depend on the editor.
 import type { SessionInfo } from "../connection/protocol";
-import type { Connection } from "./seams";
+import type { Connection } from "./interfaces";
 import type { ExportFormat } from "./rows";
 
 export interface Page {

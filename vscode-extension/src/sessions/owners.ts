@@ -7,9 +7,9 @@ import { markChanged } from "../snapshot/parts";
 export const TAKE_OVER = "Take the session over (command “Take Over This Session”), or fork it to continue in a copy.";
 
 /** The part of Sessions that is needed here: the displayed session, and a method to show a notice. */
-interface Speaker {
+interface NoticeTarget {
   readonly snapshot: Snapshot;
-  say(level: "warn", text: string, hint: string): void;
+  showNotice(level: "warn", text: string, hint: string): void;
 }
 
 export function isReadOnly(s: Snapshot): boolean {
@@ -23,12 +23,12 @@ export function describeOwner(owner: OwnerInfo | null | undefined): string {
 }
 
 /** Requests that change nothing, so a client that does not own the session may send them. */
-const LOOKS: ReadonlySet<string> = new Set(["agent/rules", "agent/terminals", "agent/mcpServers"]);
+const READ_ONLY_METHODS: ReadonlySet<string> = new Set(["agent/rules", "agent/terminals", "agent/mcpServers"]);
 
 /** Returns whether the request must not be sent, because another process owns the session. Then shows a notice. */
-export function isRefused(sessions: Speaker, method: string, what: "sent" | "answered" | "done" = "done"): boolean {
-  if (!isReadOnly(sessions.snapshot) || LOOKS.has(method)) return false;
-  sessions.say("warn", `Not ${what}, because this session is owned by ${describeOwner(sessions.snapshot.session.owner)}.`, TAKE_OVER);
+export function refuseIfReadOnly(sessions: NoticeTarget, method: string, what: "sent" | "answered" | "done" = "done"): boolean {
+  if (!isReadOnly(sessions.snapshot) || READ_ONLY_METHODS.has(method)) return false;
+  sessions.showNotice("warn", `Not ${what}, because this session is owned by ${describeOwner(sessions.snapshot.session.owner)}.`, TAKE_OVER);
   return true;
 }
 

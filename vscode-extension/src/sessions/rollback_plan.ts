@@ -1,6 +1,6 @@
 // The question that is asked before a roll back, and the request parameters for each answer. Pure.
 import type { Requests, RevertFile, RevertResult } from "../connection/protocol";
-import { count } from "../review/words";
+import { formatCount } from "../review/words";
 
 type Revert = Requests["agent/revert"]["params"];
 
@@ -24,8 +24,8 @@ export interface Question {
 export function questionOf(plan: RevertResult, name: (path: string) => string): Question {
   const { turns, restoredTurns, files } = plan;
   const conversation = turns.length > 0
-    ? `Removes ${count(turns.length, "message")} and the replies to ${turns.length === 1 ? "it" : "them"}.`
-    : restoredTurns.length > 0 ? `Brings ${count(restoredTurns.length, "message")} back into the conversation.` : "The conversation is not changed.";
+    ? `Removes ${formatCount(turns.length, "message")} and the replies to ${turns.length === 1 ? "it" : "them"}.`
+    : restoredTurns.length > 0 ? `Brings ${formatCount(restoredTurns.length, "message")} back into the conversation.` : "The conversation is not changed.";
   const line = ({ path, action, state, reason }: RevertFile) => `${name(path)}${state === "planned" ? `: ${ACTIONS[action]}` : ` stays as it is: ${reason}`}`;
   const hasConflict = files.some(({ state }) => state === "conflict");
   return {

@@ -2,10 +2,10 @@
 // Does not draw and does not depend on the editor: views register a listener.
 import type { Level, Snapshot } from "../snapshot/items";
 import { type AgentEvent, type Configuration, type NewSessionChoice, type DraftInfo, type InputPart, type Method, type Problem, type Requests, type SubscribeResult, isMethodNotFound, problemOf } from "../connection/protocol";
-import type { Ask, Change, Connection, EditorContext } from "./seams";
+import type { SubmitMode, Change, Connection, EditorContext } from "./interfaces";
 import { restoreSnapshot } from "../snapshot/history";
-import { isReadOnly, isRefused } from "./owners";
-import { addNotice, apply, setMessageParts, newSnapshot, applySubscription } from "../snapshot/snapshot";
+import { isReadOnly, refuseIfReadOnly } from "./owners";
+import { addNotice, applyEvent, setMessageParts, newSnapshot, applySubscription } from "../snapshot/snapshot";
 import { SessionVerbs } from "./session_verbs";
 import { type Action, actionsOf, hintForPeople } from "../commands/failure_actions";
 
@@ -25,7 +25,7 @@ export class Sessions extends SessionVerbs {
   private readonly live = new Map<string, Live>();
   private readonly listeners = new Set<(change: Change) => void>();
   /** The snapshot to display while there is no session. */
-  private readonly nowhere = newSnapshot();
+  private readonly noSession = newSnapshot();
   private current: string | undefined;
   private making: { readonly wanted: string; readonly done: Promise<boolean> } | undefined;
   /** Parts of messages sent from here whose event has not arrived yet, by client key. */
@@ -45,7 +45,7 @@ export class Sessions extends SessionVerbs {
   }
 
   get snapshot(): Snapshot {
-    return (this.current === undefined ? undefined : this.live.get(this.current)?.snapshot) ?? this.nowhere;
+    return (this.current === undefined ? undefined : this.live.get(this.current)?.snapshot) ?? this.noSession;
   }
 
   listen(listener: (change: Change) => void): { dispose(): void } {
@@ -54,13 +54,13 @@ export class Sessions extends SessionVerbs {
   }
 
   /** Adds a notice to the transcript, with actions for the user. */
-  say(level: Level, text: string, hint?: string, actions: readonly Action[] = []): void {
+  showNotice(level: Level, text: string, hint?: string, actions: readonly Action[] = []): void {
     addNotice(this.snapshot, level, text, hint, actions);
     this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
   }
 
   /** Shows the step that must end before the agent can begin; undefined removes it. */
-  progress(words: string | undefined): void {
+  showProgress(words: string | undefined): void {
     const { snapshot } = this;
     if (words === undefined) delete snapshot.progress;
     else snapshot.progress = words;
@@ -69,8 +69,8 @@ export class Sessions extends SessionVerbs {
 
   /** Removes the notices that were added while there was no session. */
   forgetNotices(): void {
-    this.nowhere.items = [];
-    this.nowhere.troubles = [];
+    this.noSession.items = [];
+    this.noSession.troubles = [];
     this.notifyListeners({ switched: true });
   }
 
@@ -89,7 +89,7 @@ export class Sessions extends SessionVerbs {
       Object.assign(live, { gaps: 0, early: [], subscribing: false });
     }
     this.notifyListeners({ forgotten: true });
-    if (problem) this.say("error", problem.message, problem.hint, problem.kind === undefined ? [] : actionsOf(problem.kind, false));
+    if (problem) this.showNotice("error", problem.message, problem.hint, problem.kind === undefined ? [] : actionsOf(problem.kind, false));
   }
 
   /** Opens a live or stored session and displays it. */
@@ -106,7 +106,7 @@ export class Sessions extends SessionVerbs {
     this.current = id;
     // The message that created this session is still being sent: display it here.
     if (sending && before === undefined) this.snapshot.sending = sending;
-    if (before === undefined) delete this.nowhere.sending;
+    if (before === undefined) delete this.noSession.sending;
     this.notifyListeners({ sessionId: id, switched: true });
     if (before !== undefined && before !== id) await this.leave(before);
     return true;
@@ -134,7 +134,7 @@ export class Sessions extends SessionVerbs {
 
   private async createSession(configuration: NewSessionChoice, folder: string | undefined): Promise<boolean> {
     if (folder === undefined) {
-      this.say("warn", "No folder is open.", "Open a folder first, because the agent works in a folder.");
+      this.showNotice("warn", "No folder is open.", "Open a folder first, because the agent works in a folder.");
       return false;
     }
     const wanted = { ...this.around.configuration(), ...configuration };
@@ -153,20 +153,20 @@ export class Sessions extends SessionVerbs {
   }
 
   /** Sends a message, which starts a turn, or acts on a running turn by `how`. Returns false if it was not sent. */
-  async submit(input: readonly InputPart[], how: Ask = "send"): Promise<boolean> {
-    if (isRefused(this, "agent/submit", "sent")) return false;
+  async submit(input: readonly InputPart[], how: SubmitMode = "send"): Promise<boolean> {
+    if (refuseIfReadOnly(this, "agent/submit", "sent")) return false;
     this.snapshot.sending = input;
     this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
     try {
       return await this.deliver(input, how);
     } finally {
       delete this.snapshot.sending;
-      delete this.nowhere.sending;
+      delete this.noSession.sending;
       this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
     }
   }
 
-  private async deliver(input: readonly InputPart[], how: Ask): Promise<boolean> {
+  private async deliver(input: readonly InputPart[], how: SubmitMode): Promise<boolean> {
     const sessionId = await this.ensureSession();
     if (sessionId === undefined) return false;
     const change = { sessionId, clientKey: this.around.newKey() };
@@ -179,7 +179,7 @@ export class Sessions extends SessionVerbs {
   async configure(configuration: Configuration): Promise<void> {
     if (this.current === undefined) {
       this.nextConfiguration = { ...this.nextConfiguration, ...configuration };
-      this.nowhere.session = { ...this.around.configuration(), ...this.nextConfiguration };
+      this.noSession.session = { ...this.around.configuration(), ...this.nextConfiguration };
       this.notifyListeners({});
       return;
     }
@@ -187,7 +187,7 @@ export class Sessions extends SessionVerbs {
     if (!answer) return;
     this.snapshot.session = { ...this.snapshot.session, ...answer.session };
     const what = Object.entries(configuration).map(([name, value]) => `${name} is ${value}`).join(", ");
-    this.say("info", `From ${APPLIES[answer.appliesFrom]} on, ${what}.`);
+    this.showNotice("info", `From ${APPLIES[answer.appliesFrom]} on, ${what}.`);
   }
 
   /** Sends an optional request. Returns undefined if the server fails or is too old for it. */
@@ -202,7 +202,7 @@ export class Sessions extends SessionVerbs {
 
   /** Stores the draft of a session; without an id, the draft for the next session. */
   keepDraft(draft: DraftInfo, id: string | undefined): void {
-    const snapshot = id === undefined ? this.nowhere : this.live.get(id)?.snapshot;
+    const snapshot = id === undefined ? this.noSession : this.live.get(id)?.snapshot;
     if (snapshot && isReadOnly(snapshot)) return;
     if (snapshot) snapshot.draft = draft;
     if (id !== undefined) this.connection.notify("agent/draft", { sessionId: id, ...draft });
@@ -214,7 +214,7 @@ export class Sessions extends SessionVerbs {
 
   private report(error: unknown): void {
     const { message, hint, kind = "" } = problemOf(error);
-    this.say("error", message, hintForPeople(hint), actionsOf(kind, false));
+    this.showNotice("error", message, hintForPeople(hint), actionsOf(kind, false));
   }
 
   protected async ask<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"] | undefined> {
@@ -231,10 +231,10 @@ export class Sessions extends SessionVerbs {
     params: (change: { sessionId: string; clientKey: string }) => Requests[M]["params"],
   ): Promise<Requests[M]["result"] | undefined> {
     if (this.current === undefined) {
-      this.say("warn", "There is no session yet.", "Write a message to start a session.");
+      this.showNotice("warn", "There is no session yet.", "Write a message to start a session.");
       return undefined;
     }
-    if (isRefused(this, method)) return undefined;
+    if (refuseIfReadOnly(this, method)) return undefined;
     const sessionId = await this.ensureSession();
     return sessionId === undefined ? undefined : this.ask(method, params({ sessionId, clientKey: this.around.newKey() }));
   }
@@ -276,7 +276,7 @@ export class Sessions extends SessionVerbs {
   }
 
   /** Adds the parts of a sent message to its item, because the event contains only the text for the model. */
-  private describe(snapshot: Snapshot, { kind, data }: AgentEvent): void {
+  private attachMessageParts(snapshot: Snapshot, { kind, data }: AgentEvent): void {
     if (kind !== "user_input" && kind !== "steering_queued") return;
     const { clientKey } = data as { readonly clientKey: string };
     const parts = this.sent.get(clientKey);
@@ -285,10 +285,10 @@ export class Sessions extends SessionVerbs {
   }
 
   private take(id: string, live: Live, event: AgentEvent): void {
-    const outcome = apply(live.snapshot, event);
+    const outcome = applyEvent(live.snapshot, event);
     if (outcome === "applied") {
       live.gaps = 0;
-      this.describe(live.snapshot, event);
+      this.attachMessageParts(live.snapshot, event);
       this.notifyListeners({ sessionId: id, event });
     } else if (outcome === "gap" && live.gaps < MAX_GAPS) {
       live.gaps += 1;

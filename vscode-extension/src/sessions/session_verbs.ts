@@ -1,8 +1,8 @@
 // The user's requests for the current session. The subclass Sessions (session.ts) sends them.
-import { prepend } from "../snapshot/history";
+import { prependHistory } from "../snapshot/history";
 import type { ApprovalItem, Level, Snapshot } from "../snapshot/items";
 import type { ApproveAnswer, BroughtFile, InputPart, Method, Requests, Review, ReviewResult, SessionInfo } from "../connection/protocol";
-import type { Ask, EditorContext } from "./seams";
+import type { SubmitMode, EditorContext } from "./interfaces";
 
 const HISTORY_PAGE = 200; // items
 
@@ -11,8 +11,8 @@ export abstract class SessionVerbs {
 
   abstract get snapshot(): Snapshot;
   abstract get currentId(): string | undefined;
-  abstract say(level: Level, text: string, hint?: string): void;
-  abstract submit(input: readonly InputPart[], how?: Ask): Promise<boolean>;
+  abstract showNotice(level: Level, text: string, hint?: string): void;
+  abstract submit(input: readonly InputPart[], how?: SubmitMode): Promise<boolean>;
   /** Sends a request for the current session. Undefined if there is no session, or if it failed and showed an error. */
   abstract requestForCurrent<M extends Method>(
     method: M,
@@ -31,7 +31,7 @@ export abstract class SessionVerbs {
   async unsteer(steerId?: string): Promise<void> {
     const waiting = [...this.snapshot.steers.values()].filter((item) => item.status === "waiting");
     const id = steerId ?? waiting.at(-1)?.id;
-    if (id === undefined) this.say("info", "No steering message is waiting.");
+    if (id === undefined) this.showNotice("info", "No steering message is waiting.");
     else await this.requestForCurrent("agent/unsteer", (change) => ({ ...change, steerId: id }));
   }
 
@@ -60,18 +60,18 @@ export abstract class SessionVerbs {
   /** Sends a decision about hunks. The changed hunks arrive as hunk_state events, for all views. */
   async review(review: Review): Promise<ReviewResult | undefined> {
     const answer = await this.ask("agent/review", { clientKey: this.around.newKey(), ...review });
-    for (const refused of answer?.refused ?? []) this.say("warn", refused.reason || "A change was left unchanged.");
+    for (const refused of answer?.refused ?? []) this.showNotice("warn", refused.reason || "A change was left unchanged.");
     return answer;
   }
 
   /** Lists the sessions of this folder, newest first. */
-  async list(): Promise<readonly SessionInfo[] | undefined> {
+  async listSessions(): Promise<readonly SessionInfo[] | undefined> {
     const folder = this.around.folder();
     return (await this.ask("agent/sessions", { ...(folder !== undefined && { workspaceFolder: folder }) }))?.sessions;
   }
 
   /** Lists the sessions of all folders that any process has open, newest first. */
-  async running(): Promise<readonly SessionInfo[] | undefined> {
+  async listRunningSessions(): Promise<readonly SessionInfo[] | undefined> {
     return (await this.ask("agent/sessions", { running: true }))?.sessions;
   }
 
@@ -85,6 +85,6 @@ export abstract class SessionVerbs {
     const { snapshot, currentId: current } = this;
     if (current === undefined || !snapshot.more) return;
     const answer = await this.ask("agent/history", { sessionId: current, before: snapshot.oldestSeq, limit: HISTORY_PAGE });
-    if (answer) prepend(snapshot, answer);
+    if (answer) prependHistory(snapshot, answer);
   }
 }

@@ -1,7 +1,7 @@
 // The tree view of sessions: by folder, newest first, one page at a time. Sessions are loaded while it is visible.
 import * as vscode from "vscode";
 import { type SessionInfo, problemOf } from "../connection/protocol";
-import { type Change, isDelta } from "./seams";
+import { type Change, isDelta } from "./interfaces";
 import type { Sessions } from "./session";
 import type { Library } from "./library";
 import { rowOf, titleOf } from "./rows";

@@ -56,7 +56,7 @@ export function readAllSettings(): Record<string, unknown> {
   }));
 }
 
-export function notify(): Notify {
+export function readNotify(): Notify {
   return parseNotify(section().get("notify"));
 }
 

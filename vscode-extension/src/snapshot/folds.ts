@@ -75,7 +75,7 @@ export const END_WORDS: Partial<Record<string, string>> = {
 };
 
 /** Whether to display the end of a turn: it changed files, or the user stopped it. */
-export function isWorthALine(reason: string, files: readonly FileSum[]): boolean {
+export function isEndDisplayed(reason: string, files: readonly FileSum[]): boolean {
   return files.length > 0 || END_WORDS[reason] !== undefined;
 }
 
@@ -113,7 +113,7 @@ export const folds: Folds = {
   processing_end(s, data, seq, { turnId = "" }) {
     const files = [...(s.turnFiles.get(turnId)?.values() ?? [])];
     s.turnFiles.delete(turnId);
-    if (!isWorthALine(data.reason, files)) return;
+    if (!isEndDisplayed(data.reason, files)) return;
     s.ends.set(turnId, addItem(s, (index) => ({ kind: "end" as const, id: itemId(seq), index, turnId, reason: data.reason, files })));
   },
   assistant_text_start: (s, data) => void ensureTextItem(s, data.partId, "text"),

@@ -1,6 +1,6 @@
 // Converts the server's stored items (agent/history, the snapshot of agent/subscribe) to items of a snapshot. Pure.
 import { rollBack } from "./fold_rollbacks";
-import { isWorthALine, addFileChange, usageOf } from "./folds";
+import { isEndDisplayed, addFileChange, usageOf } from "./folds";
 import type { Entry, FileItem, Item, Part, QuestionItem, Snapshot, SubagentItem, TextItem, ToolItem } from "./items";
 import { type StoredMove, findStoredMoves } from "./moves";
 import { newPart } from "./parts";
@@ -146,7 +146,7 @@ function noteOpenTurn(s: Snapshot, oldestFirst: readonly StoredItem[]): void {
 }
 
 function isShown(raw: StoredItem): boolean {
-  if (raw.kind === "end") return isWorthALine(raw.reason, raw.files);
+  if (raw.kind === "end") return isEndDisplayed(raw.reason, raw.files);
   return !(raw.kind === "text" || raw.kind === "reasoning") || raw.text !== "";
 }
 
@@ -177,7 +177,7 @@ export function restoreSnapshot(stored: StoredSnapshot, result: SubscribeResult)
 }
 
 /** Inserts a page of the history before the first item. */
-export function prepend(s: Snapshot, { items, more }: { readonly items: readonly StoredItem[]; readonly more: boolean }): void {
+export function prependHistory(s: Snapshot, { items, more }: { readonly items: readonly StoredItem[]; readonly more: boolean }): void {
   const moves = findStoredMoves([...items].reverse());
   const shown = items.filter((raw) => raw.seq < s.oldestSeq && isShown(raw) && moves.get(raw) !== null);
   const known: Known = { open: new Set(), moves };

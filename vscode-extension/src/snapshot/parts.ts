@@ -95,7 +95,7 @@ export function appendText(s: Snapshot, kind: PartKind, piece: Piece): void {
 }
 
 /** Replaces the text of an open part by its whole text so far. */
-export function reopen(s: Snapshot, kind: PartKind, piece: Piece): void {
+export function replaceOpenText(s: Snapshot, kind: PartKind, piece: Piece): void {
   const part = partOf[kind](s, piece.partId, kind === "tool_call_args" ? piece.name : undefined);
   if (!part.open) return;
   replaceText(part, piece.text);

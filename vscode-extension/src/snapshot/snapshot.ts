@@ -6,7 +6,7 @@ import { askQuestion } from "./fold_questions";
 import { addApproval, foldEvent, folds, addNoticeItem } from "./folds";
 import type { Activity, ApprovalItem, Item, Level, QuestionItem, Snapshot } from "./items";
 import { foldAccess, isReadOnly } from "../sessions/owners";
-import { appendText, isPartKind, partKind, reopen, markChanged } from "./parts";
+import { appendText, isPartKind, partKind, replaceOpenText, markChanged } from "./parts";
 import type { Action } from "../commands/failure_actions";
 
 export type Outcome = "applied" | "dropped" | "gap" | "skipped";
@@ -62,7 +62,7 @@ function applyDelta(s: Snapshot, event: AgentEvent): Outcome {
 }
 
 /** Applies one event. On "gap" nothing has changed: subscribe again from `lastSeq`. */
-export function apply(s: Snapshot, event: AgentEvent): Outcome {
+export function applyEvent(s: Snapshot, event: AgentEvent): Outcome {
   if (event.kind === "access") {
     foldAccess(s, event.data as AccessData);
     return "applied";
@@ -80,7 +80,7 @@ export function apply(s: Snapshot, event: AgentEvent): Outcome {
 /** Applies the result of agent/subscribe. On "gap", its events do not continue this snapshot: subscribe from 0. */
 export function applySubscription(s: Snapshot, result: SubscribeResult): Outcome {
   if (result.lastSeq < s.lastSeq) return "gap";
-  for (const event of result.events) if (apply(s, event) === "gap") return "gap";
+  for (const event of result.events) if (applyEvent(s, event) === "gap") return "gap";
   const session = { ...s.session };
   delete session.owner;
   s.session = { ...session, ...result.session };
@@ -88,7 +88,7 @@ export function applySubscription(s: Snapshot, result: SubscribeResult): Outcome
   if (result.draft && s.draft === undefined) s.draft = result.draft;
   for (const open of result.openParts) {
     const kind = partKind(open.kind);
-    if (isPartKind(kind)) reopen(s, kind, open);
+    if (isPartKind(kind)) replaceOpenText(s, kind, open);
   }
   s.now = {};
   for (const request of result.pending.approvals) addApproval(s, request);

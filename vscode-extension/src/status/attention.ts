@@ -1,7 +1,7 @@
 // Decides when to notify the user that the agent waits for them or is done, and computes the badge of the view. Pure.
 import type { AgentEvent } from "../connection/protocol";
 import type { Snapshot } from "../snapshot/items";
-import { count } from "../review/words";
+import { formatCount } from "../review/words";
 import { pendingApprovals } from "../snapshot/snapshot";
 
 /**
@@ -56,7 +56,7 @@ export class Attention {
   }
 
   badge(waits: number): Badge | undefined {
-    if (waits > 0) return { value: waits, tooltip: `agent-ls waits for ${count(waits, "answer")} of yours` };
+    if (waits > 0) return { value: waits, tooltip: `agent-ls waits for ${formatCount(waits, "answer")} of yours` };
     return this.hasEndedUnseen ? { value: 1, tooltip: "agent-ls is done" } : undefined;
   }
 }

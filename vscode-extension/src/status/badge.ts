@@ -2,9 +2,9 @@
 import * as vscode from "vscode";
 import { Attention, type Sight, countPending } from "./attention";
 import type { ChatPanel } from "../chat/panel";
-import { all } from "../review/model";
+import { listHunks } from "../review/model";
 import type { ReviewStore } from "../review/store";
-import { isDelta } from "../sessions/seams";
+import { isDelta } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 
 export class ChatBadge implements vscode.Disposable {
@@ -41,7 +41,7 @@ export class ChatBadge implements vscode.Disposable {
   }
 
   private draw(): void {
-    const proposals = all(this.store.hunks).filter(({ state }) => state === "proposed").length;
+    const proposals = listHunks(this.store.hunks).filter(({ state }) => state === "proposed").length;
     this.panel.badge = this.attention.badge(countPending(this.sessions.snapshot, proposals));
   }
 }

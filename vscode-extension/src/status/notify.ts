@@ -5,12 +5,12 @@ import type { ApprovalPicker } from "../approvals/picker";
 import { shouldNotify } from "./attention";
 import { hideErrors, showError } from "./errors";
 import type { EventData } from "../connection/protocol";
-import { count } from "../review/words";
+import { formatCount } from "../review/words";
 import type { ReviewStore } from "../review/store";
-import { all } from "../review/model";
-import type { Change } from "../sessions/seams";
+import { listHunks } from "../review/model";
+import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
-import { notify } from "../settings/settings";
+import { readNotify } from "../settings/settings";
 import type { Terminals } from "../terminals/terminals";
 
 const SHOW = "Show";
@@ -54,7 +54,7 @@ export class Notifier implements vscode.Disposable {
   }
 
   private mayNotify(isChatVisible: boolean): boolean {
-    return shouldNotify(notify(), { hasFocus: vscode.window.state.focused, isChatVisible });
+    return shouldNotify(readNotify(), { hasFocus: vscode.window.state.focused, isChatVisible });
   }
 
   private async reportQuestion({ questionId, question: text }: EventData["question_asked"]): Promise<void> {
@@ -98,8 +98,8 @@ export class Notifier implements vscode.Disposable {
   private async reportEnd({ reason }: EventData["processing_end"]): Promise<void> {
     if (reason !== "completed") return;
     const title = this.sessions.snapshot.session.title ?? "";
-    const waiting = all(this.store.hunks).length;
-    const words = [title === "" ? "agent-ls is done" : `agent-ls is done: ${title}`, waiting > 0 ? `${count(waiting, "change")} to review` : ""];
+    const waiting = listHunks(this.store.hunks).length;
+    const words = [title === "" ? "agent-ls is done" : `agent-ls is done: ${title}`, waiting > 0 ? `${formatCount(waiting, "change")} to review` : ""];
     const answer = await vscode.window.showInformationMessage(words.filter(Boolean).join(" · "), ...(waiting > 0 ? [REVIEW, SHOW] : [SHOW]));
     if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
     else if (answer === REVIEW) await vscode.commands.executeCommand("agentLs.nextHunk");

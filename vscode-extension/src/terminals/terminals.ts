@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { ToolItem } from "../snapshot/items";
 import type { TerminalInfo } from "../connection/protocol";
-import type { Change } from "../sessions/seams";
+import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 import type { HostTerminals } from "./host";
 import type { Read, Source, TranscriptOutput } from "./follower";
@@ -22,7 +22,7 @@ interface DisplayedTerminal {
 type Memory = readonly { readonly sessionId: string; readonly callId: string }[];
 
 /** Requests about a command that the server runs. */
-export interface CommandWire {
+export interface CommandRequests {
   /** Reads its output from an offset; undefined if the server does not provide it. */
   read(sessionId: string, terminalId: string, offset: number): Promise<Read | undefined>;
   /** Sends input to it. False if it takes no input, because it has no terminal or has ended. */
@@ -50,7 +50,7 @@ export class Terminals implements vscode.Disposable {
     private readonly sessions: Sessions,
     private readonly hosts: HostTerminals,
     private readonly memory: vscode.Memento,
-    private readonly wire: CommandWire,
+    private readonly wire: CommandRequests,
   ) {
     this.subscriptions = [
       sessions.listen((change) => { this.take(change); }),

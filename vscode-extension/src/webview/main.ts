@@ -6,7 +6,7 @@ import { Composer } from "./composer";
 import { h } from "./dom";
 import { homeElement } from "./home";
 import type { DraftView, FromView, Home, Posted, SessionView, ToView } from "./messages";
-import { ClickGuard } from "./pressed";
+import { ClickGuard } from "./click_guard";
 import { QueueList } from "./queue";
 import type { RenderContext } from "./render";
 import { Transcript } from "./transcript";
@@ -35,13 +35,13 @@ const transcript = new Transcript(context);
 const announcer = new Announcer();
 const composer = new Composer({ send, onSent: () => { transcript.follow(); }, onDraftChange: keepDraft, say: (text) => { announcer.say(text); } });
 const queue = new QueueList(send);
-const pressed = new ClickGuard(window);
+const clickGuard = new ClickGuard(window);
 const top = h("div", { id: "top" });
 const bars = h("div", { id: "bars" });
 let session: SessionView | undefined;
 let shownBars = "";
 let keeping: ReturnType<typeof setTimeout> | undefined;
-let toldAttachments = 0;
+let reportedAttachments = 0;
 let wasTyped = false;
 /** Whether a session is being created and the prompt was empty before, so that text typed now is for the new session. */
 let isForNext = false;
@@ -68,8 +68,8 @@ function isEmpty({ text, attachments }: DraftView): boolean {
 /** Sends the draft at once, because a reload may follow the last key. */
 function sendDraft(isLast: boolean): void {
   const { text, attachments } = composer.draft;
-  const isSame = toldAttachments === composer.attachmentsRevision;
-  toldAttachments = composer.attachmentsRevision;
+  const isSame = reportedAttachments === composer.attachmentsRevision;
+  reportedAttachments = composer.attachmentsRevision;
   const posted: Posted = { type: "draft", text, attachments: isSame ? null : attachments, isLast, of: session?.id ?? "" };
   host.postMessage(posted);
 }
@@ -230,7 +230,7 @@ function receive(message: ToView): void {
 document.getElementById("app")?.append(top, transcript.element, bars, queue.element, composer.element, announcer.element);
 composer.restore(kept?.draft ?? NO_DRAFT);
 transcript.element.addEventListener("scroll", keepSoon, { passive: true, capture: true });
-window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { pressed.drawAfterClick(() => { receive(data); }); });
+window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { clickGuard.drawAfterClick(() => { receive(data); }); });
 window.addEventListener("focus", () => {
   emptyAtMs = isEmpty(composer.draft) ? performance.now() : -JUST_MS;
   send({ type: "keyboard", isHere: true });

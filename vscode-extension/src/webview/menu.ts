@@ -27,7 +27,7 @@ export class Menu {
     // A multi-line field must keep its role, so only inputs become a combobox.
     if (field instanceof HTMLInputElement) field.setAttribute("role", "combobox");
     else this.element.tabIndex = 0; // focusable, because it scrolls
-    this.tellExpanded(false);
+    this.setExpanded(false);
     // The field keeps the focus while the mouse is used.
     this.element.addEventListener("mousedown", (event) => { event.preventDefault(); });
   }
@@ -45,14 +45,14 @@ export class Menu {
     this.at = Math.max(0, entries.findIndex(({ isCurrent }) => isCurrent === true));
     this.element.replaceChildren(...entries.map((entry, i) => this.row(entry, i)));
     this.element.hidden = false;
-    this.tellExpanded(true);
+    this.setExpanded(true);
     this.select(this.at);
   }
 
   hide(): void {
     this.element.hidden = true;
     this.entries = [];
-    this.tellExpanded(false);
+    this.setExpanded(false);
     this.field.removeAttribute("aria-activedescendant");
   }
 
@@ -70,7 +70,7 @@ export class Menu {
     return true;
   }
 
-  private tellExpanded(is: boolean): void {
+  private setExpanded(is: boolean): void {
     if (this.field instanceof HTMLInputElement) this.field.setAttribute("aria-expanded", String(is));
   }
 

@@ -3,7 +3,7 @@ import type { Configuration, FileSum, HunkState, InputPart, Mode, ModelsResult, 
 import type {
   Activity, ApprovalItem, CompactionItem, FileItem, NoticeItem, QuestionItem, RetryItem, SteerItem, SubagentItem, ToolItem, Usage,
 } from "../snapshot/items";
-import type { DisplayedMessage } from "../chat/said";
+import type { DisplayedMessage } from "../chat/message_display";
 import type { Action } from "../commands/failure_actions";
 
 /** A queued message. */
@@ -131,12 +131,12 @@ export interface UserView {
   readonly kind: "user";
   readonly id: string;
   readonly index: number;
-  readonly said: DisplayedMessage;
+  readonly message: DisplayedMessage;
   readonly turnId?: string;
 }
 
 export interface SteerView extends Pick<SteerItem, "kind" | "id" | "index" | "status"> {
-  readonly said: DisplayedMessage;
+  readonly message: DisplayedMessage;
 }
 
 export type QuestionView = QuestionItem;

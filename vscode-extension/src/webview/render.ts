@@ -6,7 +6,7 @@ import { compactionElement } from "./compaction_element";
 import { questionElement } from "./question_element";
 import { revertedElement } from "./rollback_element";
 import { subagentElement } from "./subagent_element";
-import { messageElements } from "./said_element";
+import { messageElements } from "./message_element";
 import { noticeElement } from "./trouble_card";
 import type { EndView, FileView, FromView, ItemView, TextView, ToolView } from "./messages";
 
@@ -136,7 +136,7 @@ export function itemElement(item: Exclude<ItemView, TextView | ToolView>, contex
     case "user": {
       const { turnId } = item;
       const back = turnId === undefined || item.isOut === true ? null : iconButton("discard", "Roll back to before this…", () => { context.send({ type: "rollBack", turnId }); }, { class: "icon back", "data-action": "back" });
-      return h("article", { class: "user", "aria-label": "You" }, ...messageElements(item.id, item.said, context), back);
+      return h("article", { class: "user", "aria-label": "You" }, ...messageElements(item.id, item.message, context), back);
     }
     case "question":
       return questionElement(item, context);
@@ -151,7 +151,7 @@ export function itemElement(item: Exclude<ItemView, TextView | ToolView>, contex
       const state = { waiting: "The message is sent at the next step.", injected: "", removed: "cancelled" }[item.status];
       const button = item.status === "waiting" ? textButton("Cancel", takeBack, { class: "link", "data-action": "unsteer" }) : null;
       const below = state === "" ? null : h("div", { class: "dim" }, state, " ", button);
-      return h("article", { class: `user steer ${item.status}`, "aria-label": "You, while it worked" }, ...messageElements(item.id, item.said, context), below);
+      return h("article", { class: `user steer ${item.status}`, "aria-label": "You, while it worked" }, ...messageElements(item.id, item.message, context), below);
     }
     case "file":
       return file(item, context);

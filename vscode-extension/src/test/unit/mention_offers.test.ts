@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attachmentsOf } from "../../chat/labels";
 import { mentionIcon, mentionsOf, terminalLabel, terminalPart } from "../../chat/mention_offers";
-import { displaySentMessage } from "../../chat/said";
+import { displaySentMessage } from "../../chat/message_display";
 import type { Completion, InputPart } from "../../connection/protocol";
 import { newSnapshot } from "../../snapshot/snapshot";
 import { WebviewPage } from "../support/webview_page";

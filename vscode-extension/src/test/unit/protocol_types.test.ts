@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
 import type { AgentEvent } from "../../connection/protocol";
-import { UNSPOKEN, examples, foldCases, golden, sessionEvents } from "../support/golden";
+import { UNUSED_METHODS, examples, foldCases, golden, sessionEvents } from "../support/golden";
 import { WireTypes } from "../support/wire_types";
 
 interface Message {
@@ -59,7 +59,7 @@ function* ofEvent(message: AgentEvent): Generator<Literal> {
 /** Yields every golden message, or each of its parts, with the type that it must have. */
 function* literals(): Generator<Literal> {
   for (const { method, params, result } of examples) {
-    if (UNSPOKEN.includes(method)) continue;
+    if (UNUSED_METHODS.includes(method)) continue;
     const isNotification = result === null;
     yield { of: `${method}, params`, type: isNotification ? `Notifications["${method}"]` : `Requests["${method}"]["params"]`, value: params };
     if (!isNotification) yield { of: `${method}, result`, type: `Requests["${method}"]["result"]`, value: result };

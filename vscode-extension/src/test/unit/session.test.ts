@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SubscribeResult } from "../../connection/protocol";
-import type { Change, EditorContext } from "../../sessions/seams";
+import type { Change, EditorContext } from "../../sessions/interfaces";
 import { Sessions } from "../../sessions/session";
 import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
 import { delta, recorded } from "../support/golden";

@@ -26,7 +26,7 @@ export interface PathContext {
   readonly relative: (path: string) => string;
 }
 
-const FOLDED_LINES = 12; // a longer logged text is collapsed, because it may contain more than the user's own words
+const COLLAPSED_LINES = 12; // a longer logged text is collapsed, because it may contain more than the user's own words
 
 function chipOf(part: InputPart, { relative }: PathContext): Chip | undefined {
   const label = labelOf(part);
@@ -77,7 +77,7 @@ export function displayLoggedMessage(modelText: string, context: PathContext): D
   const { parts, rest } = splitAttachments(modelText);
   const chips = parts.flatMap((part) => chipOf(part, context) ?? []);
   const lines = rest.split("\n");
-  if (lines.length <= FOLDED_LINES) return { text: rest, chips, pictures: [], more: "" };
+  if (lines.length <= COLLAPSED_LINES) return { text: rest, chips, pictures: [], more: "" };
   return { text: `${lines.slice(0, 3).join("\n")}\n…`, chips, pictures: [], more: rest };
 }
 

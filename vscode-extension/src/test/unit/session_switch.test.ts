@@ -2,7 +2,7 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isLate } from "../../chat/late";
+import { isLate } from "../../chat/late_messages";
 import { newSnapshot } from "../../snapshot/snapshot";
 import type { FromView } from "../../webview/messages";
 import { WebviewPage } from "../support/webview_page";

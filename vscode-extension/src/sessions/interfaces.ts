@@ -37,4 +37,4 @@ export function isDelta({ event }: Change): boolean {
 }
 
 /** What a message does during a turn: steer it at its next step, wait for its end, or stop it and start a new turn. */
-export type Ask = "send" | "queue" | "stopFirst";
+export type SubmitMode = "send" | "queue" | "stopFirst";

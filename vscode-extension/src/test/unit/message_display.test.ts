@@ -1,7 +1,7 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { restorePrompt, displaySentMessage, displayLoggedMessage } from "../../chat/said";
+import { restorePrompt, displaySentMessage, displayLoggedMessage } from "../../chat/message_display";
 
 const CONTEXT = { relative: (path: string) => path.replace("/home/ada/shop/", "") };
 const CART = "file:///home/ada/shop/shop/my%20cart.py";

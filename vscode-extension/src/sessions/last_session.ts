@@ -4,7 +4,7 @@ import type * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { inBackground } from "../logger";
 import type { ReviewStore } from "../review/store";
-import { isDelta } from "./seams";
+import { isDelta } from "./interfaces";
 import { findActivity } from "../snapshot/snapshot";
 
 const KEY = "agentLs.session";
@@ -15,7 +15,7 @@ interface Memory {
   readonly isUnfinished: boolean;
 }
 
-export class Remembered implements vscode.Disposable {
+export class LastSession implements vscode.Disposable {
   private readonly subscriptions: { dispose(): void }[];
   private wasReopened = false;
   private saved = "";
