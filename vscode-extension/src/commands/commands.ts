@@ -84,7 +84,7 @@ async function newSession({ ctx, panel }: Parts, choice: NewSessionChoice = {}):
   // Focus the prompt before there is a session, because the server takes a moment to start and the user may already
   // type. If creating the session fails, the chat shows why.
   panel.expect();
-  // Start creating the session before the focus moves, so that a message sent meanwhile waits for this session and
+  // Start creating the session before the focus moves, so that a message sent in between waits for this session and
   // does not create another one.
   const making = ctx.sessions.create(choice, folder ?? undefined);
   await Promise.all([panel.focus(), making]);

@@ -8,11 +8,11 @@ const MODES: readonly { readonly label: Mode; readonly description: string }[] =
   { label: "plan", description: "reads only" },
   { label: "ask", description: "asks before commands, and once before edits" },
   { label: "edits", description: "asks before commands" },
-  { label: "full", description: "asks only for what is never done silently" },
+  { label: "full", description: "asks only for actions that always need approval" },
 ];
 
 const REVIEWS: readonly { readonly label: ReviewMode; readonly description: string }[] = [
-  { label: "after", description: "changes stand in the files, to keep or undo" },
+  { label: "after", description: "edits are made in your files, and you keep or undo each edit afterwards" },
   { label: "before", description: "changes are proposed, and made when you accept them" },
 ];
 
@@ -32,7 +32,7 @@ export async function chooseSession(sessions: Sessions): Promise<boolean> {
   const listed = await sessions.listSessions();
   if (!listed) return false;
   const items = listed.map((info) => sessionItem(info, sessions.currentId));
-  const placeHolder = items.length > 0 ? "A session to go on with" : "There is no session for this folder yet";
+  const placeHolder = items.length > 0 ? "Choose a session to continue" : "There is no session for this folder yet";
   const chosen = await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true });
   return chosen !== undefined && sessions.open(chosen.info.id);
 }
@@ -42,7 +42,7 @@ export async function chooseRunning(sessions: Sessions): Promise<boolean> {
   const listed = await sessions.listRunningSessions();
   if (!listed) return false;
   const items = listed.map((info) => ({ ...runningRow(info, Date.now()), info }));
-  const placeHolder = items.length > 0 ? "A session to follow" : "No session is open in any editor";
+  const placeHolder = items.length > 0 ? "Choose a session to open" : "No session is open in any editor";
   const chosen = await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true, matchOnDetail: true });
   return chosen !== undefined && sessions.open(chosen.info.id);
 }

@@ -154,7 +154,7 @@ export class Client implements Connection, vscode.Disposable {
       await client.start();
     } catch (error) {
       this.log.error(String(error));
-      throw new ProblemError({ message: `The server ${command.program} did not start.`, hint: "Its log says why.", kind: "no_server" });
+      throw new ProblemError({ message: `The server ${command.program} did not start.`, hint: "See agent-ls: Show Log.", kind: "no_server" });
     }
     await this.prepare(sender(client));
     this.running = client;

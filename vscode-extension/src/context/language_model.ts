@@ -107,7 +107,7 @@ function fileOperations(edit: Edit): string[] {
 export function convertEdits(edit: Edit | null | undefined, versionOf: (uri: string) => number | undefined): RenameEdits {
   const entries = edit?.entries() ?? [];
   if (entries.length > MAX_DOCUMENTS || entries.some(([, changes]) => changes.length > MAX_EDITS)) {
-    throw new Error("it would change more than can be handed on");
+    throw new Error("the edit changes too many places");
   }
   const documents = entries.map(([uri, changes]): DocumentEdits => {
     const version = versionOf(uri.toString());

@@ -28,7 +28,7 @@ export async function editNotebook(change: ClientRequests["editNotebook"]["param
   const uri = vscode.Uri.parse(change.uri).toString();
   const notebook = vscode.workspace.notebookDocuments.find((each) => each.uri.toString() === uri);
   if (!notebook) throw new Error("the notebook is not open in this window");
-  if (!isApplicable(notebook.getCells().map(({ document }) => document.getText()), change)) throw new Error("the notebook was changed meanwhile");
+  if (!isApplicable(notebook.getCells().map(({ document }) => document.getText()), change)) throw new Error("the notebook has changed in the meantime");
   if (!(await vscode.workspace.applyEdit(editOf(notebook, change)))) throw new Error("the editor did not change the notebook");
   return {};
 }

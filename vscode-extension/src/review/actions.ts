@@ -52,7 +52,7 @@ export class ReviewActions {
       return named;
     }
     const found = this.findHunkAtCursor();
-    if (!found) showStatus("the cursor is on no change of the agent");
+    if (!found) showStatus("there is no change of the agent at the cursor");
     return found;
   }
 
@@ -74,7 +74,7 @@ export class ReviewActions {
     const side = fileOfSide(editor.document.uri);
     const placed = side === undefined ? this.store.hunksIn(editor.document).map((hunk) => ({ hunk, first: hunk.first, last: hunk.last })) : locateProposals(listHunksOfFile(this.store.hunks, side));
     const { whole, parts } = splitSelection(placed, start.line, last);
-    if (whole.length + parts.length === 0) showStatus("no change of the agent is among these lines");
+    if (whole.length + parts.length === 0) showStatus("these lines contain no change of the agent");
     if (whole.length > 0) await this.judge(whole.map(({ id }) => id), verdict);
     const isCell = editor.document.uri.scheme === CELL_SCHEME;
     for (const { hunk, lines } of parts) {
@@ -84,7 +84,7 @@ export class ReviewActions {
         continue;
       }
       // The file does not contain the proposed lines, so they can only be selected in a comparison.
-      if (hunk.state === "proposed" && side === undefined) showStatus("compare it to choose lines of what is proposed");
+      if (hunk.state === "proposed" && side === undefined) showStatus("open the comparison to select proposed lines");
       else await this.judge([hunk.id], verdict, { lines });
     }
   }
@@ -117,7 +117,7 @@ export class ReviewActions {
     const from = typeof argument === "string" ? this.store.byIds([argument])[0] : undefined;
     const place = findNextHunk(this.store.hunks, from ? { uri: from.uri, line: from.first } : this.cursorPosition(by), by);
     if (place) await this.show(place.hunk);
-    else showStatus("no change of the agent waits");
+    else showStatus("there are no changes to review");
   }
 
   /** Returns the position of the cursor, from which to search for the next (1) or previous (-1) change. */

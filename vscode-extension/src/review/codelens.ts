@@ -36,7 +36,7 @@ function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared
   const isProposal = hunk.state === "proposed";
   const verdicts = isOthers ? [] : [
     lens(sign("check", keep), "agentLs.keepHunk", isProposal ? "Make this change" : "Keep this change of the agent"),
-    lens(sign("discard", undo), "agentLs.undoHunk", isProposal ? "Leave it as it is" : "Undo this change and restore the earlier text"),
+    lens(sign("discard", undo), "agentLs.undoHunk", isProposal ? "Discard this change" : "Undo this change and restore the earlier text"),
     lens(sign("comment", "Comment"), "agentLs.commentHunk", "Tell the agent what to do differently"),
     ...(isProposal ? [lens(sign("edit", "Edit"), "agentLs.editProposal", "Accept this change with your own text")] : []),
   ];

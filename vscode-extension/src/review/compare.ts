@@ -40,7 +40,7 @@ export class Comparison implements vscode.Disposable {
   async file(uri = this.activeFile(), hunk?: Hunk): Promise<void> {
     const hunks = uri === undefined ? [] : listHunksOfFile(this.store.hunks, uri);
     if (uri === undefined || hunks.length === 0) {
-      void vscode.window.setStatusBarMessage("agent-ls: no change of the agent waits in this file", 4000);
+      void vscode.window.setStatusBarMessage("agent-ls: there are no changes to review in this file", 4000);
       return;
     }
     const { left, right, what } = sidesOf(uri, hunks);
@@ -60,7 +60,7 @@ export class Comparison implements vscode.Disposable {
       const { left, right } = sidesOf(uri, listHunksOfFile(this.store.hunks, uri));
       return [vscode.Uri.parse(uri), left, right];
     });
-    if (each.length === 0) void vscode.window.setStatusBarMessage("agent-ls: no change of the agent waits", 4000);
+    if (each.length === 0) void vscode.window.setStatusBarMessage("agent-ls: there are no changes to review", 4000);
     else await vscode.commands.executeCommand("vscode.changes", "agent-ls: changes to review", each);
   }
 

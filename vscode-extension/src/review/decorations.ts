@@ -62,7 +62,7 @@ function hover(hunk: Hunk, { languageId, uri }: vscode.TextDocument, isOthers: b
   text.isTrusted = { enabledCommands: COMMANDS };
   const isProposal = hunk.state === "proposed";
   const other = isProposal ? hunk.newLines : hunk.oldLines;
-  const none = isProposal ? "These lines would go." : "These lines are new.";
+  const none = isProposal ? "These lines would be removed." : "These lines are new.";
   text.appendMarkdown(`**${WORDS[hunk.state] ?? "The agent's change"}.** ${other.length === 0 ? none : isProposal ? "It would be:" : "Before:"}`);
   if (other.length > 0) text.appendCodeblock(other.join("\n"), languageId);
   const { keep, undo } = verdictLabels(hunk);

@@ -38,7 +38,7 @@ export function inlineTextsOf({ state, what, first, last, oldLines, newLines }: 
   if (what !== "content") return [];
   const isProposal = state === "proposed";
   const others = isProposal ? newLines : oldLines;
-  if (others.length === 0) return isProposal && first < last ? [{ line: first, text: "→ goes" }] : [];
+  if (others.length === 0) return isProposal && first < last ? [{ line: first, text: "→ would be removed" }] : [];
   if (first < last) return pairLines(first, last - first, others, isProposal ? "→" : "−");
   return [{ line: first, text: isProposal ? `↑ would be added here: ${oneLine(others)}` : `↑ removed here: ${oneLine(others)}` }];
 }

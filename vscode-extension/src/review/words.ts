@@ -2,7 +2,7 @@
 import type { Hunk } from "../snapshot/items";
 
 const WHAT: Record<Hunk["what"], string> = { content: "", create: "new file", delete: "deleted file" };
-const STATE: Partial<Record<Hunk["state"], string>> = { edited: "with your edits", stale: "no longer placeable", proposed: "proposed" };
+const STATE: Partial<Record<Hunk["state"], string>> = { edited: "with your edits", stale: "position unknown", proposed: "proposed" };
 const MAX_CHARS = 80;
 
 /** Returns the lines of a hunk. For a notebook, returns lines of its cells, because the lines of the file are JSON. */

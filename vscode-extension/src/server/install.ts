@@ -69,7 +69,7 @@ async function fill(partial: string, bundle: Bundle, python: Python, { run, say,
   return undefined;
 }
 
-/** Renames the environment. Returns a problem if that fails, except if another window has installed it meanwhile. */
+/** Renames the environment. Returns a problem if that fails and no other window has installed it. */
 async function putInPlace(partial: string, environment: string): Promise<Problem | undefined> {
   const isWhole = (): boolean => existsSync(join(environment, READY)) && existsSync(interpreterPath(environment));
   if (!isWhole()) await rm(environment, { recursive: true, force: true });
@@ -86,7 +86,7 @@ export function describeVenvFailure(output: string, { program, version }: Python
   if (/ensurepip|No module named venv/.test(output)) {
     const name = `python${major ?? 3}.${minor ?? ""}-venv`;
     return {
-      message: `${program} cannot make environments: its module venv is not installed.`,
+      message: `${program} cannot create virtual environments: its module venv is not installed.`,
       hint: `Install the package ${name} or python3-venv (Debian, Ubuntu: sudo apt install ${name}), then try again.`,
     };
   }

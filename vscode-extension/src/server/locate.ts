@@ -80,7 +80,7 @@ export class ServerLocator {
     const found = await findInstalled();
     if (found === undefined) return undefined;
     if (!isCompatible(found.version, bundle.stamp)) {
-      this.log.info(`${found.program} is version ${found.version}, which is another than that of the extension`);
+      this.log.info(`${found.program} is version ${found.version}, but the extension needs another version`);
       return undefined;
     }
     if (remembered === found.program) return found.program;

@@ -29,7 +29,7 @@ export function questionOf(plan: RevertResult, name: (path: string) => string): 
   const line = ({ path, action, state, reason }: RevertFile) => `${name(path)}${state === "planned" ? `: ${ACTIONS[action]}` : ` stays as it is: ${reason}`}`;
   const hasConflict = files.some(({ state }) => state === "conflict");
   return {
-    title: restoredTurns.length > 0 ? "Take the roll back back?" : "Go back to before this message?",
+    title: restoredTurns.length > 0 ? "Undo this roll back?" : "Go back to before this message?",
     conversation,
     files: files.map(line),
     answers: files.length === 0 ? ["all"] : ["all", "files", "conversation", ...(hasConflict ? ["force" as const] : [])],

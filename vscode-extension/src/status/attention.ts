@@ -56,7 +56,7 @@ export class Attention {
   }
 
   badge(waits: number): Badge | undefined {
-    if (waits > 0) return { value: waits, tooltip: `agent-ls waits for ${formatCount(waits, "answer")} of yours` };
+    if (waits > 0) return { value: waits, tooltip: `agent-ls waits for ${formatCount(waits, "answer")} from you` };
     return this.hasEndedUnseen ? { value: 1, tooltip: "agent-ls is done" } : undefined;
   }
 }

@@ -76,11 +76,11 @@ export class Terminals implements vscode.Disposable {
       label: terminal.title,
       description: [terminal.background ? "background" : "", running.has(terminal.id) ? "running" : `exit ${terminal.exitCode ?? "unknown"}`].filter(Boolean).join(", "),
       terminal,
-      buttons: running.has(terminal.id) ? [{ iconPath: new vscode.ThemeIcon("debug-stop"), tooltip: "Stop It" }] : [],
+      buttons: running.has(terminal.id) ? [{ iconPath: new vscode.ThemeIcon("debug-stop"), tooltip: "Stop This Command" }] : [],
     }));
     const pick = vscode.window.createQuickPick<(typeof items)[number]>();
     pick.items = items;
-    pick.placeholder = items.length > 0 ? "A command of this session, to see its output" : "No command has run in this session yet";
+    pick.placeholder = items.length > 0 ? "Choose a command of this session to see its output" : "No command has run in this session yet";
     pick.onDidAccept(() => {
       const [chosen] = pick.selectedItems;
       if (chosen) this.show(chosen.terminal.callId);

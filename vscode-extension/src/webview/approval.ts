@@ -20,7 +20,7 @@ function question(item: ApprovalView): string {
 function effect(item: ApprovalView): (HTMLElement | null)[] {
   if (item.trust !== "") return [h("p", {}, h("code", {}, revealHiddenCharacters(item.trust)))];
   if (item.command !== "") return [];
-  if (item.text !== "") return [h("pre", { class: "command", tabindex: 0, "aria-label": "What it is called with" }, revealHiddenCharacters(item.text))];
+  if (item.text !== "") return [h("pre", { class: "command", tabindex: 0, "aria-label": "Arguments of the call" }, revealHiddenCharacters(item.text))];
   if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, revealHiddenCharacters(item.summary))];
   const files = item.files.map(({ path, action, diff }) =>
     h("div", {}, h("p", {}, `${action} `, h("code", {}, revealHiddenCharacters(path))), diff === "" ? null : diffElement(diff, `Change of ${path}`)));
@@ -151,7 +151,7 @@ export function approvalElement(item: ApprovalView, send: Send, isReadOnly: bool
     const isAllowed = item.status === "allow";
     if (item.isRedundant && item.instead === "") return h("article", { class: "approval done", hidden: true });
     if (item.trust !== "") return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, isAllowed ? "Trusted: " : "Not trusted: "), item.trust);
-    if (item.instead !== "") return h("article", { class: "approval done" }, icon("check"), h("span", { class: "dim" }, "Ran yours instead: "), item.instead);
+    if (item.instead !== "") return h("article", { class: "approval done" }, icon("check"), h("span", { class: "dim" }, "Ran your command instead: "), item.instead);
     const words = isAllowed ? `Allowed ${SCOPES[item.scope] ?? item.scope}: ` : "Denied: ";
     const reason = item.reason === "" ? null : h("span", { class: "dim" }, ` — “${item.reason}”`);
     return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, words), item.summary, reason);

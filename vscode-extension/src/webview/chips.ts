@@ -8,8 +8,8 @@ const MAX_IMAGE_BYTES = 5_000_000; // the limit of model providers
 
 /** Describes why an image cannot be attached; undefined if it can be attached. */
 export function describeRefusal({ name, type, size }: { readonly name: string; readonly type: string; readonly size: number }): string | undefined {
-  if (!IMAGE_TYPES.includes(type)) return `${name} was not attached: only PNG, JPEG, GIF and WebP pictures can be.`;
-  return size > MAX_IMAGE_BYTES ? `${name} was not attached: it has more than 5 MB.` : undefined;
+  if (!IMAGE_TYPES.includes(type)) return `${name} was not attached: only PNG, JPEG, GIF and WebP pictures are supported.`;
+  return size > MAX_IMAGE_BYTES ? `${name} was not attached: it is larger than 5 MB.` : undefined;
 }
 
 export class Chips {

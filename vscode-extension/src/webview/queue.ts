@@ -86,7 +86,7 @@ export class QueueList {
       event.preventDefault();
       event.stopPropagation();
     });
-    const kept = images > 0 && h("span", { class: "dim" }, `${plural(images, "picture")} stay with it`);
+    const kept = images > 0 && h("span", { class: "dim" }, `${plural(images, "picture")} stay attached`);
     return h("li", { class: "editing", "data-queued": queuedId }, field, kept, textButton("Save", save, { class: "primary" }), textButton("Cancel", close, { class: "secondary" }));
   }
 }

@@ -29,8 +29,8 @@ export interface RenderContext {
 const OPEN_DIFF_LINES = 24; // longer diffs are collapsed
 
 const FILE_ICONS: Record<FileView["action"], string> = { create: "diff-added", modify: "diff-modified", delete: "diff-removed" };
-const PROPOSAL_WORDS: Readonly<Record<string, string>> = { proposed: "waits for you", kept: "accepted", undone: "rejected", gone: "dropped", stale: "does not fit any more", pending: "accepted", edited: "accepted" };
-const STATE_WORDS: Readonly<Record<string, string>> = { kept: "kept", undone: "undone", pending: "to review", proposed: "waits for you", edited: "edited by you", stale: "no longer placeable" };
+const PROPOSAL_WORDS: Readonly<Record<string, string>> = { proposed: "waits for you", kept: "accepted", undone: "rejected", gone: "dropped", stale: "no longer matches the file", pending: "accepted", edited: "accepted" };
+const STATE_WORDS: Readonly<Record<string, string>> = { kept: "kept", undone: "undone", pending: "to review", proposed: "waits for you", edited: "edited by you", stale: "position unknown" };
 
 /** Creates a collapsible element. Its body is created when the element is first expanded. */
 function details(id: string, isOpen: boolean, context: RenderContext, summary: HTMLElement, body: () => HTMLElement): HTMLDetailsElement {

@@ -28,7 +28,7 @@ test("the badge counts pending requests and disappears with the answers", () => 
   assert.equal(attention.badge(countPending(s, 0)), undefined);
   applyEvent(s, recorded(1, "approval_requested", { requestId: "a", summary: "", rules: [] }));
   applyEvent(s, recorded(2, "question_asked", { questionId: "q", question: "Which?", choices: [], multiple: false }));
-  assert.deepEqual(attention.badge(countPending(s, 3)), { value: 3, tooltip: "agent-ls waits for 3 answers of yours" });
+  assert.deepEqual(attention.badge(countPending(s, 3)), { value: 3, tooltip: "agent-ls waits for 3 answers from you" });
   applyEvent(s, recorded(3, "approval_resolved", { requestId: "a", decision: "deny", scope: "once", decidedBy: "c", reason: "" }));
   applyEvent(s, recorded(4, "question_answered", { questionId: "q", answers: [], declined: true }));
   assert.equal(attention.badge(countPending(s, 0)), undefined);

@@ -121,7 +121,7 @@ test("images of queued messages are listed, also while the text is edited", (t) 
   const rows = () => [...page.document.querySelectorAll<HTMLElement>("#queue li")].map((each) => each.textContent);
   assert.deepEqual(rows(), ["look+ 2 pictures", "+ 1 picture"]);
   page.find('#queue [data-action="edit"]').click();
-  assert.match(rows()[0] ?? "", /2 pictures stay with it/);
+  assert.match(rows()[0] ?? "", /2 pictures stay attached/);
   assert.deepEqual(makeTextChange("one", "look here"), { edit: { queuedId: "one", input: [{ type: "text", text: "look here" }], keepImages: true } });
 });
 

@@ -32,7 +32,7 @@ test("a proposal is displayed at its position", () => {
   const state = "proposed" as const;
   assert.deepEqual(asideLines("h", 4, 5, { state, oldLines: ["a"], newLines: ["x", "y"] }), ["4 → x  (+1 line)"]);
   assert.deepEqual(asideLines("h", 4, 4, { state, newLines: ["x"] }), ["4 ↑ would be added here: x"]);
-  assert.deepEqual(asideLines("h", 4, 5, { state, oldLines: ["a"] }), ["4 → goes"]);
+  assert.deepEqual(asideLines("h", 4, 5, { state, oldLines: ["a"] }), ["4 → would be removed"]);
 });
 
 const RAW: EventHunk = {
