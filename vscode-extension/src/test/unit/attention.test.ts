@@ -13,7 +13,7 @@ const GONE = { hasFocus: false, isChatVisible: false };
 for (const [how, expected] of Object.entries({
   off: [false, false, false, false], away: [false, false, true, true], unseen: [false, true, true, true], system: [false, true, true, true],
 })) {
-  test(`with ${how} a notification is shown where it is wanted, and never to who looks at the chat`, () => {
+  test(`with ${how} a notification is shown if the setting asks for it, and never while the user looks at the chat`, () => {
     assert.deepEqual([SEEN, HIDDEN, AWAY, GONE].map((sight) => shouldNotify(how as Notify, sight)), expected);
   });
 }

@@ -30,7 +30,7 @@ function withText(s: Snapshot, text: string): void {
   applyEvent(s, delta("assistant_text_delta", "p", 0, text, s.lastSeq));
 }
 
-test("of a growing text only the new part is sent, once", () => {
+test("only the new part of a growing text is sent, and only once", () => {
   const s = newSnapshot();
   const feed = feedOf();
   feed.takeNewestPage(s);

@@ -50,7 +50,7 @@ test("the cells of a subscription and of new positions are used", () => {
   assert.equal(listHunks(hunks)[0]?.cells, undefined, "the agent's lines are in no cell any more");
 });
 
-test("an event of a hunk keeps the cells that are known", () => {
+test("an event of a hunk does not remove the known cells", () => {
   const event = eventOf("file_change");
   const hunks = hunksOf();
   const [uri = ""] = applyHunkEvent(hunks, event);
@@ -81,7 +81,7 @@ test("positions for other versions of the cells, or for cells that are not open,
   assert.equal(areCurrent(file([withoutDocument]), versions), false);
 });
 
-test("the next change is looked for after the line of a cell, the previous one before it", () => {
+test("the search for the next change starts after the line of a cell, for the previous one before it", () => {
   const inOrder = [
     hunk("a", 10, 11, { cells: [part(0, 2, 3)] }),
     hunk("b", 20, 21, { cells: [part(1, 0, 1)] }),

@@ -29,7 +29,7 @@ const MOVES: readonly (readonly [string, TextChange, readonly string[], readonly
   ["the whole text replaced", typed(0, 0, "short", 4, 3), ["short"], [1, 1]],
 ];
 for (const [what, change, lines, expected] of MOVES) {
-  test(`a change is where its lines are after: ${what}`, () => {
+  test(`a hunk moves with its lines: ${what}`, () => {
     const hunks = hunksOf(hunk("h", 2, 4));
     moveHunks(hunks, "file:///a", [change], after(lines));
     assert.deepEqual(listHunks(hunks).map(({ first, last }) => [first, last]), [expected]);
@@ -48,7 +48,7 @@ test("several cursors move a hunk by the lines of all of them", () => {
   assert.deepEqual(listHunks(hunks).map(({ first, last }) => [first, last]), [[6, 7]]);
 });
 
-test("a change that moves nothing says so, and other files stay", () => {
+test("a change that moves no hunk returns false, and hunks of other files stay", () => {
   const hunks = hunksOf(hunk("h", 2, 4), hunk("other", 2, 4, { uri: "file:///b" }));
   assert.equal(moveHunks(hunks, "file:///a", [typed(6, 0, "x")], () => 1), false);
   assert.ok(moveHunks(hunks, "file:///a", [typed(0, 0, "x\n")], () => 1));
@@ -88,7 +88,7 @@ class Marked {
 }
 
 for (let seed = 1; seed <= 200; seed += 1) {
-  test(`lines typed and deleted at random leave each change at its lines (${seed})`, () => {
+  test(`lines typed and deleted at random leave each hunk at its lines (${seed})`, () => {
     const below = numbers(seed);
     const text = new Marked(Array.from({ length: 40 }, (_, line) => (line >= 5 && line < 8 ? "a" : line >= 15 && line < 16 ? "b" : line >= 25 && line < 32 ? "c" : undefined)));
     const hunks = hunksOf(hunk("a", 5, 8), hunk("b", 15, 16), hunk("c", 25, 32));

@@ -45,7 +45,7 @@ test("a moved file is one node with both of its names, and is decided as a whole
   assert.deepEqual(childNodes(node), []);
 });
 
-test("a moved file whose lines changed has the changes of both names below it", () => {
+test("the node of a moved and changed file contains the changes of both names", () => {
   const moved = hunksOf(
     hunk("gone", 0, 0, { uri: "file:///old", what: "delete", link: "m", oldLines: ["x"] }),
     hunk("made", 0, 1, { uri: "file:///new", what: "create", link: "m", newLines: ["y"] }),
@@ -63,7 +63,7 @@ test("the ends of two moves of one file by different calls are not joined", () =
   assert.deepEqual(nodes.map((node) => node.kind === "file" && [node.uri, node.movedFrom]), [["file:///b", undefined], ["file:///c", "file:///a"]]);
 });
 
-test("the whole in one line", () => {
+test("the summary of all changes is one line", () => {
   assert.equal(formatSummary(HUNKS), "+4 −1 in 2 files");
   assert.equal(formatSummary(hunksOf()), "");
 });

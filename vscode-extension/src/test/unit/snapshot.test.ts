@@ -36,7 +36,7 @@ function wholeSession(): Snapshot {
   return s;
 }
 
-test("the events of a whole session become these items", () => {
+test("the events of a whole session are reduced to the golden items", () => {
   const shown = wholeSession().items.map((item) => ("status" in item ? `${item.kind} ${item.status}` : item.kind));
   assert.deepEqual(shown, [
     "user", "reasoning", "text", "tool done", "tool done", "file", "tool done", "approval allow", "steer injected",

@@ -16,7 +16,7 @@ function shown(more: Parameters<typeof sessionInfo>[1] = {}): Snapshot {
   return s;
 }
 
-test("without a session there is only the name", () => {
+test("without a session the status bar has only the name", () => {
   const line = statusLine(newSnapshot(), NOTHING, false);
   assert.deepEqual([line.text, line.label, line.isUrgent], ["$(comment-discussion) agent-ls", "agent-ls is idle", false]);
 });

@@ -13,7 +13,7 @@ for (const [name, isError, words] of [
   ["edit_file", true, "Editing"],
   ["deploy", false, "deploy"],
 ] as const) {
-  test(`a row of a tool speaks to people: ${name} ${isError ? "failed" : "done"}`, (t) => {
+  test(`a row of a tool call describes it for users: ${name} ${isError ? "failed" : "done"}`, (t) => {
     const s = newSnapshot();
     applyEvent(s, recorded(1, "tool_call_start", { callId: "c", index: 0, name, arguments: "{}", summary: "a.py" }));
     applyEvent(s, recorded(2, "tool_call_end", { ...END, callId: "c", name, isError }));

@@ -25,7 +25,7 @@ for (const [kind, more, expected] of [
   ["invalid_request", { action: "chooseModel" }, ["chooseModel"]],
   ["authentication", { action: "something new" }, ["setKey", "retry"]],
 ] as const) {
-  test(`a failure offers what helps: ${kind} ${JSON.stringify(more)}`, () => {
+  test(`a failure offers the actions for its kind: ${kind} ${JSON.stringify(more)}`, () => {
     assert.deepEqual(notice(failed(kind, more))?.actions, expected);
   });
 }
