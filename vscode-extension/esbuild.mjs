@@ -1,4 +1,5 @@
-// Builds out/: the extension (node), its webview (browser), and with --tests the unit tests. Needs no network.
+// Builds out/: the extension (Node.js), its webview (browser) and, with --tests, the unit tests. With --panel, builds the
+// page of `agent-ls panel` instead. Needs no network.
 import { build, context } from "esbuild";
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 
@@ -15,7 +16,7 @@ const builds = [
     format: "cjs",
     target: "node20",
     external: ["vscode"],
-    // The package's "default" files are CommonJS with a factory around them that no bundler can follow.
+    // Prefer ES modules: the CommonJS files of some packages have a wrapper (UMD) that bundlers cannot analyse.
     mainFields: ["module", "main"],
   },
   {
@@ -30,7 +31,7 @@ const builds = [
   },
 ];
 
-// The page of `agent-ls panel`, which the Python package has. Always minified, so that it is the same in each build.
+// The page of `agent-ls panel`, which is part of the Python package. Always minified, so that each build is the same.
 const panel = {
   ...shared,
   entryPoints: { panel: "src/browser/main.ts", style: "src/browser/panel.css" },
@@ -55,7 +56,7 @@ if (flags.has("--panel")) {
 if (production) {
   rmSync("out", { recursive: true, force: true });
   copyFileSync("../LICENSE", "LICENSE");
-  // The pages that it links to are not in the package.
+  // Remove the links, because the linked pages are not in the package.
   writeFileSync("CHANGELOG.md", readFileSync("../docs/changelog.md", "utf8").replace(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
 }
 

@@ -1,4 +1,4 @@
-// One lint for all of the extension; warnings fail it (npm run lint).
+// The ESLint configuration of the whole extension. `npm run lint` also fails on warnings.
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
@@ -15,19 +15,19 @@ export default tseslint.config(
     rules: {
       "max-lines": ["error", { max: 300 }],
       eqeqeq: "error",
-      // Numbers in sentences need no String() around them.
+      // Allow numbers in template strings without String().
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_" }],
       "@typescript-eslint/switch-exhaustiveness-check": "error",
     },
   },
   {
-    // What runs in the browser knows no editor and no process; it talks by messages only.
+    // The webview must not import VS Code or Node.js. It communicates by messages only.
     files: ["src/webview/**"],
     rules: { "no-restricted-imports": ["error", { patterns: ["vscode", "vscode-*", "node:*", "../connection/client*", "../ctx*"] }] },
   },
   {
-    // Pure parts: they are tested without an editor.
+    // Pure modules, which are tested without an editor.
     files: [
       "src/snapshot/folds.ts",
       "src/snapshot/history.ts",
@@ -35,7 +35,7 @@ export default tseslint.config(
       "src/snapshot/parts.ts",
       "src/connection/protocol.ts",
       "src/connection/recovery.ts",
-      "src/sessions/seams.ts",
+      "src/sessions/interfaces.ts",
       "src/sessions/session.ts",
       "src/snapshot/snapshot.ts",
       "src/status/status_words.ts",
@@ -58,7 +58,7 @@ export default tseslint.config(
     rules: { "no-restricted-imports": ["error", { paths: ["vscode"], patterns: ["node:*", "vscode-*"] }] },
   },
   {
-    // node:test collects what test() returns by itself.
+    // node:test itself waits for the promises that test() returns.
     files: ["src/test/**"],
     rules: { "@typescript-eslint/no-floating-promises": "off" },
   },

@@ -1,4 +1,4 @@
-// Services that the parts of the extension share.
+// Services that all parts of the extension share.
 import type * as vscode from "vscode";
 import type { Client } from "./connection/client";
 import type { Log } from "./logger";

@@ -1,5 +1,5 @@
-// Activation: creates the parts. Nothing is displayed and no server is started before the user asks for it, except for
-// a session that this window was working on when it was closed or reloaded.
+// Activation: creates the parts of the extension. Displays nothing and starts no server before the user asks for it,
+// except if a session was unfinished when the window was closed or reloaded.
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import { Catalog } from "./chat/catalog";
@@ -29,7 +29,7 @@ import { NativeChat } from "./native/participant";
 import { hideErrors, showError } from "./status/errors";
 import { Notifier } from "./status/notify";
 import { UnexpectedEnds } from "./connection/recovery";
-import { Remembered } from "./sessions/remembered";
+import { LastSession } from "./sessions/last_session";
 import { ReviewCommands } from "./review/commands";
 import { ReviewStore } from "./review/store";
 import { ServerLocator } from "./server/locate";
@@ -38,10 +38,10 @@ import { SessionCommands } from "./sessions/actions";
 import { readConfiguration } from "./settings/settings";
 import { Status } from "./status/status_bar";
 import { HostTerminals } from "./terminals/host";
-import { type CommandWire, Terminals } from "./terminals/terminals";
+import { type CommandRequests, Terminals } from "./terminals/terminals";
 
-/** The folder of a new session: that of the active file, else the first. */
-function folder(): string | undefined {
+/** Returns the folder for a new session: the workspace folder of the active file, else the first workspace folder. */
+function folderForNewSession(): string | undefined {
   const active = vscode.window.activeTextEditor?.document.uri;
   const own = active && vscode.workspace.getWorkspaceFolder(active);
   const all = vscode.workspace.workspaceFolders ?? [];
@@ -49,8 +49,8 @@ function folder(): string | undefined {
   return chosen?.uri.toString();
 }
 
-/** Requests about the server's commands. They fail softly: undefined or false if the server does not support them. */
-function commandsOf(client: Client): CommandWire {
+/** Requests about the commands that the server runs. Return undefined or false if the request fails. */
+function commandRequests(client: Client): CommandRequests {
   const isDone = (request: Promise<unknown>) => request.then(() => true, () => false);
   return {
     async read(sessionId, terminalId, offset) {
@@ -102,31 +102,31 @@ function connect(
   };
 }
 
-/** For deactivate(), which VS Code calls without arguments. */
+/** The parts that deactivate() needs, because VS Code calls it without arguments. */
 let running: { readonly client: Client; readonly panel: ChatPanel } | undefined;
 
 export function activate(extension: vscode.ExtensionContext): void {
   const log = makeLog();
   const locator = new ServerLocator(extension, log);
   const client = new Client(() => locator.find(), log);
-  const sessions = new Sessions(client, { newKey: randomUUID, folder, configuration: readConfiguration, log: (text) => { log.warn(text); } });
+  const sessions = new Sessions(client, { newKey: randomUUID, folder: folderForNewSession, configuration: readConfiguration, log: (text) => { log.warn(text); } });
   const ctx: Ctx = { extension, log, client, sessions };
   const state = new EditorStateReporter(client);
   const problems = new DiagnosticsReporter(client);
   const keys = new Keys(extension, client, log);
   const hosts = new HostTerminals();
   connect(ctx, [state, problems], keys, { terminals: hosts, problems }, () => status);
-  client.onProgress = locator.onProgress = (words) => { sessions.progress(words); };
-  if (!vscode.workspace.isTrusted) sessions.say("warn", "This folder is not trusted, so the agent does not start in it.", "The agent reads, edits and runs files of the folder.", ["manageTrust"]);
+  client.onProgress = locator.onProgress = (words) => { sessions.showProgress(words); };
+  if (!vscode.workspace.isTrusted) sessions.showNotice("warn", "This folder is not trusted, so the agent does not start in it.", "The agent reads, edits and runs files of the folder.", ["manageTrust"]);
 
   const store = new ReviewStore(sessions);
-  client.onMoved = (file) => { store.placed(file); };
+  client.onMoved = (file) => { store.applyPositions(file); };
   const status = new Status(sessions, store);
   const review = new ReviewCommands(ctx, store);
-  const terminals = new Terminals(sessions, hosts, extension.workspaceState, commandsOf(client));
+  const terminals = new Terminals(sessions, hosts, extension.workspaceState, commandRequests(client));
   const catalog = new Catalog(sessions);
   const texts = new TerminalTexts();
-  const offers = new Offers(sessions, catalog, texts, folder);
+  const offers = new Offers(sessions, catalog, texts, folderForNewSession);
   const home = new HomePage(ctx, catalog, () => keys.hasAny);
   const panel = new ChatPanel(ctx, new Inbox(sessions, catalog, editorHost({ sessions, review: review.actions, terminals, offers, home, share: (isShared) => { state.setSharing(isShared); } }), { relative: (path) => vscode.workspace.asRelativePath(path) }), () => state.activeAttachment);
   state.onChange = () => { panel.showAlong(); };
@@ -135,15 +135,15 @@ export function activate(extension: vscode.ExtensionContext): void {
   const library = new SessionCommands(ctx, randomUUID, () => panel.focus());
   const actions = new AgentActions(sessions, () => panel.reveal());
   const outside = new OutsideActions(sessions, texts, panel);
-  const asking = new AskInPlace(sessions, catalog, new Offers(sessions, catalog, texts, folder), (isHeld) => { review.comments.isHeld = isHeld; });
+  const asking = new AskInPlace(sessions, catalog, new Offers(sessions, catalog, texts, folderForNewSession), (isHeld) => { review.comments.isHeld = isHeld; });
   const native = new NativeChat(sessions, vscode.Uri.joinPath(extension.extensionUri, "media", "icon.svg"));
   const more = [outside.commands, asking.commands, native.commands, new CommitMessages(client).commands];
   running = { client, panel };
-  const remembered = new Remembered(ctx, store);
-  panel.onFirstShow = () => { remembered.reopen(); };
+  const lastSession = new LastSession(ctx, store);
+  panel.onFirstShow = () => { lastSession.reopen(); };
 
   extension.subscriptions.push(
-    log, client, state, problems, keys, home, store, review, terminals, hosts, panel, library, plans, actions, remembered, texts, asking, native,
+    log, client, state, problems, keys, home, store, review, terminals, hosts, panel, library, plans, actions, lastSession, texts, asking, native,
     new Contexts(sessions, store),
     status,
     new ChatBadge(sessions, store, panel),
@@ -151,7 +151,7 @@ export function activate(extension: vscode.ExtensionContext): void {
     registerCommands({ ctx, panel, review, terminals, library, picker, actions, keys, plans, more }),
   );
   extension.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => { sessions.forgetNotices(); }));
-  if (remembered.isUnfinished) remembered.reopen();
+  if (lastSession.isUnfinished) lastSession.reopen();
 }
 
 export function deactivate(): Thenable<void> | undefined {

@@ -133,7 +133,7 @@ function readEditor(workbench) {
       text: document.getText(),
       version: document.version,
       buttons: ofHunks.filter(({ command }) => command === "agentLs.keepHunk").map(({ id, line }) => `${id} ${line}`),
-      stale: ofHunks.filter(({ title }) => title.includes("no longer placeable")).map(({ id }) => id),
+      stale: ofHunks.filter(({ title }) => title.includes("position unknown")).map(({ id }) => id),
     };
   });
 }

@@ -75,6 +75,6 @@ async function removed(actor) {
   await actor.workbench.openFile("stock.py");
   await actor.say("Drop the names.");
   await card(actor, "waits for you");
-  await actor.until(async () => (await actor.behindLines()).some((text) => text.includes("→ goes")), "the lines that would go");
+  await actor.until(async () => (await actor.behindLines()).some((text) => text.includes("→ would be removed")), "the lines that would go");
   await actor.step("lines that would go");
 }

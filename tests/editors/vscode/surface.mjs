@@ -110,7 +110,7 @@ async function ownCommand(actor) {
   await actor.isIdle();
   assert.equal(await actor.ask("questions"), 1, "the user's own command is not asked about");
   const log = await chat.locator(".approval.done").last().innerText();
-  assert.match(log, /Ran yours instead: mv parts\.txt nuts\.txt/);
+  assert.match(log, /Ran your command instead: mv parts\.txt nuts\.txt/);
   assert.doesNotMatch(log, /old name/);
   assert.equal(await page.locator(".notification-list-item").count(), 0);
   await isReadable(chat);

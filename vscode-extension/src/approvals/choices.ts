@@ -1,20 +1,20 @@
 // The possible answers to an approval, with their labels in display order. Pure.
 import { type ApprovalRequested, type ApproveAnswer, type RuleOffer, effectOf } from "../connection/protocol";
 
-/** A choice: it is sent directly, or after the user has entered a text. */
+/** An answer that the user can choose. It is sent at once, or after the user has entered a text. */
 export type Choice = { readonly label: string; readonly detail: string } & (
   | { readonly kind: "send"; readonly answer: ApproveAnswer }
   | { readonly kind: "reason" | "edit" | "show" }
 );
 
-const LINE_CHARS = 120; // characters that a notification shows completely
+const LINE_CHARS = 120; // the longest line that a notification does not truncate
 
 function ruleChoice(rule: RuleOffer): Choice {
   const detail = [`Applies to ${HOLDS[rule.scope]}`, ...formatExamples(rule)].join(". ");
   return { kind: "send", label: rule.label, detail, answer: { decision: "allow", scope: rule.scope, ruleId: rule.id } };
 }
 
-/** Examples of what a rule would also allow, and of what would still be asked: one sentence each. */
+/** Returns one sentence with examples of what a rule would also allow, and one with what would still need approval. */
 export function formatExamples({ allows, stillAsked }: Pick<RuleOffer, "allows" | "stillAsked">): string[] {
   return [
     ...(allows.length > 0 ? [`Also allows: ${allows.join(" · ")}`] : []),
@@ -34,7 +34,7 @@ const TRUST: Choice[] = [
 
 /**
  * Returns the possible answers: allow once, allow by each rule that the server offers, run another command, deny, deny
- * with a reason, show in the chat. For a request to trust a folder: the answers of TRUST.
+ * with a reason, show in the chat. For a request to trust a folder, returns TRUST.
  */
 export function listChoices(request: ApprovalRequested): Choice[] {
   const effect = effectOf(request);
@@ -50,7 +50,7 @@ export function listChoices(request: ApprovalRequested): Choice[] {
   ];
 }
 
-/** The request in one line. `isWhole`: the line shows everything that would be allowed. */
+/** Formats the request as one line. `isWhole` says whether the line contains everything that would be allowed. */
 export function formatQuestion(request: ApprovalRequested): { readonly text: string; readonly isWhole: boolean } {
   const { tool, summary } = request;
   const effect = effectOf(request);
@@ -79,7 +79,7 @@ export interface CodeBlock {
   readonly code: string;
 }
 
-/** The request with its command or diffs. `isWhole`: this shows everything that would be allowed. */
+/** Describes the request with its command or diffs. `isWhole`: the blocks contain everything that would be allowed. */
 export function describeRequest(request: ApprovalRequested): { readonly text: string; readonly blocks: readonly CodeBlock[]; readonly isWhole: boolean } {
   const { text, isWhole } = formatQuestion(request);
   const { command, files = [], envVars = [] } = effectOf(request);

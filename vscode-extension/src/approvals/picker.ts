@@ -1,4 +1,4 @@
-// Answers an approval outside the chat, by a list of all possible answers.
+// A quick pick with all possible answers to an approval request, for use outside the chat.
 import * as vscode from "vscode";
 import type { ApprovalItem } from "../snapshot/items";
 import { type ApproveAnswer, effectOf } from "../connection/protocol";
@@ -8,7 +8,7 @@ import { type Choice, listChoices, formatQuestion } from "./choices";
 export class ApprovalPicker {
   constructor(private readonly sessions: Sessions) {}
 
-  /** Offers all answers to a request. */
+  /** Shows all possible answers to a request, and sends the one that the user chooses. */
   async ask(item: ApprovalItem): Promise<void> {
     const { request } = item;
     const picks = listChoices(request).map((choice) => ({ label: choice.label, description: choice.detail, choice }));
@@ -23,7 +23,7 @@ export class ApprovalPicker {
     else await this.sessions.approve(now, answer);
   }
 
-  /** Denies a request; an empty reason counts as none. */
+  /** Asks the user for a reason, which may stay empty, and denies the request. Cancelling the input sends nothing. */
   async denyWithReason(item: ApprovalItem): Promise<void> {
     const reason = await vscode.window.showInputBox({ prompt: "Reason for denying (sent to the model)", placeHolder: item.summary, ignoreFocusOut: true });
     if (reason !== undefined) await this.send(item, { decision: "deny", ...(reason.trim() !== "" && { reason: reason.trim() }) });
@@ -44,7 +44,7 @@ export class ApprovalPicker {
 
   private async edit(item: ApprovalItem): Promise<void> {
     const asked = effectOf(item.request).command ?? "";
-    // An input box has one line, so longer commands are edited in a document.
+    // An input box has only one line, so commands with several lines are edited in the chat.
     if (asked.includes("\n")) {
       await vscode.commands.executeCommand("agentLs.open");
       return;

@@ -1,12 +1,12 @@
-// Ask in place: a small input at the selection. What the agent changes appears there as a change to keep or undo; an
-// answer in words appears in the same place.
+// Ask in place: a small input at the selection. The agent's changes appear at these lines, to keep or undo. An answer
+// without changes appears in the same comment thread.
 import * as vscode from "vscode";
 import type { Catalog } from "../chat/catalog";
 import type { Offers } from "../chat/offers";
 import { linesOf } from "../context/asking";
 import type { Item } from "../snapshot/items";
 import type { InputPart } from "../connection/protocol";
-import type { Change } from "../sessions/seams";
+import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 import { AskCompletion } from "./completion";
 import { askInput, formatLocation } from "./words";
@@ -15,7 +15,7 @@ const CONTROLLER = "agentLs.ask";
 const AGENT: vscode.CommentAuthorInformation = { name: "agent-ls" };
 const USER: vscode.CommentAuthorInformation = { name: "You" };
 
-/** The lines at which the input may open now. */
+/** The lines for which VS Code may open the input now. */
 interface AskableRange {
   readonly uri: vscode.Uri;
   readonly range: vscode.Range;
@@ -46,7 +46,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   private onRangesProvided: () => void = () => undefined;
   private sentQuestion: SentQuestion | undefined;
 
-  /** `hold(true)` prevents new review comments on the same lines until `hold(false)`. */
+  /** `hold(true)` prevents review comments on the same lines while the input opens; `hold(false)` allows them again. */
   constructor(
     private readonly sessions: Sessions,
     private readonly catalog: Catalog,
@@ -78,7 +78,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     const last = Math.min(endLine, document.lineCount) - 1;
     const range = new vscode.Range(startLine, 0, last, document.lineAt(last).text.length);
     const name = formatLocation(vscode.workspace.asRelativePath(document.uri), startLine, last + 1);
-    // The heading of a thread without comments is VS Code's own, so the lines are named here.
+    // VS Code sets the heading of a thread without comments, so the prompt of the input names the lines.
     this.controller.options = { prompt: `Ask agent-ls · ${name}`, placeHolder: `Ask agent-ls about ${name}  (@ file, / command, Enter sends)` };
     this.completion.clear();
     await this.offer({ uri: document.uri, range });
@@ -86,7 +86,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
       this.target = { startLineNumber: range.start.line + 1, startColumn: 1, endLineNumber: range.end.line + 1, endColumn: range.end.character + 1 };
       await vscode.commands.executeCommand("workbench.action.addComment", { range: this.target, fileComment: false });
     } finally {
-      // The provider is not set again: the editor would draw all threads again, and the input would lose the keyboard.
+      // Do not assign the range provider again: VS Code would redraw all threads, and the input would lose the focus.
       this.place = undefined;
       this.hold(false);
     }
@@ -99,13 +99,13 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     this.hold(true);
     this.controller.commentingRangeProvider = this;
     await offered;
-    // Messages to the workbench arrive in order, and the lines are sent before the second of these commands. So the
-    // workbench knows the lines when that command has been answered.
+    // The workbench handles messages in order, and the ranges are sent before the second of these commands. So when
+    // that command returns, the workbench knows the ranges.
     await vscode.commands.executeCommand("setContext", "agentLs.asking", true);
     await vscode.commands.executeCommand("setContext", "agentLs.asking", false);
   }
 
-  /** Closes the input by the command that opened it, because VS Code owns the thread until the text is sent. */
+  /** Closes the input by running the command that opened it again: until the text is sent, VS Code owns the thread. */
   private async cancel(): Promise<void> {
     await vscode.commands.executeCommand("workbench.action.addComment", { range: this.target, fileComment: false });
   }
@@ -131,8 +131,9 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   }
 
   /**
-   * Shows the answer when the turn of the question ends. Removes the thread if the turn changed files, because the
-   * changes are displayed there; also if the server has ended or another session is displayed.
+   * Shows the answer when the turn of the question ends. If the turn changed files, removes the thread instead,
+   * because the changes are displayed in the files. Also removes it if the server has ended or the user has switched
+   * to another session.
    */
   private follow({ sessionId, event, switched, forgotten }: Change): void {
     const { sentQuestion: sent, sessions } = this;
@@ -155,7 +156,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   }
 }
 
-/** The text to show for a turn without changes: its error, else its answer. */
+/** Returns the text to show for a turn without changes: its error if it failed, else its answer. */
 function findAnswer(items: readonly Item[]): string {
   const problem = items.findLast((item) => item.kind === "notice" && item.level === "error");
   if (problem?.kind === "notice") return problem.text;

@@ -1,4 +1,4 @@
-// Completes `@` and `/` in the input of an ask in place, with the offers of the chat's prompt.
+// Completes `@` and `/` in the input of ask in place, with the same completions as the prompt of the chat.
 import * as vscode from "vscode";
 import type { Offers } from "../chat/offers";
 import { type Mention, triggerAt } from "./words";
@@ -17,7 +17,7 @@ export class AskCompletion implements vscode.CompletionItemProvider, vscode.Disp
     ];
   }
 
-  /** The mentions that were chosen since the last `clear`. */
+  /** Returns the mentions that the user has chosen since the last `clear`. */
   async resolveMentions(): Promise<readonly Mention[]> {
     return (await Promise.all(this.chosenMentions)).flatMap((mention) => mention ?? []);
   }

@@ -1,14 +1,14 @@
-// The text of an ask in place: its mentions and its slash command as parts of a message. Pure.
+// Parses the text of ask in place: converts its mentions and its slash command to parts of a message. Pure.
 import { parseSlash } from "../chat/slash";
 import type { CommandInfo, InputPart } from "../connection/protocol";
 
-/** A mention that was chosen from the completion: the written text, and the part that it means. */
+/** A mention that was chosen from the completions: its text in the input, and the message part for it. */
 export interface Mention {
   readonly written: string;
   readonly part: InputPart;
 }
 
-/** The word before the cursor that begins with `@`, or with `/` at the beginning of the text; undefined for others. */
+/** Returns the word before the cursor if it begins with `@`, or with `/` at the beginning of the text; else undefined. */
 export function triggerAt(before: string): { readonly trigger: "@" | "/"; readonly query: string } | undefined {
   const command = /^\/([\w.:-]*)$/.exec(before);
   if (command) return { trigger: "/", query: command[1] ?? "" };
@@ -16,7 +16,7 @@ export function triggerAt(before: string): { readonly trigger: "@" | "/"; readon
   return mention ? { trigger: "@", query: mention[1] ?? "" } : undefined;
 }
 
-/** The parts of a message about `selection`. Omits mentions that the user has deleted from the text. */
+/** Builds the parts of a message about `selection`. Omits mentions that the user has deleted from the text. */
 export function askInput(text: string, selection: InputPart, mentions: readonly Mention[], commands: readonly CommandInfo[]): InputPart[] {
   const slash = text.trim().startsWith("/") ? parseSlash(text.trim(), commands) : { kind: "text" as const };
   const named = mentions.filter(({ written }) => text.includes(written)).map(({ part }) => part);

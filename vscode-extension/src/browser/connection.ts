@@ -1,6 +1,6 @@
-// The connection of the page to `agent-ls panel`, by WebSocket. Connects again when it is lost.
+// The WebSocket connection of the page to `agent-ls panel`. Reconnects when the connection is lost.
 import type { AgentEvent, Method, Requests, SubscribeResult } from "../connection/protocol";
-import type { Connection } from "../sessions/seams";
+import type { Connection } from "../sessions/interfaces";
 
 const RETRY_MS = 1_000;
 
@@ -56,7 +56,7 @@ export class PanelConnection implements Connection {
   }
 
   notify(): void {
-    // Sends nothing: a session's only notification is its draft, and drafts stay in this page.
+    // Sends nothing: the only notification is agent/draft, and the panel keeps drafts in the page.
   }
 
   /** Sends a request with any method, including the panel's own (`panel/…`). */

@@ -1,4 +1,4 @@
-// Questions and messages in front of the page.
+// Modal questions, and short messages that disappear by themselves.
 import { h, textButton } from "../webview/dom";
 
 export interface Choice {
@@ -6,7 +6,7 @@ export interface Choice {
   readonly isPrimary?: boolean;
 }
 
-/** Asks, and returns the index of the chosen answer; undefined if the dialog was closed. */
+/** Asks the user in a modal dialog. Returns the index of the chosen answer; undefined if the user closed the dialog. */
 export function askUser(title: string, body: readonly (HTMLElement | string)[], choices: readonly Choice[]): Promise<number | undefined> {
   return new Promise((resolve) => {
     const buttons = choices.map(({ label, isPrimary = false }, index) =>
@@ -25,9 +25,9 @@ export function askUser(title: string, body: readonly (HTMLElement | string)[], 
 
 const SHOWN_MS = 4_000;
 
-/** Shows a message for a moment, and to screen readers. */
+/** Shows a message for SHOWN_MS. Screen readers announce it. */
 export function showToast(text: string): void {
-  const place = document.getElementById("told");
+  const place = document.getElementById("toast");
   if (!place) return;
   place.textContent = text;
   place.hidden = false;

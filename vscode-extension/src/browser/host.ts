@@ -1,5 +1,5 @@
-// Does what the chat page asks for when it runs in a browser instead of VS Code. There is no editor, so it opens no
-// files and inserts no code. It also accepts no API keys and no trust.
+// Performs the actions of the chat page in a browser. There is no editor, so opening a file copies its path, and
+// inserting code copies the code. API keys and trust of folders can only be set in the editor or a terminal.
 import type { HostAction, PageHost } from "../chat/inbox";
 import type { Catalog } from "../chat/catalog";
 import { examplesFor } from "../chat/home_model";
@@ -35,7 +35,7 @@ interface Parts {
   readonly relative: (path: string) => string;
 }
 
-/** Takes a session over for the panel; asks before it takes it from a program that does not answer. */
+/** Takes a session over for the panel. Asks the user before a forced take-over, if the owner does not answer. */
 export async function takeOver(sessions: Sessions, connection: PanelConnection, id: string): Promise<void> {
   const library = new Library(connection, () => crypto.randomUUID());
   try {
@@ -43,7 +43,7 @@ export async function takeOver(sessions: Sessions, connection: PanelConnection, 
   } catch (error) {
     const { kind, message, hint } = problemOf(error);
     if (kind !== "owner_silent") {
-      sessions.say("error", message, hint);
+      sessions.showNotice("error", message, hint);
       return;
     }
     const detail = "The other program does not answer. Its work in this session until the take-over is lost.";

@@ -48,7 +48,7 @@ function relative(path: string): string {
 function inBackground(work: Promise<unknown>): void {
   work.catch((error: unknown) => {
     const { message, hint } = problemOf(error);
-    sessions.say("error", message, hint);
+    sessions.showNotice("error", message, hint);
   });
 }
 
@@ -61,7 +61,7 @@ const catalog = new Catalog(sessions);
 const host = browserHost({ sessions, connection, catalog, review, list, relative });
 const page = new ChatPage(sessions, new Inbox(sessions, catalog, host, { relative }), { relative }, {
   post: postToPage,
-  keepDraft: () => undefined, // the page keeps it for a reload
+  keepDraft: () => undefined, // the page itself keeps the draft over a reload
   inBackground,
   onReady: () => undefined,
 });
@@ -136,7 +136,7 @@ document.body.classList.add("no-session");
 document.body.prepend(h("header", { id: "panel-bar" }, list.button, lost), list.element);
 document.body.append(
   h("p", { id: "choose" }, "Choose a session to read it and to decide about its changes, or start a new session. Changes are made in the files of its project; sessions of your editor stay in your editor."),
-  h("div", { id: "told", role: "status", hidden: true }),
+  h("div", { id: "toast", role: "status", hidden: true }),
 );
 onPosted((message) => { page.receive(message); });
 connection.connect();

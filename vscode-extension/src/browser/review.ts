@@ -1,9 +1,9 @@
-// All undecided changes of the session in one view, each with its diff and the two decisions.
+// A dialog with all open changes of the session, each with its diff and the buttons to keep or undo it.
 import type { Hunk } from "../snapshot/items";
 import { isReadOnly } from "../sessions/owners";
 import type { Verdict } from "../connection/protocol";
 import { isOpen } from "../review/model";
-import { nature, verdictWords } from "../review/words";
+import { describeHunk, verdictLabels } from "../review/words";
 import type { Sessions } from "../sessions/session";
 import { pathOf } from "../connection/uris";
 import { revealHiddenCharacters, h, plural, textButton } from "../webview/dom";
@@ -14,7 +14,7 @@ export function openHunks(sessions: Sessions): Hunk[] {
   return open.sort((a, b) => (a.uri === b.uri ? a.first - b.first : a.uri < b.uri ? -1 : 1));
 }
 
-/** Sends a decision. Asks first if it would undo what the user has typed. */
+/** Sends a decision. Asks the user first if it would undo text that they have typed. */
 export async function judge(sessions: Sessions, hunkIds: readonly string[], verdict: Verdict): Promise<void> {
   if (hunkIds.length === 0) return;
   const edited = verdict === "undo" ? openHunks(sessions).filter(({ id, state }) => state === "edited" && hunkIds.includes(id)) : [];
@@ -50,7 +50,7 @@ export class ReviewDialog {
     sessions.listen(() => { if (this.dialog.open) this.draw(); });
   }
 
-  /** Opens the view, at one change if it is given. */
+  /** Opens the dialog and focuses the change `hunkId`, or the first change without an id. */
   show(hunkId?: string): void {
     if (!this.dialog.open) this.dialog.showModal();
     this.draw();
@@ -74,14 +74,14 @@ export class ReviewDialog {
   }
 
   private change(hunk: Hunk): HTMLElement {
-    const words = verdictWords(hunk);
+    const words = verdictLabels(hunk);
     const decide = (verdict: Verdict) => () => { void judge(this.sessions, [hunk.id], verdict); };
     const where = `Line ${hunk.first + 1}`;
     const buttons = isReadOnly(this.sessions.snapshot) ? [] : [
       textButton(words.keep, decide("keep"), { class: "secondary", "aria-label": `${words.keep} the change at line ${hunk.first + 1}` }),
       textButton(words.undo, decide("undo"), { class: "secondary", "aria-label": `${words.undo} the change at line ${hunk.first + 1}` }),
     ];
-    return h("div", { class: "change" }, h("div", { class: "head" }, h("span", { class: "dim grow" }, `${where} · ${nature(hunk)}`), ...buttons), lines(hunk));
+    return h("div", { class: "change" }, h("div", { class: "head" }, h("span", { class: "dim grow" }, `${where} · ${describeHunk(hunk)}`), ...buttons), lines(hunk));
   }
 
   private get focusedIndex(): number | undefined {
@@ -90,7 +90,7 @@ export class ReviewDialog {
     return index === -1 ? undefined : index;
   }
 
-  /** Focuses the first decision of a change, or of the last one if there are fewer now. */
+  /** Focuses the first button of the change with this index, or of the last change if there are fewer. */
   private focus(index: number): void {
     const changes = [...this.body.querySelectorAll<HTMLElement>(".change")];
     const change = changes[Math.min(index, changes.length - 1)];

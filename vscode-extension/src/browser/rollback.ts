@@ -1,4 +1,4 @@
-// Rolls back to before a message, after a preview in a dialog.
+// Shows a preview of a roll back to before a message, and rolls back if the user confirms.
 import type { Sessions } from "../sessions/session";
 import { ANSWERS, TYPED, questionOf, revertOf } from "../sessions/rollback_plan";
 import { h } from "../webview/dom";

@@ -1,4 +1,4 @@
-// The list of sessions next to the chat: first those open in a program, with their activity.
+// The list of sessions next to the chat. Sessions that a program has open come first, with their activity.
 import { describeOwner } from "../sessions/owners";
 import type { SessionInfo } from "../connection/protocol";
 import { formatAge, titleOf } from "../sessions/rows";
@@ -63,7 +63,7 @@ export class SessionList {
     return document.body.classList.contains("list-open");
   }
 
-  /** Opens or closes the list in a narrow window; in a wide one it is always there. */
+  /** Opens or closes the list in a narrow window. A wide window always displays it. */
   toggle(isOpen: boolean): void {
     document.body.classList.toggle("list-open", isOpen);
     this.button.setAttribute("aria-expanded", String(isOpen));

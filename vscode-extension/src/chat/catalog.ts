@@ -1,5 +1,5 @@
-// Models and slash commands of the server. Requested again after some seconds, and after a restart of the server: MCP
-// servers that start with a message bring commands of their own.
+// Models and slash commands of the server. Commands are cached for FRESH_MS only, because MCP servers that start with a
+// message add commands.
 import type { CommandInfo, ModelsResult } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
 
@@ -12,7 +12,7 @@ export class Catalog {
     sessions.listen(({ forgotten }) => { if (forgotten === true) this.known = undefined; });
   }
 
-  /** Requested each time, because API keys may change. Null: the server does not support the request. */
+  /** Requests the models each time, because API keys may change. Returns null if the server does not support that. */
   async models(look: boolean): Promise<ModelsResult | null> {
     return (await this.sessions.requestIfSupported("agent/models", look ? { look } : {})) ?? null;
   }

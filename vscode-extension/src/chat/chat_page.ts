@@ -1,18 +1,18 @@
-// One chat page: sends changes of the session to it, not faster than it draws, and passes on the user's actions.
-// Does not depend on the program around the page, which is an editor or a browser.
+// One chat page: sends it the changes of the session, not faster than it draws, and handles the user's actions.
+// Does not depend on whether the page runs in an editor or in a browser.
 import type { DraftInfo } from "../connection/protocol";
-import type { Change } from "../sessions/seams";
+import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 import type { DraftView, Posted, ToView } from "../webview/messages";
 import { Drafts } from "./drafts";
 import { Feed } from "./feed";
 import type { Inbox, Message } from "./inbox";
-import { isLate } from "./late";
+import { isLate } from "./late_messages";
 import type { ViewContext } from "./views";
 
 const FRAME_MS = 16;
 
-export interface PageSeams {
+export interface PageCallbacks {
   /** Sends a message to the page. */
   post(message: ToView): void;
   /** Stores the unsent prompt while there is no session; undefined: it is empty. */
@@ -26,7 +26,7 @@ export interface PageSeams {
 export class ChatPage {
   hasKeyboard = false;
   private isReady = false;
-  /** The page has not drawn the last message yet. Changes until then are joined into one message. */
+  /** Whether the page is still drawing the last message. Until it is done, changes are collected for one message. */
   private isDrawing = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private queue: ToView[] = [];
@@ -38,13 +38,13 @@ export class ChatPage {
     private readonly sessions: Sessions,
     private readonly inbox: Inbox,
     context: ViewContext,
-    private readonly seams: PageSeams,
+    private readonly callbacks: PageCallbacks,
   ) {
     this.feed = new Feed(context);
     this.subscription = sessions.listen((change) => { this.take(change); });
   }
 
-  /** Forgets the page: it is hidden or closed, and a new one will report when it is ready. */
+  /** Stops sending, because the page is hidden or closed. A new page will report when it is ready. */
   forget(): void {
     this.isReady = this.hasKeyboard = false;
   }
@@ -57,19 +57,19 @@ export class ChatPage {
     else if (message.type === "keyboard") this.hasKeyboard = message.isHere;
     else if (message.type === "draft") this.drafts.take(message);
     else if (isLate(message, sessions.currentId)) this.rejectLate(message);
-    else if (message.type === "later") this.seams.post(this.feed.takeLaterPage(sessions.snapshot, message.after));
+    else if (message.type === "later") this.callbacks.post(this.feed.takeLaterPage(sessions.snapshot, message.after));
     else if (message.type === "end") this.reset();
-    else this.seams.inBackground(message.type === "earlier" ? this.postEarlier(message.before) : this.handOn(message));
+    else this.callbacks.inBackground(message.type === "earlier" ? this.postEarlier(message.before) : this.handleMessage(message));
   }
 
   /** Sends a message if the page is ready. */
   postIfReady(message: ToView): void {
-    if (this.isReady) this.seams.post(message);
+    if (this.isReady) this.callbacks.post(message);
   }
 
   /** Sends a message now, or when the page is ready. */
   postWhenReady(message: ToView): void {
-    if (this.isReady) this.seams.post(message);
+    if (this.isReady) this.callbacks.post(message);
     else this.queue.push(message);
   }
 
@@ -90,7 +90,7 @@ export class ChatPage {
   }
 
   private schedule(): void {
-    // The first change is sent soon, together with others of the same frame.
+    // Wait for one frame, so that changes in quick succession are sent in one message.
     if (!this.isReady || this.isDrawing) return;
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
@@ -99,18 +99,18 @@ export class ChatPage {
     }, FRAME_MS);
   }
 
-  /** Drops an action that was meant for the session displayed before. A message is put back into the prompt. */
+  /** Drops an action that was meant for the session displayed before. Puts a message back into the prompt. */
   private rejectLate(message: Posted): void {
     if (message.type !== "submit") return;
-    this.seams.post({ type: "unsent", text: message.text, attachments: message.attachments });
-    this.sessions.say("warn", "The message was not sent, because you wrote it in another session.", "The message is in the prompt. Send it again to send it in this session.");
+    this.callbacks.post({ type: "unsent", text: message.text, attachments: message.attachments });
+    this.sessions.showNotice("warn", "The message was not sent, because you wrote it in another session.", "The message is in the prompt. Send it again to send it in this session.");
   }
 
   private startPage(): void {
     this.isReady = true;
     this.reset();
-    this.seams.onReady();
-    for (const message of this.queue.splice(0)) this.seams.post(message);
+    this.callbacks.onReady();
+    for (const message of this.queue.splice(0)) this.callbacks.post(message);
   }
 
   private onDrawn(): void {
@@ -120,7 +120,7 @@ export class ChatPage {
 
   private reset(): void {
     const { snapshot, currentId } = this.sessions;
-    this.flush(); // into the session displayed now
+    this.flush(); // save the draft of the session that the page still displays
     const message = this.feed.takeNewestPage(snapshot);
     if (message.type === "reset") this.drafts.replace(message.draft ?? { text: "", attachments: [] }, currentId ?? "");
     this.draw(message);
@@ -129,22 +129,22 @@ export class ChatPage {
   private async postEarlier(before: number): Promise<void> {
     const { sessions } = this;
     if (before <= sessions.snapshot.first) await sessions.fetchEarlier();
-    this.seams.post(this.feed.takeEarlierPage(sessions.snapshot, before));
+    this.callbacks.post(this.feed.takeEarlierPage(sessions.snapshot, before));
   }
 
-  private async handOn(message: Message): Promise<void> {
+  private async handleMessage(message: Message): Promise<void> {
     const answer = await this.inbox.take(message);
-    if (answer) this.seams.post(answer);
+    if (answer) this.callbacks.post(answer);
   }
 
   private keepDraft({ text, attachments }: DraftView, id: string | undefined): void {
     const draft: DraftInfo = { text, attachments: attachments.map(({ part }) => part) };
     this.sessions.keepDraft(draft, id);
-    if (id === undefined) this.seams.keepDraft(text === "" && attachments.length === 0 ? undefined : draft);
+    if (id === undefined) this.callbacks.keepDraft(text === "" && attachments.length === 0 ? undefined : draft);
   }
 
   private draw(message: ToView): void {
     this.isDrawing = true;
-    this.seams.post(message);
+    this.callbacks.post(message);
   }
 }

@@ -10,14 +10,14 @@ const EMPTY: DraftView = { text: "", attachments: [] };
 
 export class Drafts {
   private current = EMPTY;
-  /** The session of the prompt; "" if there is none yet. */
+  /** The session that the current draft belongs to; "" if there is none yet. */
   private sessionId = "";
   private before = { of: "", draft: EMPTY };
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly keep: (draft: DraftView, of: string) => void) {}
 
-  /** Takes a changed prompt of the page. */
+  /** Handles a draft that the page reports. */
   take(draft: ReportedDraft): void {
     if (draft.of === this.sessionId) this.store(draft);
     else this.saveForEarlier(draft);
@@ -39,7 +39,7 @@ export class Drafts {
     if (isLast || emptied) this.flush();
   }
 
-  /** Switches to the prompt of another session, which is already saved. */
+  /** Switches to the draft of another session, which needs no saving because it is the stored one. */
   replace(draft: DraftView, of: string): void {
     this.flush();
     if (of !== this.sessionId) this.before = { of: this.sessionId, draft: this.current };

@@ -1,5 +1,5 @@
-// Decides what to send to the webview: a new view gets the newest page, later only changes, and of a growing text only
-// its new part. Pure.
+// Decides what to send to the webview. A new view gets the newest page of items, and later only changes. For a growing
+// text only the appended part is sent. Pure.
 import type { Item, Snapshot, TextItem } from "../snapshot/items";
 import { takeChangedItems } from "../snapshot/snapshot";
 import type { ToView } from "../webview/messages";
@@ -77,7 +77,7 @@ export class Feed {
     this.sentTexts.set(item.id, { revision: item.part.revision, chars: item.part.text.length });
   }
 
-  /** The new end of a text that only grew since it was sent. */
+  /** Returns the text appended to an item since it was last sent; undefined if the item must be sent as a whole. */
   private takeAppendedText(item: Item): { text: string; open: boolean } | undefined {
     if (!isText(item)) return undefined;
     const sent = this.sentTexts.get(item.id);

@@ -1,8 +1,8 @@
-// Data of the empty chat: example prompts for this project, recent sessions, whether there is an API key.
+// Data of the empty chat: example prompts for this project, recent sessions, and whether an API key is set.
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { inBackground } from "../logger";
-import { isDelta } from "../sessions/seams";
+import { isDelta } from "../sessions/interfaces";
 import { formatAge } from "../sessions/rows";
 import type { Home } from "../webview/messages";
 import type { Catalog } from "./catalog";

@@ -15,7 +15,7 @@ export interface Recent {
 
 const EXAMPLES = 3;
 const KEPT = 6;
-const FRESH_MS = 60_000; // smaller changes of a session's time are not stored
+const FRESH_MS = 60_000; // if only the time of a session has changed, it is stored at most this often
 
 export function examplesFor({ file, hasTests, hasGit, hasReadme }: Project): string[] {
   const all = [
@@ -27,7 +27,7 @@ export function examplesFor({ file, hasTests, hasGit, hasReadme }: Project): str
   return all.slice(0, EXAMPLES);
 }
 
-/** The list with this session first; undefined if it has not changed. */
+/** Returns the list with the session `now` at its start; undefined if the list need not be stored again. */
 export function withRecent(recents: readonly Recent[], now: Recent): Recent[] | undefined {
   const [first] = recents;
   if (first?.id === now.id && first.title === now.title && now.updatedMs - first.updatedMs < FRESH_MS) return undefined;

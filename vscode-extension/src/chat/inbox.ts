@@ -1,26 +1,26 @@
-// Maps messages of the chat page to requests of the session, and to the program around the page: an editor or a browser.
+// Maps messages of the chat page to requests for the session, or to actions of the page's host (editor or browser).
 import { type InputPart, type QueueChange, type Verdict, effectOf } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
 import type { Attachment, FromView, Home, HostCommand, Offer, ToView } from "../webview/messages";
 import type { Catalog } from "./catalog";
 import type { Action } from "../commands/failure_actions";
 import { makeTextChange } from "./queue_changes";
-import { type PathContext, restorePrompt } from "./said";
+import { type PathContext, restorePrompt } from "./message_display";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";
 
 export type Message = Exclude<FromView, { type: "ready" | "earlier" | "later" | "end" | "drawn" | "draft" | "keyboard" }>;
 type Submit = Extract<FromView, { type: "submit" }>;
 type Allow = Extract<FromView, { type: "allow" }>;
 
-/** Actions of a failure that the program around the page carries out. */
+/** Actions offered after a failure that the host of the page performs. */
 export type HostAction = Exclude<Action, "retry" | "continue" | "chooseModel" | "sendAgain">;
 
-/** The program around the page. */
+/** What the page's host, the editor or the browser, does for it. */
 export interface PageHost {
   runCommand(name: HostCommand): Promise<void>;
   act(action: HostAction): Promise<void>;
   findOffers(trigger: "@" | "/", query: string): Promise<Offer[]>;
-  /** The attachment of a chosen offer. */
+  /** Returns the attachment for a chosen completion. */
   choose(token: string): Promise<Attachment | undefined>;
   collectHome(): Promise<Home>;
   openSession(id: string): Promise<void>;
@@ -34,7 +34,7 @@ export interface PageHost {
   kill(terminalId: string): Promise<void>;
   showServers(): Promise<void>;
   openMemory(): Promise<void>;
-  /** Rolls back to before a message. Returns its text if it was removed from the conversation. */
+  /** Rolls back to before a message. Returns the message's text if it was removed from the conversation. */
   rollBack(turnId: string): Promise<string | undefined>;
 }
 
@@ -140,7 +140,7 @@ export class Inbox {
     return { type: "unsent", text, attachments };
   }
 
-  /** Runs an action that a failure offers. */
+  /** Runs an action that was offered after a failure. */
   private async act(action: Action): Promise<ToView | undefined> {
     if (action === "retry") await this.sessions.retry();
     else if (action === "continue") await this.sessions.submit([{ type: "text", text: "Continue." }]);
@@ -183,7 +183,7 @@ export class Inbox {
         break;
       case "mode":
         if (isMode(words)) await sessions.configure({ mode: words });
-        else sessions.say("warn", "There is no such mode.", "Write /mode followed by plan, ask, edits or full.");
+        else sessions.showNotice("warn", "There is no such mode.", "Write /mode followed by plan, ask, edits or full.");
         break;
     }
     return undefined;

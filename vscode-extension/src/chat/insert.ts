@@ -1,4 +1,4 @@
-// Inserts code of an answer at the user's cursor, as an edit that one undo reverts.
+// Inserts code from an answer at the user's cursor, as one edit in the undo history.
 import * as vscode from "vscode";
 
 export async function insertAtCursor(text: string): Promise<void> {

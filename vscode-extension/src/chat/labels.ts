@@ -11,7 +11,7 @@ function nameOf(uri: string): string {
   }
 }
 
-/** Undefined for a text, which is not an attachment. */
+/** Returns the label of an attachment; undefined for a text part, which is not an attachment. */
 export function labelOf(part: InputPart): string | undefined {
   switch (part.type) {
     case "text":
@@ -40,7 +40,7 @@ export function labelOf(part: InputPart): string | undefined {
       return `terminal ${part.name}`;
     case "page":
       return part.url;
-    default: // a part of a later version
+    default: // a kind of part that this version does not know
       return (part as InputPart).type;
   }
 }

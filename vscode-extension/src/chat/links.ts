@@ -17,7 +17,7 @@ export async function openFile(target: string, folder: string | undefined): Prom
   const uri = name.startsWith("file:") ? vscode.Uri.parse(name) : vscode.Uri.file(isAbsolute(name) ? name : join(base, name));
   const selection = lines && new vscode.Range(lines[0], 0, lines[1], lines[0] === lines[1] ? 0 : Number.MAX_SAFE_INTEGER);
   const show = async (file: vscode.Uri) => {
-    // A file of another host would be requested over the network.
+    // Opening a file URI with a host would send a request over the network.
     if (file.authority !== "") throw new Error("not on this machine");
     await vscode.window.showTextDocument(file, { preview: true, ...(selection && { selection }) });
   };
@@ -32,7 +32,7 @@ export async function openFile(target: string, folder: string | undefined): Prom
   }
 }
 
-/** Shows the whole address before opening it, because the model wrote it and it may carry data. */
+/** Asks the user before opening a web address and shows all of it: the model wrote it, so it may contain private data. */
 export async function openLink(url: string): Promise<void> {
   if (!/^https?:\/\//i.test(url)) return;
   const message = "Open this address outside of the editor?";

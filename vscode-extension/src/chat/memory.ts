@@ -1,7 +1,7 @@
-// Opens the memory: notes that the agent keeps for later sessions, of the project and of the user, in files that the
-// user edits.
+// Opens the two memory files, one for the project and one for the user. The agent writes notes for later sessions into
+// them, and the user can edit them.
 import * as vscode from "vscode";
-import type { Connection } from "../sessions/seams";
+import type { Connection } from "../sessions/interfaces";
 
 async function show(uri: string, options: vscode.TextDocumentShowOptions): Promise<boolean> {
   try {

@@ -1,31 +1,31 @@
-// The mentions that the server offers for `@`, and the text of a terminal as one of them. Pure.
+// Converts the server's completions for `@` to mentions, and builds the mention of a terminal's text. Pure.
 import type { Completion, TerminalTextInput } from "../connection/protocol";
 
-/** Icons by the kind of a completion and by the type of a part. */
+/** Icons by the kind of a completion, or by the type of a message part. */
 const ICONS: Readonly<Record<string, string>> = {
   text: "note", file: "file", folder: "folder", selection: "selection", problems: "warning", diagnostics: "warning", resource: "database", command: "terminal",
   image: "file-media", symbol: "symbol-method", diff: "diff", commit: "git-commit", terminal: "terminal", page: "globe",
 };
 
-/** The icon of a mention. A server of a later version may have further kinds. */
+/** Returns the icon of a mention. A kind that this version does not know gets a general icon. */
 export function mentionIcon(kind: string): string {
   return ICONS[kind] ?? "mention";
 }
 
-/** The completions of the server that are mentions: all kinds except commands. */
+/** Returns the completions that are mentions: all kinds except commands. */
 export function mentionsOf(items: readonly Completion[]): readonly Completion[] {
   return items.filter(({ kind }) => kind !== "command");
 }
 
-const KEPT_CHARS = 16_384; // the server attaches no more of a terminal
+const KEPT_CHARS = 16_384; // the server's limit for the text of a terminal
 
-/** The end of a terminal's text. */
+/** Builds the message part for a terminal, with the last KEPT_CHARS characters of its text. */
 export function terminalPart(name: string, text: string): TerminalTextInput {
   const trimmed = text.trimEnd();
   return { type: "terminal", name, text: trimmed.slice(-KEPT_CHARS) };
 }
 
-/** The word that mentions a terminal: without blanks, because a blank ends a mention. */
+/** Returns the label that mentions a terminal. It contains no blanks, because a blank ends a mention. */
 export function terminalLabel(name: string): string {
   return `terminal:${name.trim().replace(/\s+/g, "-")}`;
 }

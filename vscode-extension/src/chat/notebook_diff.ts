@@ -1,4 +1,4 @@
-// Reduces the diff of a notebook file to the lines of its cells, without the JSON around them. Pure.
+// Reduces the diff of a notebook file to the lines of its cells, without the surrounding JSON. Pure.
 
 const LINE = /^([+\- ])\s*(?:"source"\s*:\s*\[?\s*)?("(?:[^"\\]|\\.)*")\s*\]?,?$/;
 

@@ -26,7 +26,7 @@ export function selectionOf(editor: vscode.TextEditor): Attachment {
 }
 
 function linesOf(document: vscode.TextDocument, startLine: number, endLine: number): Attachment {
-  // Whole lines, because references for the model are in lines.
+  // Use whole lines, because the model refers to code by lines.
   const text = document.getText(new vscode.Range(startLine, 0, endLine, 0));
   const label = `${vscode.workspace.asRelativePath(document.uri)}:${startLine + 1}-${endLine}`;
   return { label, part: { type: "selection", uri: document.uri.toString(), startLine, endLine, text } };
@@ -75,7 +75,7 @@ async function findSymbols(query: string): Promise<Found[]> {
   }));
 }
 
-/** Fallback for a server without completion. */
+/** Finds files by name. Used if the server does not support completion. */
 async function findFiles(query: string): Promise<Found[]> {
   const name = query.replace(/[^\w./-]/g, "");
   if (name === "") return [];
@@ -98,7 +98,7 @@ export class Offers {
     return trigger === "/" ? this.commands(query) : this.findMentions(query);
   }
 
-  /** The attachment of a completion. Undefined if it is from an older list. */
+  /** Returns the attachment for a completion; undefined if the completion is from an older list. */
   async choose(token: string): Promise<Attachment | undefined> {
     return this.brings.get(token)?.();
   }
@@ -107,7 +107,7 @@ export class Offers {
     const wanted = query.toLowerCase();
     const fits = ({ offer }: Found) => offer.label.toLowerCase().includes(wanted);
     const [fromServer, named] = await Promise.all([this.completeOnServer(query), findSymbols(query.replace(/^symbol:/, "")).catch(() => [])]);
-    // With an open session, the server's offers already have the symbols of the same language servers.
+    // If a session is open, the server's completions already contain the symbols of this window's language servers.
     const others = fromServer.some(({ offer }) => offer.label.startsWith("symbol:")) ? [] : named;
     const seen = new Set<string>();
     const chosen = [...editorOffers().filter(fits), ...listOpenFiles().filter(fits).slice(0, MAX_OPEN), ...this.terminal().filter(fits), ...fromServer, ...others];
@@ -118,7 +118,7 @@ export class Offers {
     });
   }
 
-  /** The active terminal. Its text is read when it is chosen. */
+  /** Offers the active terminal. Its text is read only when the user chooses it. */
   private terminal(): Found[] {
     const name = vscode.window.activeTerminal?.name;
     if (name === undefined) return [];

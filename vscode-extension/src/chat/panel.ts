@@ -14,7 +14,7 @@ export const VIEW_ID = "agentLs.chat";
 
 const DRAFT_KEY = "agentLs.draft"; // draft of the prompt while there is no session
 
-/** A path relative to the workspace; the name of the workspace folder itself. */
+/** Returns the path relative to the workspace. For the workspace folder itself, returns its name. */
 function relative(path: string): string {
   const own = vscode.workspace.workspaceFolders?.find((folder) => folder.uri.fsPath === path);
   return own?.name ?? vscode.workspace.asRelativePath(path);
@@ -76,7 +76,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   /** Shows the chat and focuses the prompt. Only for actions of the user. */
   async focus(): Promise<void> {
-    // Focusing it again would move the focus away for a moment, and keys typed then would be lost.
+    // If the page already has the focus, the command would move it away for a moment, and lose keys typed then.
     if (!this.page.hasKeyboard) await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
     this.page.postWhenReady({ type: "focus" });
   }
@@ -95,12 +95,12 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.page.postWhenReady({ type: "attach", attachment });
   }
 
-  /** Updates the automatic attachment of messages. */
+  /** Sends the automatic attachment of messages (the active file) to the page. */
   showAlong(): void {
     this.page.postIfReady({ type: "along", along: this.along() });
   }
 
-  /** Tells the page that a session is being created. */
+  /** Informs the page that a session is being created. */
   expect(): void {
     this.page.postIfReady({ type: "making" });
   }

@@ -11,7 +11,7 @@ const MODES: readonly (vscode.QuickPickItem & { readonly mode: NextMode })[] = [
   { label: "Edits", description: "asks before commands only", mode: "edits" },
 ];
 
-/** Context key with the documents that hold a plan, for the button and the key that accept it. */
+/** Context key with the URIs of the plan documents. It enables the button and the keybinding that accept a plan. */
 const CONTEXT = "agentLs.plans";
 
 export class Plans implements vscode.Disposable {

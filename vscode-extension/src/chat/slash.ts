@@ -3,7 +3,7 @@ import { type CommandInfo, MODES, type Mode } from "../connection/protocol";
 
 interface ClientCommand {
   readonly description: string;
-  /** Hint for its arguments. */
+  /** Describes the arguments of the command. */
   readonly hint?: string;
 }
 
@@ -36,7 +36,7 @@ export function isMode(word: string): word is Mode {
   return (MODES as readonly string[]).includes(word);
 }
 
-/** A path or an unknown command is text and is sent unchanged. */
+/** Parses a prompt that begins with a slash. A path or an unknown command is text, which is sent unchanged. */
 export function parseSlash(text: string, known: readonly CommandInfo[]): Slash {
   const [, name = "", words = ""] = /^\/([a-z][\w.:-]*)(?:\s+([^]*))?$/i.exec(text.trim()) ?? [];
   if (isClientCommand(name)) return { kind: "client", name, words: words.trim() };

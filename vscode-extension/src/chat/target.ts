@@ -2,7 +2,7 @@
 
 export interface Target {
   readonly name: string;
-  /** Lines from 0, inclusive. */
+  /** First and last line, both inclusive, counted from 0. */
   readonly lines?: readonly [number, number];
 }
 

@@ -10,7 +10,7 @@ import { findActivity, planOf } from "../snapshot/snapshot";
 import { notebookDiff } from "./notebook_diff";
 import type { ApprovalView, EndView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
 import { fileOf, lookOf } from "../snapshot/tool_words";
-import { type DisplayedMessage, type PathContext, displaySentMessage, displayLoggedMessage } from "./said";
+import { type DisplayedMessage, type PathContext, displaySentMessage, displayLoggedMessage } from "./message_display";
 
 const RUNNING_TAIL_CHARS = 2_000; // characters at the end of a running command's output
 const HALF_OUTPUT_CHARS = 8_000; // characters of a finished output, at each end
@@ -52,9 +52,9 @@ function describeOutcome(item: ToolItem, waiting: boolean): string {
   return words.join(" · ");
 }
 
-const NEAR = 40; // items between a call and its changes, when calls run in parallel
+const NEAR = 40; // items after a call to search for its changes; parallel calls can add items in between
 
-/** Whether the items of the call's changes already show everything that the row of the call would. */
+/** Whether the row of the call can be hidden, because the items of its changes show the same information. */
 function isRedundant({ index, id, status, terminalId }: ToolItem, s: Snapshot): boolean {
   if (status === "failed" || terminalId !== undefined) return false;
   const from = index - s.first + 1;
@@ -63,7 +63,7 @@ function isRedundant({ index, id, status, terminalId }: ToolItem, s: Snapshot): 
 
 const REACHES: Readonly<Record<string, string>> = { once: "allowed once", turn: "allowed for this turn", session: "allowed for this session" };
 
-/** How the call was allowed; "" if no approval was requested, or it is still pending. */
+/** Describes how the call was allowed; "" if no approval was requested, or it is still pending. */
 function describeAllowed(callId: string, s: Snapshot): string {
   const item = [...s.requests.values()].findLast(({ request, status }) => request.callId === callId && status === "allow");
   return item ? (REACHES[item.scope ?? "once"] ?? "allowed by a rule") : "";
@@ -114,7 +114,7 @@ function describeLocation(item: ApprovalItem, context: ViewContext): string {
   return words.join(", ");
 }
 
-/** The model's description of the call. */
+/** Finds the model's description of the call in its arguments, which may be incomplete JSON; "" if there is none. */
 function findDescription(callId: string, s: Snapshot): string {
   const given = s.calls.get(callId)?.arguments.text ?? "";
   const found = /"description"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(given)?.[1];
@@ -170,7 +170,7 @@ function reverted({ kind, id, index, data }: RevertedItem, context: ViewContext)
 
 export function itemView(item: Item, s: Snapshot, context: ViewContext): ItemView {
   const { agentId, isOut = false } = item;
-  // without the subagent's item there is nothing to collapse it into
+  // An item is collapsed into the item of its subagent, so it needs one.
   const isFolded = agentId !== undefined && s.agents.has(agentId);
   return { ...view(item, s, context), ...(isFolded && { agentId }), ...(isOut && { isOut }) };
 }
@@ -191,9 +191,9 @@ function view(item: Item, s: Snapshot, context: ViewContext): ItemView {
     case "reverted":
       return reverted(item, context);
     case "user":
-      return { kind: "user", id: item.id, index: item.index, said: viewMessage(item, context), ...(item.turnId !== undefined && { turnId: item.turnId }) };
+      return { kind: "user", id: item.id, index: item.index, message: viewMessage(item, context), ...(item.turnId !== undefined && { turnId: item.turnId }) };
     case "steer":
-      return { kind: "steer", id: item.id, index: item.index, said: viewMessage(item, context), status: item.status };
+      return { kind: "steer", id: item.id, index: item.index, message: viewMessage(item, context), status: item.status };
     case "notice":
       return item.isOut === true ? { ...item, actions: [] } : item;
     case "question":

@@ -9,7 +9,7 @@ import type { AgentActions } from "../context/code_actions";
 import type { Ctx } from "../ctx";
 import type { ApprovalItem } from "../snapshot/items";
 import type { Keys } from "../settings/api_keys";
-import { isRefused } from "../sessions/owners";
+import { refuseIfReadOnly } from "../sessions/owners";
 import type { NewSessionChoice } from "../connection/protocol";
 import { showFailure } from "./failure";
 import { chooseFolder, chooseRunning, chooseSession, configure } from "./pickers";
@@ -32,7 +32,7 @@ interface Parts {
   readonly actions: AgentActions;
   readonly keys: Keys;
   readonly plans: Plans;
-  /** Command tables of parts that no other command needs. */
+  /** Further tables of commands. */
   readonly more: readonly Readonly<Record<string, Run>>[];
 }
 
@@ -59,10 +59,10 @@ async function addToChat({ panel }: Parts, first: unknown, all: unknown): Promis
 async function answer({ ctx }: Parts, how: (item: ApprovalItem) => Promise<void>): Promise<void> {
   const [asked] = pendingApprovals(ctx.sessions.snapshot);
   if (asked) await how(asked);
-  else isRefused(ctx.sessions, "agent/approve", "answered");
+  else refuseIfReadOnly(ctx.sessions, "agent/approve", "answered");
 }
 
-/** Shows a suggestion of the server at the cursor. The language client registers the provider when the server starts. */
+/** Shows a suggestion at the cursor. Starts the server first, because the language client then registers the provider. */
 async function suggest({ ctx }: Parts): Promise<void> {
   try {
     await ctx.client.ensureStarted();
@@ -81,11 +81,11 @@ async function restart({ ctx }: Parts): Promise<void> {
 async function newSession({ ctx, panel }: Parts, choice: NewSessionChoice = {}): Promise<void> {
   const folder = await chooseFolder();
   if (folder === undefined) return;
-  // Focus the prompt before there is a session, because the server takes a moment to start and the user types on. The
-  // chat also shows why creating a session failed.
+  // Focus the prompt before there is a session, because the server takes a moment to start and the user may already
+  // type. If creating the session fails, the chat shows why.
   panel.expect();
-  // Start creating the session before the focus moves: a message sent in that moment is for this session and creates
-  // no other.
+  // Start creating the session before the focus moves, so that a message sent in between waits for this session and
+  // does not create another one.
   const making = ctx.sessions.create(choice, folder ?? undefined);
   await Promise.all([panel.focus(), making]);
 }

@@ -1,8 +1,8 @@
 // Context keys that enable commands and keybindings when they apply.
 import * as vscode from "vscode";
-import { all, ofFile } from "../review/model";
+import { listHunks, listHunksOfFile } from "../review/model";
 import type { ReviewStore } from "../review/store";
-import { isDelta } from "../sessions/seams";
+import { isDelta } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 import { findActivity } from "../snapshot/snapshot";
 
@@ -29,16 +29,16 @@ export class Contexts implements vscode.Disposable {
     this.set("agentLs.working", doing === "working" || doing === "waiting");
     this.set("agentLs.waiting", doing === "waiting");
     this.set("agentLs.hasHunks", this.store.hunks.size > 0);
-    this.set("agentLs.hasOnlyOthersHunks", this.store.areOthers(all(this.store.hunks)));
-    // The focus is in the input of a comment: keep the keys of the file that it belongs to.
+    this.set("agentLs.hasOnlyOthersHunks", this.store.areReadOnly(listHunks(this.store.hunks)));
+    // If the focus is in the input of a comment, keep the context keys of the commented file.
     if (editor?.document.uri.scheme === "comment") return;
     const file = editor && this.store.fileOf(editor.document);
-    const hunks = file === undefined ? [] : ofFile(this.store.hunks, file);
+    const hunks = file === undefined ? [] : listHunksOfFile(this.store.hunks, file);
     const proposals = hunks.filter(({ state }) => state === "proposed");
-    // If a file has both proposals and applied changes, its buttons are those for applied changes.
+    // A file with both proposals and applied changes gets the buttons for applied changes.
     this.set("agentLs.fileHasHunks", hunks.length > 0);
     this.set("agentLs.fileHasProposals", proposals.length > 0 && proposals.length === hunks.length);
-    this.set("agentLs.fileHasOnlyOthersHunks", this.store.areOthers(hunks));
+    this.set("agentLs.fileHasOnlyOthersHunks", this.store.areReadOnly(hunks));
     this.set("agentLs.readOnly", this.sessions.snapshot.session.access === "readOnly");
     this.set("agentLs.hasSession", this.sessions.currentId !== undefined);
   }

@@ -1,4 +1,4 @@
-// Shows the failure of a command outside the chat, with buttons for what helps.
+// Shows the failure of a command outside the chat, with buttons for possible next steps.
 import * as vscode from "vscode";
 import { problemOf } from "../connection/protocol";
 import { showError } from "../status/errors";

@@ -1,6 +1,6 @@
-// Actions for the user after a failure, by its kind. Pure.
+// Actions that are offered to the user after a failure, depending on its kind. Pure.
 
-/** `sendAgain`: sends the prompt, to which the failed message was returned. */
+/** `sendAgain` sends the prompt. A message that could not be sent was put back there. */
 export type Action = "setKey" | "retry" | "continue" | "manageTrust" | "chooseModel" | "sendAgain" | "choosePython" | "showLog";
 
 const BY_KIND: Readonly<Record<string, readonly Action[]>> = {
@@ -15,7 +15,7 @@ const BY_KIND: Readonly<Record<string, readonly Action[]>> = {
   no_server: ["sendAgain", "showLog"],
 };
 
-/** `given`: the server's recommended action; one of a newer server may be unknown here. */
+/** `given` is the action that the server recommends. It is ignored if this version does not know it. */
 export function actionsOf(kind: string, isRetryable: boolean, given = ""): readonly Action[] {
   const known = BY_KIND[kind] ?? (isRetryable ? ["retry" as const] : []);
   const first = WIRE.find((each) => each === given);
@@ -24,7 +24,7 @@ export function actionsOf(kind: string, isRetryable: boolean, given = ""): reado
 
 const WIRE: readonly Action[] = ["setKey", "retry", "continue", "manageTrust", "chooseModel"];
 
-/** Drops hints that name protocol methods, which are for programs and not for users. */
+/** Returns "" for a hint that names a protocol method, because such hints are for programs and not for users. */
 export function hintForPeople(hint: string | undefined): string {
   return hint === undefined || /\bagent\/\w+/.test(hint) ? "" : hint;
 }

@@ -8,11 +8,11 @@ const MODES: readonly { readonly label: Mode; readonly description: string }[] =
   { label: "plan", description: "reads only" },
   { label: "ask", description: "asks before commands, and once before edits" },
   { label: "edits", description: "asks before commands" },
-  { label: "full", description: "asks only for what is never done silently" },
+  { label: "full", description: "asks only for actions that always need approval" },
 ];
 
 const REVIEWS: readonly { readonly label: ReviewMode; readonly description: string }[] = [
-  { label: "after", description: "changes stand in the files, to keep or undo" },
+  { label: "after", description: "edits are made in your files, and you keep or undo each edit afterwards" },
   { label: "before", description: "changes are proposed, and made when you accept them" },
 ];
 
@@ -29,27 +29,27 @@ function sessionItem(info: SessionInfo, currentId: string | undefined) {
 }
 
 export async function chooseSession(sessions: Sessions): Promise<boolean> {
-  const listed = await sessions.list();
+  const listed = await sessions.listSessions();
   if (!listed) return false;
   const items = listed.map((info) => sessionItem(info, sessions.currentId));
-  const placeHolder = items.length > 0 ? "A session to go on with" : "There is no session for this folder yet";
+  const placeHolder = items.length > 0 ? "Choose a session to continue" : "There is no session for this folder yet";
   const chosen = await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true });
   return chosen !== undefined && sessions.open(chosen.info.id);
 }
 
-/** Lets the user choose among the sessions that run in any editor, and opens the chosen one. Returns whether it did. */
+/** Lets the user choose among the sessions that run in any editor, and opens it. Returns whether one was opened. */
 export async function chooseRunning(sessions: Sessions): Promise<boolean> {
-  const listed = await sessions.running();
+  const listed = await sessions.listRunningSessions();
   if (!listed) return false;
   const items = listed.map((info) => ({ ...runningRow(info, Date.now()), info }));
-  const placeHolder = items.length > 0 ? "A session to follow" : "No session is open in any editor";
+  const placeHolder = items.length > 0 ? "Choose a session to open" : "No session is open in any editor";
   const chosen = await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true, matchOnDetail: true });
   return chosen !== undefined && sessions.open(chosen.info.id);
 }
 
 /**
- * Lets the user choose the folder of a new session, that of the active file first. Null: there is only one folder;
- * undefined: the user cancelled.
+ * Lets the user choose the folder of a new session; the folder of the active file is listed first. Returns null if
+ * there is no choice because only one folder is open, and undefined if the user cancelled.
  */
 export async function chooseFolder(): Promise<string | null | undefined> {
   const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");

@@ -1,11 +1,11 @@
-// The connection: starts the server, syncs all files, sends requests. Does not know sessions.
+// The connection to the server: starts it, syncs all files, and sends requests. Does not keep state of sessions.
 import { homedir } from "node:os";
 import * as vscode from "vscode";
 import { CloseAction, ErrorAction, type FeatureState, LanguageClient, RevealOutputChannelOn, type StaticFeature, TextDocumentContentRequest } from "vscode-languageclient/node";
 import type { Log } from "../logger";
 import { ABILITIES, type AgentEvent, EVENT_METHOD, type FileHunks, MOVED_METHOD, type Method, type Notifications, type Problem, type Requests } from "./protocol";
 import { withoutSecrets } from "./redact";
-import type { Connection } from "../sessions/seams";
+import type { Connection } from "../sessions/interfaces";
 import type { Command } from "../server/locate";
 import { SECTION, readServerSettings, readAllSettings } from "../settings/settings";
 
@@ -31,7 +31,7 @@ class AgentFeature implements StaticFeature {
   }
 }
 
-/** An error with hint and kind, as problemOf expects it. */
+/** An error with hint and kind in the form that problemOf reads. */
 class ProblemError extends Error {
   readonly data: { readonly hint?: string; readonly kind?: string };
 
@@ -50,7 +50,7 @@ export class Client implements Connection, vscode.Disposable {
   onExit: (problem?: Problem) => void = () => undefined;
   /** Called after the start and before the first request, to send what the server needs first, such as API keys. */
   prepare: (send: Send) => Promise<void> = () => Promise.resolve();
-  /** Called with the step of the start that is in progress; undefined at its end. */
+  /** Called with a description of each step of the start, and with undefined when the start has ended. */
   onProgress: (words: string | undefined) => void = () => undefined;
   /** Called when the server has started and answered. */
   onStart: () => void = () => undefined;
@@ -68,13 +68,13 @@ export class Client implements Connection, vscode.Disposable {
     return this.running !== undefined;
   }
 
-  /** Whether the server uses agent/diagnostics. */
+  /** Whether the server supports agent/diagnostics. */
   get takesDiagnostics(): boolean {
     const { experimental } = (this.running?.initializeResult?.capabilities ?? {}) as { experimental?: { agentLs?: { diagnostics?: boolean } } };
     return experimental?.agentLs?.diagnostics === true;
   }
 
-  /** `token` cancels the request, also in the server. */
+  /** Starts the server if necessary and sends a request. `token` cancels the request, also in the server. */
   async request<M extends Method>(method: M, params: Requests[M]["params"], token?: vscode.CancellationToken): Promise<Requests[M]["result"]> {
     const client = await this.start();
     return token ? client.sendRequest(method, params, token) : sender(client)(method, params);
@@ -97,7 +97,7 @@ export class Client implements Connection, vscode.Disposable {
     });
   }
 
-  /** The text of a virtual document; undefined if the server has none or is not running. */
+  /** Requests the text of a virtual document; undefined if the server does not provide it or is not running. */
   async textOf(uri: string): Promise<string | undefined> {
     if (this.running?.initializeResult?.capabilities.workspace?.textDocumentContent === undefined) return undefined;
     try {
@@ -108,7 +108,7 @@ export class Client implements Connection, vscode.Disposable {
     }
   }
 
-  /** Stops the server, as closing the window does. */
+  /** Stops the server in the same way as closing the window. */
   async stop(): Promise<void> {
     const client = this.running;
     if (!client) return;
@@ -154,7 +154,7 @@ export class Client implements Connection, vscode.Disposable {
       await client.start();
     } catch (error) {
       this.log.error(String(error));
-      throw new ProblemError({ message: `The server ${command.program} did not start.`, hint: "Its log says why.", kind: "no_server" });
+      throw new ProblemError({ message: `The server ${command.program} did not start.`, hint: "See agent-ls: Show Log.", kind: "no_server" });
     }
     await this.prepare(sender(client));
     this.running = client;
@@ -166,10 +166,10 @@ export class Client implements Connection, vscode.Disposable {
     const cwd = vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === "file")?.uri.fsPath ?? homedir();
     const server = { command: program, args: [...args], options: { cwd } };
     return new LanguageClient(SECTION, "agent-ls", server, {
-      // All files, whatever their language: the agent reads and edits the open text, not the saved one.
+      // Sync files of all languages, because the agent reads and edits the open text, not the saved text.
       documentSelector: [{ scheme: "file" }],
       initializationOptions: { [SECTION]: readServerSettings() },
-      // Only our section, and only user settings: workspace settings are ignored.
+      // Answer only for the section `agentLs`, and only with user settings: workspace settings are ignored.
       middleware: { workspace: { configuration: ({ items }) => items.map(({ section }) => section === SECTION ? readAllSettings() : null) } },
       outputChannel: this.log,
       traceOutputChannel: traceOf(this.log),

@@ -11,8 +11,8 @@ import type { HostTerminals } from "../terminals/host";
 const hasUri = (document: { readonly uri: vscode.Uri }, uri: string) => document.uri.toString() === vscode.Uri.parse(uri).toString();
 
 /**
- * Whether the server knows all unsaved changes of a document: only then may it be saved. Compares the version of a text
- * document, but the cells of a notebook, whose own version has already changed when the server receives it.
+ * Whether the server knows all unsaved changes of a document. Only then may the document be saved. For a notebook,
+ * compares the versions of its cells, because the notebook's own version may differ from the one that was synced.
  */
 function hasNamedVersions(document: vscode.TextDocument | vscode.NotebookDocument, { version, cells = [] }: NamedDocument): boolean {
   if (!("notebookType" in document)) return version === document.version;
@@ -25,7 +25,7 @@ async function saveOne(named: NamedDocument): Promise<string | undefined> {
   const { textDocuments, notebookDocuments } = vscode.workspace;
   const [document, other] = [...textDocuments, ...notebookDocuments].filter((each) => hasUri(each, named.uri));
   if (!document) return "not open";
-  if (other) return "open as a notebook and as text"; // saving one would overwrite the other
+  if (other) return "open as a notebook and as text"; // saving one document would overwrite the changes of the other
   if (!hasNamedVersions(document, named)) return "changed meanwhile";
   if (!document.isDirty || (await document.save())) return undefined;
   return "the editor did not save it";
@@ -42,7 +42,7 @@ async function save({ documents }: ClientRequests["save"]["params"]): Promise<Sa
   return { saved, failed };
 }
 
-/** Services that answer requests. */
+/** Parts of the extension that answer requests of the server. */
 export interface ClientServices {
   readonly terminals: HostTerminals;
   readonly problems: DiagnosticsReporter;

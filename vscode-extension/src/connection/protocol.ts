@@ -1,6 +1,6 @@
 // The protocol of this client: method names, announced capabilities, short names for the types in src/wire, and
-// conversion of errors. The types in src/wire are generated from the server's; those here name parts of them, or are
-// narrower.
+// conversion of errors. The types in src/wire are generated from the server's types. The types here are parts of them,
+// or narrower.
 import type { ClientRequests } from "../wire/asked";
 import type { EventData, UnrecordedData } from "../wire/events";
 import type * as wire from "../wire/objects";
@@ -18,7 +18,7 @@ export type { Requests } from "../wire/requests";
 
 export const VERSION = 1;
 export const EVENT_METHOD = "agent/event";
-/** Notification with a FileHunks: positions of a file's open hunks after its text has changed. */
+/** Notification with the positions of a file's open hunks (FileHunks), sent after its text has changed. */
 export const MOVED_METHOD = "agent/hunksMoved";
 
 /** Capabilities of this client. `terminal`: commands of the server can run in terminals of this window. */
@@ -55,7 +55,7 @@ export type AccessData = UnrecordedData["access"];
 
 type KeyOfAny<T> = T extends unknown ? keyof T : never;
 
-/** The effect of an approval: the fields of all kinds of effect, each optional. Those present tell its kind. */
+/** The effect of an approval request, with the fields of all kinds of effect. Each kind has only some of the fields. */
 export type Effect = { readonly [K in KeyOfAny<wire.Effect>]?: wire.Effect extends infer E ? (E extends Partial<Record<K, infer V>> ? V : never) : never };
 
 export function effectOf({ effect }: wire.ApprovalRequested): Effect {
@@ -69,7 +69,7 @@ export type ApproveAnswer = Omit<wire.Approve, "sessionId" | "requestId" | "clie
 
 type OneOf<T, K extends keyof T> = { [P in K]: Readonly<Record<P, Exclude<T[P], undefined>>> }[K];
 
-/** Selects hunks by exactly one of these. */
+/** Selects hunks by exactly one of these fields. */
 export type ReviewSelector = OneOf<wire.Review, "hunkIds" | "uri" | "turnId" | "sessionId">;
 export type Review = ReviewSelector & Pick<wire.Review, "verdict" | "comment" | "confirm" | "lines" | "replacement">;
 export type QueueChange = OneOf<wire.Queue, "edit" | "move" | "remove" | "startNow">;
@@ -80,7 +80,7 @@ export type Notifications = { readonly [M in "agent/editorState" | "agent/diagno
 /** Handlers for the server's requests to this client. */
 export type Answerers = { readonly [W in keyof ClientRequests]: (params: ClientRequests[W]["params"]) => ClientRequests[W]["result"] | Promise<ClientRequests[W]["result"]> };
 
-/** An error for display. `hint` says what to do next. */
+/** An error to display to the user. `hint` says what to do next. */
 export interface Problem {
   readonly message: string;
   readonly hint?: string;

@@ -16,7 +16,7 @@ export function uriOf(path: string): string {
   return `file://${slashed.startsWith("/") ? "" : "/"}${slashed.split("/").map(encodeURIComponent).join("/")}`;
 }
 
-/** The name of a file of a session's git worktree; undefined for other files. */
+/** Returns the path of a file relative to the session's git worktree; undefined for files outside of it. */
 export function nameInWorktree(path: string, worktree: string | undefined): string | undefined {
   const base = worktree === undefined ? "" : pathOf(worktree).replace(/\/+$/, "");
   return base !== "" && path.startsWith(`${base}/`) ? `${path.slice(base.length + 1)} (worktree)` : undefined;

@@ -1,5 +1,5 @@
-// Builds messages about a location in a file. The text for the model comes from the server: a slash command with the
-// problems as its arguments. Pure.
+// Builds messages about a location in a file, a terminal or a failed test. They contain a slash command such as `/fix`,
+// which the server expands to the instructions for the model. Pure.
 import type { CommandInput } from "../connection/protocol";
 
 interface Position {
@@ -12,19 +12,19 @@ interface Lines {
   readonly endLine: number;
 }
 
-/** The whole lines of a range, because references for the model are in lines. For a cursor, its line. */
+/** Returns the whole lines of a range, because the model refers to code by lines. For a cursor, returns its line. */
 export function linesOf({ start, end }: { readonly start: Position; readonly end: Position }): Lines {
   const endsAtLineStart = end.character === 0 && end.line > start.line;
   return { startLine: start.line, endLine: endsAtLineStart ? end.line : end.line + 1 };
 }
 
-/** A symbol as its language reports it. */
+/** The part of VS Code's DocumentSymbol that is needed here. */
 export interface SymbolRange {
   readonly range: { readonly start: Position; readonly end: Position };
   readonly children?: readonly SymbolRange[];
 }
 
-/** The innermost symbol of several lines around a line, such as a function; undefined if there is none. */
+/** Finds the innermost symbol around a line, such as a function. Ignores symbols that are on one line only. */
 export function symbolAt<T extends SymbolRange>(symbols: readonly T[], line: number): T | undefined {
   const around = symbols.find(({ range: { start, end } }) => start.line <= line && line <= end.line && start.line < end.line);
   return around && (symbolAt((around.children ?? []) as readonly T[], line) ?? around);
@@ -44,14 +44,14 @@ export function commandInput(name: string, problems: readonly string[]): Command
   return [{ type: "command", name, ...(problems.length > 0 && { arguments: problems.join("\n") }) }];
 }
 
-/** A command that the user ran in a terminal. Without an exit code it still runs. */
+/** A command that the user ran in a terminal. While it runs, it has no exit code. */
 export interface TerminalCommand {
   readonly line: string;
   output: string;
   exitCode?: number;
 }
 
-/** The last characters of a text, from the start of a line. */
+/** Returns at most the last `limit` characters of a text, beginning at the start of a line. */
 export function cutToTail(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const tail = text.slice(-limit);
@@ -61,7 +61,7 @@ export function cutToTail(text: string, limit: number): string {
 // Escape sequences of a terminal: OSC (titles, shell integration), CSI (colours, cursor), single characters.
 const ESCAPES = /\u001b(?:\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\[[0-9;?<=>]*[ -/]*[@-~]|[()][0-9A-Za-z]|[=>@-Z\\^_a-z])/g;
 
-/** Terminal output as plain text: without escape sequences, and of an overwritten line only its last state. */
+/** Converts terminal output to plain text: removes escape sequences, and keeps only the last state of each line. */
 export function plainOutput(text: string): string {
   const lines = text.replace(ESCAPES, "").replaceAll("\r\n", "\n").split("\n");
   return lines.map((line) => line.replace(/\r+$/, "").split("\r").at(-1) ?? "").join("\n").trim();
@@ -72,7 +72,7 @@ function fenced(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
-/** Text of a terminal for the model. */
+/** Formats text of a terminal for the model. */
 export function formatTerminalText(text: string): string {
   return `From a terminal of the user:\n${fenced(text.trim())}`;
 }
@@ -82,7 +82,7 @@ export function formatTerminalCommand({ line, output, exitCode }: TerminalComman
   return `Command in a terminal of the user (${end}):\n${fenced(`$ ${line}\n${plainOutput(output)}`.trim())}`;
 }
 
-/** A failed test for the model. `expected` and `actual` as the test framework gives them. */
+/** A failed test. `expected` and `actual` are the values that the test framework reports. */
 export interface TestFailure {
   readonly label: string;
   readonly message: string;

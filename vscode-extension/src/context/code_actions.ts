@@ -1,4 +1,4 @@
-// Code actions that ask the agent to fix or explain a problem, or the selection, or the symbol at the cursor.
+// Code actions that ask the agent to fix or explain a problem, the selection, or the symbol at the cursor.
 import * as vscode from "vscode";
 import type { InputPart } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
@@ -7,7 +7,7 @@ import { commandInput, linesOf, formatProblem, symbolAt } from "./asking";
 const FIX = vscode.CodeActionKind.Refactor.append("agentLs.fix");
 const EXPLAIN = vscode.CodeActionKind.Empty.append("agentLs.explain");
 
-/** The source of the findings of reviews. For these the server offers actions itself. */
+/** The source of diagnostics from the agent's code reviews. The server itself offers code actions for them. */
 const OWN_SOURCE = "agent-ls";
 
 function action(title: string, kind: vscode.CodeActionKind, command: string, args: readonly unknown[]): vscode.CodeAction {
@@ -16,7 +16,7 @@ function action(title: string, kind: vscode.CodeActionKind, command: string, arg
   return made;
 }
 
-/** The user's location, for a command without arguments. */
+/** The location that a command is about: its arguments, or the user's selection if it has none. */
 interface Place {
   readonly uri: vscode.Uri;
   readonly range: vscode.Range;
@@ -42,7 +42,7 @@ function problemsAt({ uri, range }: Place): vscode.Diagnostic[] {
   return vscode.languages.getDiagnostics(uri).filter((each) => each.range.intersection(range) !== undefined);
 }
 
-/** The whole symbol around a cursor; the place itself for a selection, or if no language extension knows a symbol. */
+/** Returns the symbol around a cursor. Returns `place` itself if it is a selection, or if no symbol is known there. */
 async function withSymbol(place: Place): Promise<Place> {
   if (!place.range.isEmpty) return place;
   const found = await vscode.commands.executeCommand<vscode.DocumentSymbol[] | undefined>("vscode.executeDocumentSymbolProvider", place.uri);
@@ -77,7 +77,7 @@ export class AgentActions implements vscode.CodeActionProvider, vscode.Disposabl
       fix.diagnostics = problems;
       actions.push(fix, action("Explain with agent", vscode.CodeActionKind.QuickFix, "agentLs.explainHere", at));
     }
-    // Offered only when the user asks for actions: a light bulb on every selection and word would be noise.
+    // Without a problem, offer actions only on explicit request: else every selection and word would get a light bulb.
     const isAsked = context.triggerKind === vscode.CodeActionTriggerKind.Invoke && context.diagnostics.length === 0;
     if (isAsked && !range.isEmpty) actions.push(action("Explain with agent", EXPLAIN, "agentLs.explainHere", at));
     else if (isAsked && document.getWordRangeAtPosition(range.start)) {

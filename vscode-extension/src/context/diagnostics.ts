@@ -4,11 +4,11 @@ import type { Client } from "../connection/client";
 import type { Diagnostic, Diagnostics } from "../connection/protocol";
 import { type Moments, SentReports, settlesAtMs } from "./diagnostics_model";
 
-const BURST_MS = 50; // one message for reports that arrive together
+const BURST_MS = 50; // reports within this time are sent in one message
 const MAX_ITEMS = 200; // per file
 const MAX_CHARS = 2_000; // per message
 const MAX_FILES = 1_000; // the server's limit
-const MAX_WAIT_MS = 10_000; // for tools that never stop reporting; less than the server waits
+const MAX_WAIT_MS = 10_000; // limit for tools that report without end; the server waits longer
 
 const SEVERITY: Record<vscode.DiagnosticSeverity, Diagnostic["severity"]> = {
   [vscode.DiagnosticSeverity.Error]: 1,
@@ -68,15 +68,15 @@ export class DiagnosticsReporter implements vscode.Disposable {
     ];
   }
 
-  /** Reports everything to a new server. */
+  /** Sends all diagnostics to a server that has just started. */
   restart(): void {
     this.sentReports.clear();
     for (const [uri, items] of vscode.languages.getDiagnostics()) if (items.length > 0) this.send(uri, true);
   }
 
   /**
-   * Returns the diagnostics of one file or of all. A file that is not open is opened, and its tools get time to
-   * report.
+   * Returns the diagnostics of one file, or of all files. Opens a file that is not open, and waits until the language
+   * tools have reported about it.
    */
   async collectReports(uri: vscode.Uri | undefined): Promise<readonly Diagnostics[]> {
     if (!uri) {

@@ -1,18 +1,18 @@
 // Decides when to send a file's diagnostics, and whether they are final for its text. Pure; times are parameters.
 
 export const PUBLISH_QUIET_MS = 350; // tools publish in bursts: parse errors first, type errors later
-// after this time without a report about a new text: its known problems still hold, or no tool checks the file
+// If no tool reports within this time after a change, the known problems still apply, or no tool checks the file.
 export const SILENCE_MS = 1_000;
 
-/** Times of a file's events, in milliseconds of any one clock. */
+/** Times of the last events of a file, in milliseconds of the same clock. */
 export interface Moments {
-  /** Its text changed. */
+  /** When its text was last changed. */
   readonly changedMs?: number;
-  /** A checker published. */
+  /** When a tool last published diagnostics for it. */
   readonly publishedMs?: number;
 }
 
-/** The time after which no more reports are expected for the current text. */
+/** Returns the time after which no more reports are expected for the current text. */
 export function settlesAtMs({ changedMs, publishedMs }: Moments): number {
   const changed = changedMs ?? -Infinity;
   const published = publishedMs ?? -Infinity;

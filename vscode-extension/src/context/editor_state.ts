@@ -1,10 +1,10 @@
-// Reports to the server the user's view, and changed files that it does not see (agent/editorState).
+// Reports the active file, the selection, the visible files, and unsaved files that are not synced (agent/editorState).
 import * as vscode from "vscode";
 import type { Client } from "../connection/client";
 import type { EditorSelection, EditorState } from "../connection/protocol";
 import type { Along } from "../webview/messages";
 
-const QUIET_MS = 150; // moving through files must not send one message per file
+const QUIET_MS = 150; // pause before sending, so that moving quickly through files sends one message
 
 function uriOf(input: unknown): vscode.Uri | undefined {
   if (input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom || input instanceof vscode.TabInputNotebook) {
@@ -64,7 +64,7 @@ export class EditorStateReporter implements vscode.Disposable {
     this.send();
   }
 
-  /** Sends the state to a new server. */
+  /** Sends the state to a server that has just started. */
   restart(): void {
     this.lastSent = "";
     this.scheduleSend();
@@ -82,7 +82,7 @@ export class EditorStateReporter implements vscode.Disposable {
 
   private send(): void {
     const editor = vscode.window.activeTextEditor;
-    // While a panel or a terminal has the focus, the last file counts as active.
+    // While a panel or a terminal has the focus, the last active file still counts as active.
     if (editor?.document.uri.scheme === "file") this.active = { activeUri: editor.document.uri.toString(), selection: rangeOf(editor.selection) };
     this.onChange();
     const state: EditorState = { ...(this.isShared && { ...this.active, visibleUris: visibleUris() }), unsynced: unsyncedUris() };

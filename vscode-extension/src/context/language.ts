@@ -1,5 +1,5 @@
-// Answers the model's code queries with the language servers of this window. Changes nothing: for a rename only the
-// edit is returned, which our server applies like any other edit.
+// Answers the model's code queries with the language servers of this window. Changes no files: a rename returns its
+// edits, and the agent-ls server applies them like other edits of the agent.
 import * as vscode from "vscode";
 import type { Answerers, ClientRequests, CodeLocations, CodeSymbols, RenameEdits } from "../connection/protocol";
 import { type Found, type FoundSymbols, convertLocations, convertEdits, convertSymbols } from "./language_model";
@@ -7,8 +7,8 @@ import { type Found, type FoundSymbols, convertLocations, convertEdits, convertS
 type Asked<W extends keyof ClientRequests> = ClientRequests[W]["params"];
 
 /**
- * Opens a document, because language servers answer only for open ones; the editor closes it again if no tab shows
- * it.
+ * Opens a document, because language servers answer only for open documents. VS Code closes it again if no tab
+ * displays it.
  */
 async function documentOf(uri: string): Promise<vscode.TextDocument> {
   return vscode.workspace.openTextDocument(vscode.Uri.parse(uri, true));
@@ -44,7 +44,7 @@ async function rename(query: Asked<"rename">): Promise<RenameEdits> {
   const edit = await vscode.commands.executeCommand<vscode.WorkspaceEdit | undefined>(
     "vscode.executeDocumentRenameProvider", ...place, query.newName,
   );
-  // A document that was opened during the request has no version from before it, so its current one is used.
+  // A document that was opened during the request has no version from before the request, so use its current version.
   const now = versions();
   return convertEdits(edit, (uri) => before.get(uri) ?? now.get(uri));
 }

@@ -1,5 +1,5 @@
-// Converts answers of language servers for our server: flat lists of URIs, lines and characters, with limits. Pure:
-// the editor's types are declared here, so that tests need no editor.
+// Converts answers of language servers to the protocol: flat lists of URIs, lines and characters, with limits. Pure:
+// VS Code's types are declared here again, so that tests need no editor.
 import type { CodeLocations, CodeSymbol, CodeSymbols, DocumentEdits, EditorSelection, RenameEdits } from "../connection/protocol";
 
 export const MAX_PLACES = 5_000; // the server's limit
@@ -95,7 +95,7 @@ export function convertSymbols(found: FoundSymbols, uri = ""): CodeSymbols {
   return { symbols: all, truncated: false };
 }
 
-/** The file operations of an edit. VS Code has no public API for them. */
+/** Lists the file operations of an edit. Uses a private method, because VS Code has no public API for them. */
 function fileOperations(edit: Edit): string[] {
   const { _allEntries: all } = edit as { _allEntries?: () => readonly { readonly _type: number; readonly from?: Uri; readonly to?: Uri }[] };
   return (all?.call(edit) ?? [])
@@ -103,11 +103,11 @@ function fileOperations(edit: Edit): string[] {
     .map(({ from, to }) => [from, to].filter((uri) => uri !== undefined).join(" to ") || "a notebook");
 }
 
-/** `versionOf` returns the version of an open document before the edit was requested. */
+/** Converts an edit. `versionOf` returns the version that an open document had before the edit was requested. */
 export function convertEdits(edit: Edit | null | undefined, versionOf: (uri: string) => number | undefined): RenameEdits {
   const entries = edit?.entries() ?? [];
   if (entries.length > MAX_DOCUMENTS || entries.some(([, changes]) => changes.length > MAX_EDITS)) {
-    throw new Error("it would change more than can be handed on");
+    throw new Error("the edit changes too many places");
   }
   const documents = entries.map(([uri, changes]): DocumentEdits => {
     const version = versionOf(uri.toString());

@@ -3,7 +3,7 @@ import type { ClientRequests } from "../connection/protocol";
 
 const withLf = (text: string) => text.replace(/\r\n/g, "\n");
 
-/** Whether the edit still fits: outputs may have changed, but no texts. */
+/** Whether the edit can be applied: the texts of its cells must be unchanged; their outputs may have changed. */
 export function isApplicable(cells: readonly string[], { cellCount, texts, splices }: ClientRequests["editNotebook"]["params"]): boolean {
   const holds = (at: number, text: string) => cells[at] !== undefined && withLf(cells[at]) === text;
   return cells.length === cellCount
@@ -20,7 +20,7 @@ export interface Replacement {
 const isHigh = (text: string, at: number) => /[\ud800-\udbff]/.test(text.charAt(at));
 const isLow = (text: string, at: number) => /[\udc00-\udfff]/.test(text.charAt(at));
 
-/** The changed part of a text, so that markers and the cursor in the rest keep their positions. */
+/** Returns the changed part of a text. Replacing only this part keeps the positions of markers and cursors elsewhere. */
 export function findChangedPart(old: string, wanted: string): Replacement {
   const text = old.includes("\r\n") ? withLf(wanted).replace(/\n/g, "\r\n") : wanted;
   const most = Math.min(old.length, text.length);

@@ -23,12 +23,12 @@ function editOf(notebook: vscode.NotebookDocument, { texts, splices }: ClientReq
   return edit;
 }
 
-/** Answers `editNotebook`. The server sees the result by itself, because the notebook is synced. */
+/** Answers `editNotebook`. Returns nothing, because the server gets the new cells by document sync. */
 export async function editNotebook(change: ClientRequests["editNotebook"]["params"]): Promise<Record<string, never>> {
   const uri = vscode.Uri.parse(change.uri).toString();
   const notebook = vscode.workspace.notebookDocuments.find((each) => each.uri.toString() === uri);
   if (!notebook) throw new Error("the notebook is not open in this window");
-  if (!isApplicable(notebook.getCells().map(({ document }) => document.getText()), change)) throw new Error("the notebook was changed meanwhile");
+  if (!isApplicable(notebook.getCells().map(({ document }) => document.getText()), change)) throw new Error("the notebook has changed in the meantime");
   if (!(await vscode.workspace.applyEdit(editOf(notebook, change)))) throw new Error("the editor did not change the notebook");
   return {};
 }

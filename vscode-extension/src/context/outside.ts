@@ -6,7 +6,7 @@ import type { Sessions } from "../sessions/session";
 import { commandInput, formatTerminalCommand, formatTerminalText, formatTestFailure } from "./asking";
 import type { TerminalTexts } from "./terminal_text";
 
-/** The argument of a command in the menu of a failed test's message. */
+/** The argument that VS Code passes to a command in the context menu of a failed test's message. */
 interface MessageArgs {
   readonly test?: vscode.TestItem;
   readonly message: vscode.TestMessage;
@@ -42,7 +42,7 @@ export class OutsideActions {
     await this.panel.focus();
   }
 
-  /** The selected text of the active terminal, else its last command. */
+  /** Returns the selected text of the active terminal; without a selection, its last command and output. */
   private async terminalText(hasSelection: boolean): Promise<string | undefined> {
     const selected = hasSelection ? await this.terminals.readSelection() : "";
     if (selected.trim() !== "") return formatTerminalText(selected);

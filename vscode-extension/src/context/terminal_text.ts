@@ -23,7 +23,7 @@ export class TerminalTexts implements vscode.Disposable {
   /** The last command of the active terminal; undefined if its shell reports none. */
   async readLastCommand(): Promise<TerminalCommand | undefined> {
     const command = vscode.window.activeTerminal && this.last.get(vscode.window.activeTerminal);
-    // The output stream of a short command may have started too late and be empty, so the output is copied.
+    // For a short command the output stream may have started too late and be empty, so copy the output.
     if (command?.exitCode === undefined || plainOutput(command.output) !== "") return command;
     const output = await this.copyText("workbench.action.terminal.copyLastCommandOutput");
     return { ...command, output: cutToTail(output, KEPT_CHARS) };
@@ -48,8 +48,8 @@ export class TerminalTexts implements vscode.Disposable {
   private async copyText(command: string): Promise<string> {
     const { clipboard } = vscode.env;
     const before = await clipboard.readText();
-    // If the command copies nothing, the clipboard must not return what the user copied before: clear its text. Without
-    // text it may hold an image, which must stay.
+    // Clear the clipboard, so that a command that copies nothing does not return what the user copied before. Do not
+    // clear a clipboard without text: it may contain an image, which could not be restored.
     if (before !== "") await clipboard.writeText("");
     try {
       await vscode.commands.executeCommand(command);

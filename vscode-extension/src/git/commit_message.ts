@@ -1,4 +1,4 @@
-// Writes the commit message of a repository into the input of its source control view. It never commits.
+// Writes a commit message into the input of a repository's source control view. Never commits.
 import * as vscode from "vscode";
 import type { Client } from "../connection/client";
 import { showFailure } from "../commands/failure";
@@ -43,7 +43,7 @@ export class CommitMessages {
       }
     });
     if (message === undefined) return;
-    // Text that the user has typed since the request is replaced only after they confirm it.
+    // If the user has typed in the input since the request, ask them before replacing its text.
     const isUnchanged = inputBox.value === draft;
     if (isUnchanged || (await vscode.window.showInformationMessage("The commit message was not inserted, because you changed the text in the meantime.", { detail: message }, REPLACE)) === REPLACE) inputBox.value = message;
   }

@@ -15,13 +15,13 @@ interface GitExtension {
   getAPI(version: 1): GitApi;
 }
 
-/** The open repositories; none if the git extension is off. */
+/** Returns the open repositories; none if the git extension is disabled. */
 async function repositories(): Promise<readonly Repository[]> {
   const git = await vscode.extensions.getExtension<GitExtension>("vscode.git")?.activate();
   return git?.enabled === true ? git.getAPI(1).repositories : [];
 }
 
-/** The repository of a source control view; without one, the only repository, or the one that the user picks. */
+/** Returns the repository of a source control view. Without a view: the only repository, or one that the user picks. */
 export async function chooseRepository(root: vscode.Uri | undefined): Promise<Repository | undefined> {
   const all = await repositories();
   const named = root && all.find(({ rootUri }) => rootUri.toString() === root.toString());

@@ -1,5 +1,5 @@
-// The participant @agent-ls in VS Code's own chat, and a tool for other chats. Both run a turn in a session of this window:
-// the chat view displays the same session, changes wait in the editor, and approvals can be given in either place.
+// The participant @agent-ls in VS Code's own chat, and a tool for the models of other chats. Both run a turn in a session
+// of this window. The agent-ls view displays the same session, and approvals can be given in either place.
 import * as vscode from "vscode";
 import { type Choice, describeRequest, listChoices } from "../approvals/choices";
 import type { ApprovalItem, FileItem } from "../snapshot/items";
@@ -11,7 +11,7 @@ import { type TurnView, openSession, runTurn } from "./turn";
 const PARTICIPANT = "agentLs.agent";
 const TOOL = "agent-ls_edit";
 
-/** Stored with each answer, so that the next message of the same chat goes to the same session. */
+/** Metadata that is stored with each answer, so that the next message of the same chat goes to the same session. */
 interface AnswerMetadata {
   readonly sessionId?: string;
 }
@@ -60,7 +60,7 @@ export class NativeChat implements vscode.Disposable {
   }
 }
 
-/** A tool for the models of other chats. The agent asks for approvals itself, in its own view and by notifications. */
+/** Creates a tool for the models of other chats. Approvals are requested in the agent-ls view and by notifications. */
 function editTool(sessions: Sessions): vscode.LanguageModelTool<Task> {
   return {
     prepareInvocation({ input }) {
@@ -110,7 +110,7 @@ function showApproval(stream: vscode.ChatResponseStream, { id, request }: Approv
   }
 }
 
-/** The prompt, and the files and lines that the user attached to it. */
+/** Converts a chat request to a message: the files and lines that the user attached, and the prompt. */
 function inputOf({ prompt, references }: vscode.ChatRequest): InputPart[] {
   const attached = references.flatMap(({ value }): InputPart[] => {
     if (value instanceof vscode.Uri && value.scheme === "file") return [{ type: "file", uri: value.toString() }];

@@ -1,11 +1,11 @@
-// One turn for another chat of the editor: sends a message to a session of this window, reports what happens until the
-// turn ends, and says how it ended. Does not depend on the editor.
+// Runs one turn for another chat of the editor: sends a message to a session of this window, reports progress until the
+// turn ends, and returns the result. Does not depend on the editor.
 import type { ApprovalItem, FileItem, Item, ToolItem } from "../snapshot/items";
 import type { InputPart } from "../connection/protocol";
-import type { Change } from "../sessions/seams";
+import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 
-/** Receives what happens in a turn. */
+/** Displays the progress of a turn. */
 export interface TurnView {
   showText(words: string): void;
   showTool(item: ToolItem): void;
@@ -20,13 +20,13 @@ export interface TurnEnd {
   readonly files: readonly FileItem[];
 }
 
-/** A cancellation token: the user has stopped the answer. */
+/** VS Code's cancellation token; it is cancelled when the user stops the answer. */
 export interface Stop {
   readonly isCancellationRequested: boolean;
   onCancellationRequested(listener: () => void): { dispose(): void };
 }
 
-/** Opens the session of an earlier turn, else creates one. Returns its id; undefined after a failure was shown. */
+/** Opens the session of an earlier turn, or creates one. Returns its id; undefined if it failed and showed an error. */
 export async function openSession(sessions: Sessions, id: string | undefined): Promise<string | undefined> {
   const isOpen = id === undefined ? await sessions.create() : id === sessions.currentId || (await sessions.open(id));
   return isOpen ? sessions.currentId : undefined;
@@ -96,7 +96,7 @@ class Turn {
 
   private reportText(id: string, text: string): void {
     const sent = this.lengths.get(id);
-    // Paragraphs of two texts must not run together.
+    // Separate the paragraphs of two texts.
     const more = sent === undefined && this.lengths.size > 0 ? `\n\n${text}` : text.slice(sent ?? 0);
     if (text.length > (sent ?? 0)) this.view.showText(more);
     if (text !== "") this.lengths.set(id, text.length);

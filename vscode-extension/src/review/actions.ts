@@ -1,17 +1,17 @@
-// The user's decisions about hunks, sent by hunk id; nothing is changed here.
+// Commands that send the user's decisions about hunks by hunk id, and that go to hunks. The server changes the files.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import { describeOwner } from "../sessions/owners";
 import type { ReviewSelector, Verdict } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
-import { CELL_SCHEME, fileLine } from "./cells";
-import { all, at, next, ofFile, selected } from "./model";
+import { CELL_SCHEME, toFileLine } from "./cells";
+import { listHunks, findHunkAt, findNextHunk, listHunksOfFile, splitSelection } from "./model";
 import { showInCell } from "./show_in_cell";
 import { type ReviewStore, notebookOf } from "./store";
-import { fileOfSide, inProposed } from "./texts";
+import { fileOfSide, locateProposals } from "./texts";
 import { type Node, hunksOf } from "./tree_model";
 
-const SHOWN_LINES = 12; // of each text
+const SHOWN_LINES = 12; // for each of the two texts
 
 function excerpt(lines: readonly string[]): string {
   const shown = lines.slice(0, SHOWN_LINES).map((line) => `    ${line}`);
@@ -19,7 +19,7 @@ function excerpt(lines: readonly string[]): string {
   return shown.length > 0 ? shown.join("\n") : "    (nothing)";
 }
 
-/** Asks before undoing hunks in which the user has typed, and shows both texts. */
+/** Asks the user before undoing hunks in which they have typed, and shows both texts. */
 async function mayUndo(edited: readonly Hunk[]): Promise<boolean> {
   if (edited.length === 0) return true;
   const detail = edited
@@ -29,7 +29,7 @@ async function mayUndo(edited: readonly Hunk[]): Promise<boolean> {
   return (await vscode.window.showWarningMessage("You have typed inside this change of the agent.", { modal: true, detail }, undo)) === undo;
 }
 
-function tell(words: string): void {
+function showStatus(words: string): void {
   void vscode.window.setStatusBarMessage(`agent-ls: ${words}`, 4000);
 }
 
@@ -43,48 +43,48 @@ export class ReviewActions {
     private readonly sessions: Sessions,
   ) {}
 
-  /** The hunk that a command refers to: by its id or its tree node, else the one at the cursor. */
-  hunk(argument?: unknown): Hunk | undefined {
+  /** Finds the hunk that a command refers to by its id or tree node. Without an argument: the hunk at the cursor. */
+  findHunk(argument?: unknown): Hunk | undefined {
     const id = isNode(argument) ? hunksOf(argument)[0]?.id : argument;
     if (typeof id === "string") {
       const [named] = this.store.byIds([id]);
-      if (!named) tell("this change was decided already"); // its code lens was not updated yet
+      if (!named) showStatus("this change was decided already"); // its code lens was not updated yet
       return named;
     }
-    const found = this.atCursor();
-    if (!found) tell("the cursor is on no change of the agent");
+    const found = this.findHunkAtCursor();
+    if (!found) showStatus("there is no change of the agent at the cursor");
     return found;
   }
 
   async judgeHunk(verdict: Verdict, argument?: unknown): Promise<void> {
-    // Decide about the hunks that the node displayed, not about later ones.
+    // Decide only about the hunks that the node contained when it was displayed.
     if (isNode(argument)) await this.judge(hunksOf(argument).map(({ id }) => id), verdict);
     else {
-      const hunk = this.hunk(argument);
+      const hunk = this.findHunk(argument);
       if (hunk) await this.judge([hunk.id], verdict);
     }
   }
 
-  /** Decides about the selected lines of each change only. */
+  /** Decides about the selected lines only. */
   async judgeSelection(verdict: Verdict): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor) return;
     const { start, end } = editor.selection;
     const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
     const side = fileOfSide(editor.document.uri);
-    const placed = side === undefined ? this.store.of(editor.document).map((hunk) => ({ hunk, first: hunk.first, last: hunk.last })) : inProposed(ofFile(this.store.hunks, side));
-    const { whole, parts } = selected(placed, start.line, last);
-    if (whole.length + parts.length === 0) tell("no change of the agent is among these lines");
+    const placed = side === undefined ? this.store.hunksIn(editor.document).map((hunk) => ({ hunk, first: hunk.first, last: hunk.last })) : locateProposals(listHunksOfFile(this.store.hunks, side));
+    const { whole, parts } = splitSelection(placed, start.line, last);
+    if (whole.length + parts.length === 0) showStatus("these lines contain no change of the agent");
     if (whole.length > 0) await this.judge(whole.map(({ id }) => id), verdict);
     const isCell = editor.document.uri.scheme === CELL_SCHEME;
     for (const { hunk, lines } of parts) {
-      // The lines of a cell are not the lines of the file, by which the server would choose.
+      // The server selects by lines of the file, but these are lines of a cell.
       if (isCell) {
-        tell("a change in a cell is decided as a whole: select all of its lines");
+        showStatus("a change in a cell is decided as a whole: select all of its lines");
         continue;
       }
-      // The file does not contain the proposed lines, so lines of them cannot be selected here.
-      if (hunk.state === "proposed" && side === undefined) tell("compare it to choose lines of what is proposed");
+      // The file does not contain the proposed lines, so they can only be selected in a comparison.
+      if (hunk.state === "proposed" && side === undefined) showStatus("open the comparison to select proposed lines");
       else await this.judge([hunk.id], verdict, { lines });
     }
   }
@@ -92,18 +92,18 @@ export class ReviewActions {
   async judgeFile(verdict: Verdict): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const uri = editor && this.store.fileOf(editor.document);
-    await this.judge((uri === undefined ? [] : ofFile(this.store.hunks, uri)).map(({ id }) => id), verdict);
+    await this.judge((uri === undefined ? [] : listHunksOfFile(this.store.hunks, uri)).map(({ id }) => id), verdict);
   }
 
   async judgeAll(verdict: Verdict): Promise<void> {
-    await this.judge(all(this.store.hunks).map(({ id }) => id), verdict);
+    await this.judge(listHunks(this.store.hunks).map(({ id }) => id), verdict);
   }
 
   /** Sends a decision. Returns whether it was sent; the changed hunks arrive as events. */
   async judge(hunkIds: readonly string[], verdict: Verdict, more: { readonly comment?: string; readonly lines?: readonly [number, number] } = {}): Promise<boolean> {
     const asked = this.store.byIds(hunkIds);
-    if (this.store.areOthers(asked)) {
-      this.tellOwner();
+    if (this.store.areReadOnly(asked)) {
+      this.warnReadOnly();
       return false;
     }
     const edited = verdict === "undo" ? asked.filter((hunk) => hunk.state === "edited") : [];
@@ -112,16 +112,16 @@ export class ReviewActions {
     return (await this.sessions.review({ ...which, verdict, ...more, ...(edited.length > 0 && { confirm: true }) })) !== undefined;
   }
 
-  /** Goes to the next change, through this file and on to the others, starting from the given hunk or the cursor. */
-  async go(by: 1 | -1, argument?: unknown): Promise<void> {
+  /** Goes to the next (1) or previous (-1) change in all files, starting from the given hunk or the cursor. */
+  async goToChange(by: 1 | -1, argument?: unknown): Promise<void> {
     const from = typeof argument === "string" ? this.store.byIds([argument])[0] : undefined;
-    const place = next(this.store.hunks, from ? { uri: from.uri, line: from.first } : this.cursor(by), by);
+    const place = findNextHunk(this.store.hunks, from ? { uri: from.uri, line: from.first } : this.cursorPosition(by), by);
     if (place) await this.show(place.hunk);
-    else tell("no change of the agent waits");
+    else showStatus("there are no changes to review");
   }
 
-  /** The position from which the next (1) or previous (-1) change is looked for. */
-  private cursor(by: 1 | -1): { readonly uri: string; readonly line: number } | undefined {
+  /** Returns the position of the cursor, from which to search for the next (1) or previous (-1) change. */
+  private cursorPosition(by: 1 | -1): { readonly uri: string; readonly line: number } | undefined {
     const editor = vscode.window.activeTextEditor;
     const inNotebook = vscode.window.activeNotebookEditor;
     const cell = editor ? notebookOf(editor.document)?.getCells().find(({ document }) => document === editor.document) : inNotebook?.notebook.cellAt(inNotebook.selection.start);
@@ -129,18 +129,18 @@ export class ReviewActions {
     if (!document) return undefined;
     const uri = this.store.uriOf(document) ?? document.uri.toString();
     const line = editor?.selection.active.line ?? 0;
-    return { uri, line: cell ? fileLine(ofFile(this.store.hunks, uri), { cell: cell.index, line }, by) : line };
+    return { uri, line: cell ? toFileLine(listHunksOfFile(this.store.hunks, uri), { cell: cell.index, line }, by) : line };
   }
 
   /** Puts the cursor on a hunk. Unless called from the tree, also opens the hover with the other text. */
   async showHunk(argument: unknown): Promise<void> {
-    const hunk = this.hunk(argument);
+    const hunk = this.findHunk(argument);
     if (!hunk) return;
     await this.show(hunk);
     if (!isNode(argument)) await vscode.commands.executeCommand("editor.action.showHover");
   }
 
-  /** Puts the cursor on a hunk: in its cell if the file is a notebook. */
+  /** Puts the cursor on a hunk. In a notebook, puts it into the hunk's cell. */
   async show(hunk: Hunk): Promise<void> {
     if (await showInCell(hunk)) return;
     const uri = vscode.Uri.parse(hunk.uri);
@@ -148,13 +148,13 @@ export class ReviewActions {
     try {
       await vscode.window.showTextDocument(uri, { selection: new vscode.Range(position, position), preview: true });
     } catch {
-      // The agent deleted the file or has not created it yet: the comparison shows its other text.
+      // The agent has deleted the file, or proposes to create it. The comparison shows the text that exists.
       await vscode.commands.executeCommand("agentLs.compareHunk", hunk.id);
     }
   }
 
-  /** Reports the session's owner. These hunks have no buttons here, but keys and commands can still reach them. */
-  private tellOwner(): void {
+  /** Warns that another editor owns the session. Its hunks have no buttons, but keybindings and commands exist. */
+  private warnReadOnly(): void {
     const takeOver = "Take Over";
     const words = `You cannot decide here, because this session is owned by ${describeOwner(this.sessions.snapshot.session.owner)}.`;
     void vscode.window.showWarningMessage(words, takeOver).then((chosen) => {
@@ -162,15 +162,15 @@ export class ReviewActions {
     });
   }
 
-  private atCursor(): Hunk | undefined {
+  private findHunkAtCursor(): Hunk | undefined {
     const editor = vscode.window.activeTextEditor;
     if (!editor) return undefined;
     const { line } = editor.selection.active;
     const file = fileOfSide(editor.document.uri);
     if (file === undefined) {
-      const found = at(this.store.of(editor.document), line);
-      return found && this.store.byIds([found.id])[0]; // in a cell, `found` has the lines of the cell
+      const found = findHunkAt(this.store.hunksIn(editor.document), line);
+      return found && this.store.byIds([found.id])[0]; // `found` may have lines of a cell instead of lines of the file
     }
-    return inProposed(ofFile(this.store.hunks, file)).find(({ first, last }) => line >= first && line < Math.max(last, first + 1))?.hunk;
+    return locateProposals(listHunksOfFile(this.store.hunks, file)).find(({ first, last }) => line >= first && line < Math.max(last, first + 1))?.hunk;
   }
 }

@@ -1,12 +1,12 @@
-// Code lenses with the actions of each open hunk, in the file and for proposals in the proposed text.
+// Code lenses with the actions of each open hunk. They are in the file and, for proposals, also in the proposed text.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import { SECTION, isCodeLensEnabled } from "../settings/settings";
 import { CELL_SCHEME } from "./cells";
-import { all, ofFile } from "./model";
+import { listHunks, listHunksOfFile } from "./model";
 import type { ReviewStore } from "./store";
-import { fileOfSide, inProposed, sideOf } from "./texts";
-import { nature, verdictWords } from "./words";
+import { fileOfSide, locateProposals, sideOf } from "./texts";
+import { describeHunk, verdictLabels } from "./words";
 
 interface Numbered {
   readonly hunk: Hunk;
@@ -17,7 +17,7 @@ interface Numbered {
 interface LensContext {
   /** Whether the document is the proposed text of a comparison. */
   readonly isCompared: boolean;
-  /** Whether the document is a cell, which cannot be compared: a comparison displays the file on disk. */
+  /** Whether the document is a notebook cell, which cannot be compared: a comparison displays the file on disk. */
   readonly isCell: boolean;
   /** Whether another editor owns the session. */
   readonly isOthers: boolean;
@@ -30,13 +30,13 @@ function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared
   const range = new vscode.Range(at, 0, at, 0);
   const lens = (title: string, command: string, tooltip: string) =>
     new vscode.CodeLens(range, { title, command, tooltip, arguments: [hunk.id] });
-  const { keep, undo } = verdictWords(hunk);
+  const { keep, undo } = verdictLabels(hunk);
   // VS Code removes a plain space after an icon.
   const sign = (name: string, words: string) => `$(${name})\u00a0${words}`;
   const isProposal = hunk.state === "proposed";
   const verdicts = isOthers ? [] : [
     lens(sign("check", keep), "agentLs.keepHunk", isProposal ? "Make this change" : "Keep this change of the agent"),
-    lens(sign("discard", undo), "agentLs.undoHunk", isProposal ? "Leave it as it is" : "Undo this change and restore the earlier text"),
+    lens(sign("discard", undo), "agentLs.undoHunk", isProposal ? "Discard this change" : "Undo this change and restore the earlier text"),
     lens(sign("comment", "Comment"), "agentLs.commentHunk", "Tell the agent what to do differently"),
     ...(isProposal ? [lens(sign("edit", "Edit"), "agentLs.editProposal", "Accept this change with your own text")] : []),
   ];
@@ -66,7 +66,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     if (!isCodeLensEnabled()) return [];
     const isCompared = sideOf(document.uri) !== undefined;
-    return this.numberHunks(document).flatMap((each) => lenses(each, document.lineCount, { isCompared, isCell: document.uri.scheme === CELL_SCHEME, isAlone: all(this.store.hunks).length < 2, isOthers: this.store.areOthers([each.hunk]) }));
+    return this.numberHunks(document).flatMap((each) => lenses(each, document.lineCount, { isCompared, isCell: document.uri.scheme === CELL_SCHEME, isAlone: listHunks(this.store.hunks).length < 2, isOthers: this.store.areReadOnly([each.hunk]) }));
   }
 
   dispose(): void {
@@ -74,15 +74,15 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
     this.changed.dispose();
   }
 
-  /** The hunks of a document, each with its line and its label (number in the file, and kind). */
+  /** Lists the hunks of a document, each with its line and its label (number in the file, and kind). */
   private numberHunks(document: vscode.TextDocument): Numbered[] {
     const file = fileOfSide(document.uri);
     const isCell = document.uri.scheme === CELL_SCHEME;
-    const own = file === undefined ? this.store.of(document) : ofFile(this.store.hunks, file);
-    const inOrder = isCell ? ofFile(this.store.hunks, this.store.uriOf(document) ?? "") : own;
+    const own = file === undefined ? this.store.hunksIn(document) : listHunksOfFile(this.store.hunks, file);
+    const inOrder = isCell ? listHunksOfFile(this.store.hunks, this.store.uriOf(document) ?? "") : own;
     const parts = own.filter(({ id }, index) => own.findIndex((other) => other.id === id) === index);
-    const placed = file === undefined ? parts.map((hunk) => ({ hunk, first: hunk.first })) : inProposed(own);
+    const placed = file === undefined ? parts.map((hunk) => ({ hunk, first: hunk.first })) : locateProposals(own);
     const number = (hunk: Hunk) => inOrder.findIndex(({ id }) => id === hunk.id) + 1;
-    return placed.map(({ hunk, first }) => ({ hunk, line: first, label: `agent ${number(hunk)}/${inOrder.length} · ${nature(hunk)}` }));
+    return placed.map(({ hunk, first }) => ({ hunk, line: first, label: `agent ${number(hunk)}/${inOrder.length} · ${describeHunk(hunk)}` }));
   }
 }

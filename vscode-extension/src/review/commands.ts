@@ -31,17 +31,17 @@ export class ReviewCommands implements vscode.Disposable {
     this.parts = [comments, comparison, ownText, tree, new SideTexts(store, (uri) => client.textOf(uri)), new Decorations(store), new HunkLenses(store)];
 
     const comment = async (argument?: unknown) => {
-      const hunk = actions.hunk(argument);
+      const hunk = actions.findHunk(argument);
       if (!hunk) return;
       await actions.show(hunk);
       await comments.open(hunk);
     };
     const compare = async (argument?: unknown) => {
-      const hunk = actions.hunk(argument);
+      const hunk = actions.findHunk(argument);
       if (hunk) await comparison.file(hunk.uri, hunk);
     };
     const edit = async (argument?: unknown) => {
-      const hunk = actions.hunk(argument);
+      const hunk = actions.findHunk(argument);
       if (hunk?.state === "proposed") await ownText.open(hunk);
     };
     const judge = (verdict: "keep" | "undo") => (argument?: unknown) => actions.judgeHunk(verdict, argument);
@@ -68,8 +68,8 @@ export class ReviewCommands implements vscode.Disposable {
       rejectFile: () => actions.judgeFile("undo"),
       keepAll: () => actions.judgeAll("keep"),
       undoAll: () => actions.judgeAll("undo"),
-      nextHunk: (argument) => actions.go(1, argument),
-      previousHunk: (argument) => actions.go(-1, argument),
+      nextHunk: (argument) => actions.goToChange(1, argument),
+      previousHunk: (argument) => actions.goToChange(-1, argument),
       commentKeep: (argument) => comments.judge("keep", reply(argument)),
       commentUndo: (argument) => comments.judge("undo", reply(argument)),
       commentAccept: (argument) => comments.judge("keep", reply(argument)),

@@ -1,11 +1,11 @@
-// Comments on hunks: a comment thread in the file, with a decision about the hunk. Only lines of hunks can be
-// commented on; use the chat for other lines.
+// Comment threads on hunks. Submitting a comment also decides about the hunk, or asks for another version. Only lines of
+// hunks can be commented on; the chat is for other lines.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import type { Verdict } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
 import type { ReviewActions } from "./actions";
-import { at } from "./model";
+import { findHunkAt } from "./model";
 import type { ReviewStore } from "./store";
 
 const CONTROLLER = "agentLs.comments";
@@ -18,7 +18,7 @@ function rangeOf(hunk: Hunk, lineCount: number): vscode.Range {
 export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disposable {
   private readonly controller = vscode.comments.createCommentController(CONTROLLER, "agent-ls");
   private readonly subscription: vscode.Disposable;
-  /** No comment can be begun, because another thread is about to open on the same lines. */
+  /** While true, no comment can be started, because ask in place is opening a thread on the same lines. */
   isHeld = false;
 
   constructor(
@@ -27,7 +27,7 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
     private readonly actions: ReviewActions,
   ) {
     this.controller.options = { prompt: "Write a comment on this change for the agent", placeHolder: "What should be different?" };
-    // Setting it again makes VS Code request the commentable lines again.
+    // Assigning the provider again makes VS Code request the commentable lines again.
     const offer = () => { this.controller.commentingRangeProvider = this; };
     this.subscription = store.onDidChange(offer);
     offer();
@@ -35,12 +35,12 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
 
   provideCommentingRanges(document: vscode.TextDocument): vscode.Range[] {
     if (this.isHeld) return [];
-    return this.store.of(document).map((hunk) => rangeOf(hunk, document.lineCount));
+    return this.store.hunksIn(document).map((hunk) => rangeOf(hunk, document.lineCount));
   }
 
   /**
-   * Opens a thread at a hunk of the active editor, with the cursor in it. In a notebook editor, which has no threads
-   * for cells, an input box.
+   * Opens a thread at a hunk of the active editor, with the cursor in it. In a notebook editor opens an input box
+   * instead, because cells have no threads.
    */
   async open(hunk: Hunk): Promise<void> {
     if (hunk.cells && vscode.window.activeNotebookEditor) {
@@ -51,7 +51,7 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
     }
     const lineCount = vscode.window.activeTextEditor?.document.lineCount ?? 1;
     const { start, end } = rangeOf(hunk, lineCount);
-    // VS Code's command counts from 1.
+    // VS Code's command counts lines and columns from 1.
     const range = { startLineNumber: start.line + 1, startColumn: 1, endLineNumber: end.line + 1, endColumn: 1 };
     await vscode.commands.executeCommand("workbench.action.addComment", { range, fileComment: false });
   }
@@ -81,9 +81,9 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
 
   private findHunk({ uri, range }: vscode.CommentThread): Hunk | undefined {
     const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
-    const hunks = document && range ? this.store.of(document) : [];
-    const found = range && at(hunks, range.end.line);
-    if (!found) void vscode.window.setStatusBarMessage("agent-ls: the change that this is about does not wait any more", 4000);
+    const hunks = document && range ? this.store.hunksIn(document) : [];
+    const found = range && findHunkAt(hunks, range.end.line);
+    if (!found) void vscode.window.setStatusBarMessage("agent-ls: this change was decided already", 4000);
     return found;
   }
 }

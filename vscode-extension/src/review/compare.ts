@@ -2,12 +2,12 @@
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
-import { files, ofFile } from "./model";
+import { listFiles, listHunksOfFile } from "./model";
 import { sideUri } from "./sides";
 import type { ReviewStore } from "./store";
 import { fileOfSide } from "./texts";
 
-/** A side is undefined if the file does not exist there: before its creation or after its deletion. */
+/** The two sides of a comparison. A side is undefined if the file does not exist before or after the change. */
 interface Sides {
   readonly left: vscode.Uri | undefined;
   readonly right: vscode.Uri | undefined;
@@ -23,7 +23,7 @@ function sidesOf(uri: string, hunks: readonly Hunk[]): Sides {
   return { left, right, what: isProposed ? "proposed" : "agent's changes" };
 }
 
-/** The URI of the file whose accepted or proposed text a tab displays, alone or in a comparison. */
+/** Returns the URI of the file whose accepted or proposed text the tab displays, alone or in a comparison. */
 function fileOfTab({ input }: vscode.Tab): string | undefined {
   if (input instanceof vscode.TabInputText) return fileOfSide(input.uri);
   return input instanceof vscode.TabInputTextDiff ? fileOfSide(input.original) ?? fileOfSide(input.modified) : undefined;
@@ -36,11 +36,11 @@ export class Comparison implements vscode.Disposable {
     this.subscription = store.onDidChange((uris) => { this.closeDecided(uris); });
   }
 
-  /** Compares a file (default: that of the active editor) and scrolls to the hunk. A missing side is not shown. */
+  /** Compares a file (default: the file of the active editor) and scrolls to the hunk. Omits a side that is missing. */
   async file(uri = this.activeFile(), hunk?: Hunk): Promise<void> {
-    const hunks = uri === undefined ? [] : ofFile(this.store.hunks, uri);
+    const hunks = uri === undefined ? [] : listHunksOfFile(this.store.hunks, uri);
     if (uri === undefined || hunks.length === 0) {
-      void vscode.window.setStatusBarMessage("agent-ls: no change of the agent waits in this file", 4000);
+      void vscode.window.setStatusBarMessage("agent-ls: there are no changes to review in this file", 4000);
       return;
     }
     const { left, right, what } = sidesOf(uri, hunks);
@@ -56,11 +56,11 @@ export class Comparison implements vscode.Disposable {
 
   /** Compares all files in one editor. */
   async all(): Promise<void> {
-    const each = files(this.store.hunks).map((uri) => {
-      const { left, right } = sidesOf(uri, ofFile(this.store.hunks, uri));
+    const each = listFiles(this.store.hunks).map((uri) => {
+      const { left, right } = sidesOf(uri, listHunksOfFile(this.store.hunks, uri));
       return [vscode.Uri.parse(uri), left, right];
     });
-    if (each.length === 0) void vscode.window.setStatusBarMessage("agent-ls: no change of the agent waits", 4000);
+    if (each.length === 0) void vscode.window.setStatusBarMessage("agent-ls: there are no changes to review", 4000);
     else await vscode.commands.executeCommand("vscode.changes", "agent-ls: changes to review", each);
   }
 
@@ -70,7 +70,7 @@ export class Comparison implements vscode.Disposable {
 
   /** Closes comparisons of files without open hunks, because their sides are equal. Unsaved documents stay open. */
   private closeDecided(uris: readonly string[]): void {
-    const decided = uris.filter((uri) => ofFile(this.store.hunks, uri).length === 0);
+    const decided = uris.filter((uri) => listHunksOfFile(this.store.hunks, uri).length === 0);
     const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
     const idle = tabs.filter((tab) => !tab.isDirty && decided.includes(fileOfTab(tab) ?? ""));
     if (idle.length > 0) void vscode.window.tabGroups.close(idle, true);

@@ -1,13 +1,13 @@
-// Shows open hunks in their files: the agent's lines highlighted, the other text after the lines and in a hover.
-// Positions come from the server.
+// Shows open hunks in their files: highlights the agent's lines, and shows the earlier or proposed text after the lines
+// and in a hover. The server determines the positions.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import type { HunkState } from "../connection/protocol";
 import { CELL_SCHEME } from "./cells";
-import { ofFile } from "./model";
-import { asides } from "./other_text";
+import { listHunksOfFile } from "./model";
+import { inlineTextsOf } from "./other_text";
 import type { ReviewStore } from "./store";
-import { verdictWords } from "./words";
+import { verdictLabels } from "./words";
 
 type Look = "added" | "edited" | "stale" | "removed" | "proposed" | "insertion";
 
@@ -44,7 +44,7 @@ function decorationTypes(): Record<Look, vscode.TextEditorDecorationType> {
     edited: make(edge("editorGutter.modifiedBackground", LEFT, "diffEditor.insertedLineBackground")),
     stale: make(edge("editorWarning.foreground", LEFT)),
     removed: make(edge("editorGutter.deletedBackground", TOP)),
-    // Lines to be removed, and positions of lines to be added.
+    // `proposed`: lines to be removed; `insertion`: where lines would be added.
     proposed: make(edge("editorInfo.foreground", LEFT, "diffEditor.removedLineBackground")),
     insertion: make(edge("editorInfo.foreground", TOP)),
   };
@@ -56,16 +56,16 @@ function link(title: string, command: string, hunk: Hunk): string {
   return `[${title}](command:${command}?${encodeURIComponent(JSON.stringify([hunk.id]))})`;
 }
 
-/** Hover with the other text of a hunk: the earlier or the proposed one. */
+/** Creates the hover of a hunk, with its earlier text, or its proposed text for a proposal. */
 function hover(hunk: Hunk, { languageId, uri }: vscode.TextDocument, isOthers: boolean): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   text.isTrusted = { enabledCommands: COMMANDS };
   const isProposal = hunk.state === "proposed";
   const other = isProposal ? hunk.newLines : hunk.oldLines;
-  const none = isProposal ? "These lines would go." : "These lines are new.";
+  const none = isProposal ? "These lines would be removed." : "These lines are new.";
   text.appendMarkdown(`**${WORDS[hunk.state] ?? "The agent's change"}.** ${other.length === 0 ? none : isProposal ? "It would be:" : "Before:"}`);
   if (other.length > 0) text.appendCodeblock(other.join("\n"), languageId);
-  const { keep, undo } = verdictWords(hunk);
+  const { keep, undo } = verdictLabels(hunk);
   const verdicts = isOthers ? [] : [link(keep, "agentLs.keepHunk", hunk), link(undo, "agentLs.undoHunk", hunk), link("Comment", "agentLs.commentHunk", hunk)];
   // A comparison displays the file on disk, but a notebook may have unsaved cells.
   const links = uri.scheme === CELL_SCHEME ? verdicts : [...verdicts, link("Compare", "agentLs.compareHunk", hunk)];
@@ -84,43 +84,43 @@ function option(hunk: Hunk, document: vscode.TextDocument, isOthers: boolean): v
   return { range: document.validateRange(new vscode.Range(first, 0, last, Number.MAX_SAFE_INTEGER)), hoverMessage: hover(hunk, document, isOthers) };
 }
 
-/** The other text of a hunk, shown after its lines. */
-function behind(hunk: Hunk, document: vscode.TextDocument): vscode.DecorationOptions[] {
+/** Creates the decorations that show the earlier or proposed text of a hunk after its lines. */
+function otherTextDecorations(hunk: Hunk, document: vscode.TextDocument): vscode.DecorationOptions[] {
   const color = new vscode.ThemeColor(hunk.state === "proposed" ? "editorInfo.foreground" : "editorCodeLens.foreground");
-  return asides(hunk).map(({ line, text }) => {
+  return inlineTextsOf(hunk).map(({ line, text }) => {
     const end = document.lineAt(Math.min(line, document.lineCount - 1)).range.end;
     return { range: new vscode.Range(end, end), renderOptions: { after: { contentText: text, color, fontStyle: "italic", margin: "0 0 0 3ch" } } };
   });
 }
 
 /**
- * Whether the editor belongs to a comparison, which has its own colours, or to a peek view: only editors in a tab
- * have a column. Editors of notebook cells have no column either.
+ * Whether to omit decorations, because the editor belongs to a comparison, which has its own colours, or to a peek view.
+ * These editors have no column. Editors of notebook cells have no column either, but get decorations.
  */
-function isApart(editor: vscode.TextEditor): boolean {
+function isWithoutDecorations(editor: vscode.TextEditor): boolean {
   return editor.viewColumn === undefined && editor.document.uri.scheme !== CELL_SCHEME;
 }
 
 /**
- * Whether a change is in or next to a hunk. There VS Code may move a decoration with the text although the hunk stays, for
- * example if the line below a removal is moved down.
+ * Whether a change is inside or next to a hunk. VS Code may then move a decoration although the hunk has not moved, for
+ * example if the line below a removal moves down.
  */
-function isAtHunk(changes: readonly vscode.TextDocumentContentChangeEvent[], hunks: readonly Hunk[]): boolean {
+function mayMoveDecoration(changes: readonly vscode.TextDocumentContentChangeEvent[], hunks: readonly Hunk[]): boolean {
   return changes.some(({ range }) => hunks.some(({ first, last }) => range.start.line <= last + 1 && range.end.line >= first - 1));
 }
 
 export class Decorations implements vscode.Disposable {
   private readonly types = decorationTypes();
-  private readonly behind = vscode.window.createTextEditorDecorationType({ rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed });
+  private readonly otherTextType = vscode.window.createTextEditorDecorationType({ rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed });
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly store: ReviewStore) {
     const all = () => { this.drawAll(); };
     const onText = ({ document, contentChanges }: vscode.TextDocumentChangeEvent) => {
-      const hunks = ofFile(store.hunks, store.uriOf(document) ?? "");
-      // VS Code reloads a file that the session's owner, another editor, has saved.
-      if (store.areOthers(hunks)) all();
-      else if (isAtHunk(contentChanges, hunks)) this.drawDocument(document);
+      const hunks = listHunksOfFile(store.hunks, store.uriOf(document) ?? "");
+      // The session's owner may have saved the file, and VS Code has reloaded it: its hunks may now match the text.
+      if (store.areReadOnly(hunks)) all();
+      else if (mayMoveDecoration(contentChanges, hunks)) this.drawDocument(document);
     };
     this.subscriptions = [
       store.onDidChange(all), vscode.window.onDidChangeVisibleTextEditors(all), vscode.window.onDidChangeTextEditorViewColumn(all),
@@ -131,7 +131,7 @@ export class Decorations implements vscode.Disposable {
 
   dispose(): void {
     for (const subscription of this.subscriptions) subscription.dispose();
-    for (const type of [...Object.values(this.types), this.behind]) type.dispose();
+    for (const type of [...Object.values(this.types), this.otherTextType]) type.dispose();
   }
 
   private drawAll(): void {
@@ -144,9 +144,9 @@ export class Decorations implements vscode.Disposable {
 
   private draw(editor: vscode.TextEditor): void {
     const options: Record<Look, vscode.DecorationOptions[]> = { added: [], edited: [], stale: [], removed: [], proposed: [], insertion: [] };
-    const hunks = isApart(editor) ? [] : this.store.of(editor.document);
-    for (const hunk of hunks) options[lookOf(hunk)].push(option(hunk, editor.document, this.store.areOthers([hunk])));
+    const hunks = isWithoutDecorations(editor) ? [] : this.store.hunksIn(editor.document);
+    for (const hunk of hunks) options[lookOf(hunk)].push(option(hunk, editor.document, this.store.areReadOnly([hunk])));
     for (const look of Object.keys(options) as Look[]) editor.setDecorations(this.types[look], options[look]);
-    editor.setDecorations(this.behind, hunks.flatMap((hunk) => behind(hunk, editor.document)));
+    editor.setDecorations(this.otherTextType, hunks.flatMap((hunk) => otherTextDecorations(hunk, editor.document)));
   }
 }

@@ -1,9 +1,9 @@
-// The hunks of all sessions by file, as last reported by the server. Pure; computes no positions and no diffs.
+// The open hunks of all sessions by file, as last reported by the server. Pure; computes no positions and no diffs.
 import type { AgentEvent, EventData, EventHunk, FileHunks, HunkInfo, HunkState } from "../connection/protocol";
 import type { Hunk } from "../snapshot/items";
-import { cellsOf, withoutEnds } from "./cells";
+import { cellsOf, stripLineEnds } from "./cells";
 
-/** By URI, then by id; only hunks that need a decision. */
+/** Hunks that need a decision, by file URI and then by hunk id. */
 export type Hunks = Map<string, Map<string, Hunk>>;
 
 const OPEN: ReadonlySet<HunkState> = new Set<HunkState>(["proposed", "pending", "edited", "stale"]);
@@ -12,21 +12,21 @@ export function isOpen(state: HunkState): boolean {
   return OPEN.has(state);
 }
 
-/** Converts a hunk of an event. */
+/** Converts a hunk that an event contains. */
 export function hunkOf(raw: EventHunk): Hunk {
   const { id, sessionId, turnId, callId, what, state, link } = raw;
   return {
     ...(link && { link }), id, uri: raw.uri, sessionId, turnId, callId, what, state,
-    first: raw.start, last: raw.end, oldLines: withoutEnds(raw.baseLines), newLines: withoutEnds(raw.lines),
+    first: raw.start, last: raw.end, oldLines: stripLineEnds(raw.baseLines), newLines: stripLineEnds(raw.lines),
   };
 }
 
-/** Converts a hunk of a result. */
+/** Converts a hunk that the result of a request contains. */
 export function hunkOfInfo(raw: HunkInfo, uri: string): Hunk {
   const { id, sessionId, turnId, callId, what, state, newRange, link } = raw;
   return {
     ...(link && { link }), id, uri, sessionId, turnId, callId, what, state,
-    first: newRange[0], last: newRange[1], oldLines: withoutEnds(raw.oldLines), newLines: withoutEnds(raw.newLines), ...cellsOf(raw),
+    first: newRange[0], last: newRange[1], oldLines: stripLineEnds(raw.oldLines), newLines: stripLineEnds(raw.newLines), ...cellsOf(raw),
   };
 }
 
@@ -39,7 +39,7 @@ export function setHunk(hunks: Hunks, hunk: Hunk): void {
 }
 
 /** Applies an event to the hunks. Returns the URIs whose hunks changed. */
-export function applyEvent(hunks: Hunks, event: AgentEvent): string[] {
+export function applyHunkEvent(hunks: Hunks, event: AgentEvent): string[] {
   if (event.kind !== "file_change" && event.kind !== "hunk_state") return [];
   const data = event.data as EventData["file_change"] | EventData["hunk_state"];
   const changed = new Set<string>();
@@ -56,7 +56,7 @@ export function applyEvent(hunks: Hunks, event: AgentEvent): string[] {
 /** Replaces the hunks of a session by those of its subscription. Returns the URIs that changed. */
 export function replaceSession(hunks: Hunks, sessionId: string, files: readonly FileHunks[]): string[] {
   const changed = new Set<string>();
-  for (const hunk of all(hunks).filter((each) => each.sessionId === sessionId)) {
+  for (const hunk of listHunks(hunks).filter((each) => each.sessionId === sessionId)) {
     setHunk(hunks, { ...hunk, state: "gone" });
     changed.add(hunk.uri);
   }
@@ -67,36 +67,36 @@ export function replaceSession(hunks: Hunks, sessionId: string, files: readonly 
   return [...changed];
 }
 
-/** The open hunks of a file, from top to bottom. */
-export function ofFile(hunks: Hunks, uri: string): Hunk[] {
+/** Returns the open hunks of a file, from top to bottom. */
+export function listHunksOfFile(hunks: Hunks, uri: string): Hunk[] {
   return [...(hunks.get(uri)?.values() ?? [])].sort((a, b) => a.first - b.first || (a.id < b.id ? -1 : 1));
 }
 
-/** The uris with open hunks, in order. */
-export function files(hunks: Hunks): string[] {
+/** Returns the URIs of the files with open hunks, sorted. */
+export function listFiles(hunks: Hunks): string[] {
   return [...hunks.keys()].sort();
 }
 
-export function all(hunks: Hunks): Hunk[] {
-  return files(hunks).flatMap((uri) => ofFile(hunks, uri));
+export function listHunks(hunks: Hunks): Hunk[] {
+  return listFiles(hunks).flatMap((uri) => listHunksOfFile(hunks, uri));
 }
 
-/** The hunk at a line. A removal has no lines of its own: it counts as being on the line after it. */
-export function at(inOrder: readonly Hunk[], line: number): Hunk | undefined {
+/** Finds the hunk at a line. A removal has no lines in the file; it counts as being on the line after it. */
+export function findHunkAt(inOrder: readonly Hunk[], line: number): Hunk | undefined {
   return inOrder.find((hunk) => line >= hunk.first && line < Math.max(hunk.last, hunk.first + 1));
 }
 
-/** A selection: hunks that are completely inside it, and lines of other hunks, [first, last) of the hunk. */
-export interface Selected {
+/** The hunks in a selection. `whole`: completely selected; `parts`: partly, with lines [first, last) within the hunk. */
+export interface SelectedHunks {
   readonly whole: readonly Hunk[];
   readonly parts: readonly { readonly hunk: Hunk; readonly lines: readonly [number, number] }[];
 }
 
 /**
- * Splits a selection. `placed` are the positions of each hunk's new lines. Lines count from 0, `last` is
- * exclusive.
+ * Finds the hunks in the selected lines [first, last), which count from 0. `placed` contains the position of each hunk's
+ * new lines in the text.
  */
-export function selected(placed: readonly { readonly hunk: Hunk; readonly first: number; readonly last: number }[], first: number, last: number): Selected {
+export function splitSelection(placed: readonly { readonly hunk: Hunk; readonly first: number; readonly last: number }[], first: number, last: number): SelectedHunks {
   const among = placed.filter((each) => (each.first === each.last ? first <= each.first && each.first < last : first < each.last && each.first < last));
   const isWhole = (each: (typeof placed)[number]) => first <= each.first && each.last <= last;
   return {
@@ -110,10 +110,10 @@ export interface HunkLocation {
   readonly hunk: Hunk;
 }
 
-/** The hunk after (1) or before (-1) a line, through this file and on to the others, cyclically. */
-export function next(hunks: Hunks, here: { uri: string; line: number } | undefined, by: 1 | -1): HunkLocation | undefined {
-  const uris = files(hunks);
-  const inFile = here ? ofFile(hunks, here.uri) : [];
+/** Finds the hunk after (1) or before (-1) a line, in this file or in the next files. After the last file starts again. */
+export function findNextHunk(hunks: Hunks, here: { uri: string; line: number } | undefined, by: 1 | -1): HunkLocation | undefined {
+  const uris = listFiles(hunks);
+  const inFile = here ? listHunksOfFile(hunks, here.uri) : [];
   const beyond = inFile.filter((hunk) => here && (by === 1 ? hunk.first > here.line : hunk.first < here.line));
   const near = by === 1 ? beyond[0] : beyond.at(-1);
   if (near && here) return { uri: here.uri, hunk: near };
@@ -121,7 +121,7 @@ export function next(hunks: Hunks, here: { uri: string; line: number } | undefin
   const start = index === -1 && by === -1 ? 0 : index;
   const uri = uris.at((start + by + uris.length) % Math.max(uris.length, 1));
   if (uri === undefined) return undefined;
-  const inOrder = ofFile(hunks, uri);
+  const inOrder = listHunksOfFile(hunks, uri);
   const hunk = by === 1 ? inOrder[0] : inOrder.at(-1);
   return hunk && { uri, hunk };
 }

@@ -1,4 +1,4 @@
-// Moves hunks with the text while the user types, until the server sends their positions (agent/hunksMoved). Pure.
+// Moves hunks with the text while the user types, until the server sends the new positions (agent/hunksMoved). Pure.
 import type { Hunk } from "../snapshot/items";
 import type { FileHunks } from "../connection/protocol";
 import { cellsOf } from "./cells";
@@ -15,21 +15,21 @@ interface TextPosition {
   readonly character: number;
 }
 
-/** Lines [first, last) were replaced by `added` lines. */
+/** A change that replaces lines [first, last) by `added` lines. */
 export interface LineChange {
   readonly first: number;
   readonly last: number;
   readonly added: number;
 }
 
-/** The lines of a change. `lengthOf` returns the length of a line of the text after the change. */
+/** Converts a text change to a change of lines. `lengthOf` returns the length of a line after the change. */
 export function lineChange({ range: { start, end }, text }: TextChange, lengthOf: (line: number) => number): LineChange {
   const pieces = text.split(/\r\n|\r|\n/);
   const breaks = pieces.length - 1;
   const endsLine = text === "" || pieces.at(-1) === "";
   if (start.character === 0 && end.character === 0 && endsLine) return { first: start.line, last: end.line, added: breaks };
   const isInsertion = start.line === end.line && start.character === end.character;
-  // Enter at the end of a line leaves that line unchanged; the new lines are below it.
+  // A line break at the end of a line leaves that line unchanged and adds lines below it.
   if (isInsertion && breaks > 0 && pieces[0] === "" && lengthOf(start.line + breaks) === (pieces.at(-1) ?? "").length) {
     return { first: start.line + 1, last: start.line + 1, added: breaks };
   }
@@ -39,28 +39,28 @@ export function lineChange({ range: { start, end }, text }: TextChange, lengthOf
 type Range = readonly [number, number];
 
 /**
- * The position of lines [first, last) after the change; lines inserted inside belong to them, lines next to them
- * do not.
+ * Returns the position of lines [first, last) after the change. Lines inserted inside of the range extend it; lines
+ * inserted next to it do not.
  */
-export function movedRange([first, last]: Range, change: LineChange): Range {
+export function moveRange([first, last]: Range, change: LineChange): Range {
   const by = change.added - (change.last - change.first);
   const isEmpty = first === last;
   if (change.last <= first && !(isEmpty && change.first === first)) return [first + by, last + by];
   if (change.first >= last) return [first, last];
   if (change.first >= first && change.last <= last) return [first, last + by];
-  // The change overlaps an end of the range: if the number of lines stays the same, so does the range.
+  // The change overlaps one end of the range. If it does not change the number of lines, keep the range.
   if (by === 0) return [first, last];
   const before = Math.max(0, Math.min(change.last, first) - change.first);
   const until = Math.max(0, Math.min(change.last, last) - change.first);
   if (change.added === 0) return [first - before, last - until];
-  // The server will decide the new range. Until then, mark no line that was not marked before.
+  // The server will compute the new range. Until then, do not include lines that were not included before.
   const top = change.first + change.added;
   return [Math.min(first, top), Math.min(last, Math.max(top, last + by))];
 }
 
 /**
- * Moves the hunks of a file with the changes of one event, which are in order from the bottom of the text to its
- * top.
+ * Moves the hunks of a file by the changes of one event, which must be ordered from the bottom of the text to the top.
+ * Returns whether any hunk has moved.
  */
 export function moveHunks(hunks: Hunks, uri: string, changes: readonly TextChange[], lengthOf: (line: number) => number): boolean {
   const inFile = [...(hunks.get(uri)?.values() ?? [])].filter(({ what }) => what === "content");
@@ -72,7 +72,7 @@ export function moveHunks(hunks: Hunks, uri: string, changes: readonly TextChang
   return hasMoved;
 }
 
-/** Moves the parts of a notebook's hunks in one cell, like `moveHunks`. */
+/** Moves the parts of a notebook's hunks in one cell, in the same way as `moveHunks`. */
 export function moveInCell(hunks: Hunks, uri: string, cellUri: string, changes: readonly TextChange[], lengthOf: (line: number) => number): boolean {
   const inNotebook = [...(hunks.get(uri)?.values() ?? [])];
   return inNotebook.reduce((hasMoved, hunk) => {
@@ -87,7 +87,7 @@ export function moveInCell(hunks: Hunks, uri: string, cellUri: string, changes: 
 }
 
 function rangeAfter(range: Range, changes: readonly TextChange[], lengthOf: (line: number) => number): Range {
-  return changes.reduce<Range>((at, change) => movedRange(at, lineChange(change, lengthOf)), range);
+  return changes.reduce<Range>((at, change) => moveRange(at, lineChange(change, lengthOf)), range);
 }
 
 /** Sets the known hunks to the server's positions. Returns whether any has moved. */

@@ -1,10 +1,10 @@
-// Short texts at line ends with the removed or proposed lines of a hunk, because editors display only the file's text.
-// Pure.
+// Short texts with the removed or proposed lines of a hunk, to show at line ends, because the file does not contain these
+// lines. Pure.
 import type { Hunk } from "../snapshot/items";
-import { count } from "./words";
+import { formatCount } from "./words";
 
-/** A text shown after the text of a line. */
-export interface Aside {
+/** A text to show at the end of a line. */
+export interface InlineText {
   readonly line: number;
   readonly text: string;
 }
@@ -16,29 +16,29 @@ function shorten(line: string): string {
   return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS - 1)}…` : text;
 }
 
-/** The first non-empty line, and the number of the others. */
+/** Formats lines as one line: the first non-empty line, and the number of the others. */
 function oneLine(lines: readonly string[]): string {
   const first = lines.find((line) => /\S/.test(line));
   const others = lines.length - 1;
-  if (first === undefined) return count(lines.length, "blank line");
-  return others > 0 ? `${shorten(first)}  (+${count(others, "line")})` : shorten(first);
+  if (first === undefined) return formatCount(lines.length, "blank line");
+  return others > 0 ? `${shorten(first)}  (+${formatCount(others, "line")})` : shorten(first);
 }
 
-/** Pairs the two texts line by line; surplus lines are shown at the last line. */
-function pairLines(first: number, lines: number, others: readonly string[], sign: string): Aside[] {
+/** Pairs the hunk's lines with the lines of the other text. Surplus lines are shown at the last line. */
+function pairLines(first: number, lines: number, others: readonly string[], sign: string): InlineText[] {
   const pairs = Math.min(lines, others.length) - (others.length > lines ? 1 : 0);
-  const asides = others.slice(0, pairs).map((text, i) => ({ line: first + i, text: `${sign} ${shorten(text)}` }));
+  const texts = others.slice(0, pairs).map((text, i) => ({ line: first + i, text: `${sign} ${shorten(text)}` }));
   const rest = others.slice(pairs);
-  if (rest.length > 0) asides.push({ line: first + pairs, text: `${sign} ${oneLine(rest)}` });
-  return asides.filter(({ text }) => text.trim() !== sign);
+  if (rest.length > 0) texts.push({ line: first + pairs, text: `${sign} ${oneLine(rest)}` });
+  return texts.filter(({ text }) => text.trim() !== sign);
 }
 
-/** The texts for the other side of a hunk, and their lines. */
-export function asides({ state, what, first, last, oldLines, newLines }: Hunk): Aside[] {
+/** Returns the texts that show the removed or proposed lines of a hunk. */
+export function inlineTextsOf({ state, what, first, last, oldLines, newLines }: Hunk): InlineText[] {
   if (what !== "content") return [];
   const isProposal = state === "proposed";
   const others = isProposal ? newLines : oldLines;
-  if (others.length === 0) return isProposal && first < last ? [{ line: first, text: "→ goes" }] : [];
+  if (others.length === 0) return isProposal && first < last ? [{ line: first, text: "→ would be removed" }] : [];
   if (first < last) return pairLines(first, last - first, others, isProposal ? "→" : "−");
   return [{ line: first, text: isProposal ? `↑ would be added here: ${oneLine(others)}` : `↑ removed here: ${oneLine(others)}` }];
 }

@@ -1,4 +1,4 @@
-// Accepts a proposal with a text of the user: it opens as a small document, and saving it is the decision.
+// Accepts a proposal with the user's own text. The proposed text opens as a small document; saving it accepts it.
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
@@ -37,7 +37,7 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
     await vscode.window.showTextDocument(uri, { preview: false });
   }
 
-  /** Accepts the proposal with the text of the active editor, as saving it does. Also accepts an unchanged text. */
+  /** Accepts the proposal with the text of the active editor, like saving it. Also works if the text is unchanged. */
   async accept(): Promise<void> {
     const document = vscode.window.activeTextEditor?.document;
     if (document?.uri.scheme !== SCHEME) return;
@@ -51,7 +51,7 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
   }
 
   watch(): vscode.Disposable {
-    return new vscode.Disposable(() => undefined); // only this file system provider changes it
+    return new vscode.Disposable(() => undefined); // no changes to watch: only this provider changes the files
   }
 
   stat(uri: vscode.Uri): vscode.FileStat {
@@ -104,7 +104,7 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
     if (!answer || answer.refused.length > 0) return false;
     const tabs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
     const own = tabs.filter(({ input }) => input instanceof vscode.TabInputText && input.uri.toString() === uri.toString());
-    // Close the tab after the save: until then VS Code counts the document as unsaved and would ask.
+    // Close the tab after the save has ended: before that VS Code counts the document as unsaved and would ask the user.
     setTimeout(() => void vscode.window.tabGroups.close(own, true), 0);
     return true;
   }

@@ -2,11 +2,11 @@
 // (workspace/textDocumentContent); else they are computed from the open hunks.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
-import { ofFile } from "./model";
+import { listHunksOfFile } from "./model";
 import type { ReviewStore } from "./store";
 import { SCHEMES, type Side, baseText, fileOfSide, proposedText, serverParts, sideOf, sideParts } from "./texts";
 
-const TYPING_MS = 300; // the other side is updated when the typing pauses
+const TYPING_MS = 300; // pause in typing after which the virtual document is updated
 
 export function sideUri(side: Side, fileUri: string): vscode.Uri {
   return vscode.Uri.from(sideParts(side, fileUri, vscode.Uri.parse(fileUri).path));
@@ -19,11 +19,11 @@ async function currentText(fileUri: string): Promise<string> {
   try {
     return new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
   } catch {
-    return ""; // no such file: the agent deleted it, or will create it
+    return ""; // the file does not exist: the agent has deleted it, or proposes to create it
   }
 }
 
-/** Requests a text from the server by its URI; undefined if it does not provide any. */
+/** Requests the text for a URI from the server; undefined if the server does not provide it. */
 export type AskServer = (uri: string) => Promise<string | undefined>;
 
 export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Disposable {
@@ -51,7 +51,7 @@ export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Dis
     if (given !== undefined) return given;
     const make: (current: string, hunks: readonly Hunk[]) => string = side === "base" ? baseText : proposedText;
     const current = await currentText(file);
-    return make(current, ofFile(this.store.hunks, file));
+    return make(current, listHunksOfFile(this.store.hunks, file));
   }
 
   dispose(): void {

@@ -1,12 +1,12 @@
-// The open hunks of this window, updated from session events. Views listen for changed files.
+// The open hunks of this window, updated by session events. Views listen for changed files.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import { isReadOnly } from "../sessions/owners";
 import type { FileHunks } from "../connection/protocol";
-import type { Change } from "../sessions/seams";
+import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
-import { CELL_SCHEME, areCurrent, inCell } from "./cells";
-import { type Hunks, all, applyEvent, files, ofFile, replaceSession } from "./model";
+import { CELL_SCHEME, areCurrent, hunksInCell } from "./cells";
+import { type Hunks, listHunks, applyHunkEvent, listFiles, listHunksOfFile, replaceSession } from "./model";
 import { moveHunks, moveInCell, placeHunks } from "./moving";
 import { fileOfSide } from "./texts";
 
@@ -14,7 +14,7 @@ function isIn({ first, last, newLines }: Hunk, document: vscode.TextDocument): b
   return last <= document.lineCount && newLines.every((text, i) => document.lineAt(first + i).text === text);
 }
 
-/** The open notebook of a cell's document. */
+/** Finds the open notebook that contains the document of a cell. */
 export function notebookOf(document: vscode.TextDocument): vscode.NotebookDocument | undefined {
   if (document.uri.scheme !== CELL_SCHEME) return undefined;
   return vscode.workspace.notebookDocuments.find((notebook) => notebook.getCells().some((cell) => cell.document === document));
@@ -38,37 +38,37 @@ export class ReviewStore implements vscode.Disposable {
   }
 
   /**
-   * The URI under which the server knows this document, because one URI can be encoded in different ways. For a cell,
-   * that of its notebook.
+   * Returns the URI of this document in the server's encoding, because the same URI can be encoded in different ways.
+   * For a cell, returns the URI of its notebook.
    */
   uriOf(document: vscode.TextDocument): string | undefined {
     const own = (notebookOf(document) ?? document).uri.toString();
-    return files(this.current).find((uri) => uri === own || vscode.Uri.parse(uri).toString() === own);
+    return listFiles(this.current).find((uri) => uri === own || vscode.Uri.parse(uri).toString() === own);
   }
 
-  /** The URI of a document's file; for a document of a comparison, that of the compared file. */
+  /** Returns the URI of a document's file. For a document of a comparison, returns the URI of the compared file. */
   fileOf(document: vscode.TextDocument): string | undefined {
     const side = fileOfSide(document.uri);
-    return side === undefined ? this.uriOf(document) : files(this.current).find((uri) => uri === side);
+    return side === undefined ? this.uriOf(document) : listFiles(this.current).find((uri) => uri === side);
   }
 
-  /** The open hunks in a document; in a cell of a notebook, their parts with lines of the cell. */
-  of(document: vscode.TextDocument): Hunk[] {
+  /** Returns the open hunks in a document. For a notebook cell, returns the parts of hunks in it, with its lines. */
+  hunksIn(document: vscode.TextDocument): Hunk[] {
     const uri = this.uriOf(document);
-    const hunks = uri === undefined ? [] : ofFile(this.current, uri);
-    if (document.uri.scheme === CELL_SCHEME) return inCell(hunks, document.uri.toString());
-    // Another editor may not have saved its changes, so omit hunks whose lines are not in this text.
-    return this.areOthers(hunks) ? hunks.filter((hunk) => isIn(hunk, document)) : hunks;
+    const hunks = uri === undefined ? [] : listHunksOfFile(this.current, uri);
+    if (document.uri.scheme === CELL_SCHEME) return hunksInCell(hunks, document.uri.toString());
+    // The other editor may have unsaved changes, so omit hunks whose lines are not in this text.
+    return this.areReadOnly(hunks) ? hunks.filter((hunk) => isIn(hunk, document)) : hunks;
   }
 
   byIds(ids: readonly string[]): Hunk[] {
-    return all(this.current).filter((hunk) => ids.includes(hunk.id));
+    return listHunks(this.current).filter((hunk) => ids.includes(hunk.id));
   }
 
   /**
    * Whether the hunks cannot be decided here: they belong to the displayed session, and another editor owns it.
    */
-  areOthers(hunks: readonly Hunk[]): boolean {
+  areReadOnly(hunks: readonly Hunk[]): boolean {
     const { snapshot, currentId } = this.sessions;
     return hunks.length > 0 && isReadOnly(snapshot) && hunks.every(({ sessionId }) => sessionId === currentId);
   }
@@ -78,11 +78,11 @@ export class ReviewStore implements vscode.Disposable {
     this.changed.dispose();
   }
 
-  /** Applies the server's positions of the hunks of a file. */
-  placed(file: FileHunks): void {
+  /** Applies new positions of a file's hunks that the server has sent. */
+  applyPositions(file: FileHunks): void {
     const uri = vscode.Uri.parse(file.uri).toString();
     const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri);
-    // These positions are for another version of the text: ignore them, the server sends new ones after each change.
+    // Ignore positions for another version of the text, because the server sends new ones after each change.
     if (open && file.version !== undefined && open.version !== file.version) return;
     const notebook = vscode.workspace.notebookDocuments.find((each) => each.uri.toString() === uri);
     if (notebook && !areCurrent(file, new Map(notebook.getCells().map(({ document }) => [document.uri.toString(), document.version])))) return;
@@ -106,13 +106,13 @@ export class ReviewStore implements vscode.Disposable {
 
   private apply(change: Change): string[] {
     if (change.forgotten === true) {
-      const before = files(this.current);
+      const before = listFiles(this.current);
       this.current = new Map();
       return before;
     }
     if (change.files && change.sessionId !== undefined) return replaceSession(this.current, change.sessionId, change.files);
-    // Redraw all, because a change of owner or session changes which hunks can be decided here.
-    if (change.event?.kind === "access" || change.switched === true) return files(this.current);
-    return change.event ? applyEvent(this.current, change.event) : [];
+    // Redraw all files, because the user may decide about other hunks after a change of the owner or the session.
+    if (change.event?.kind === "access" || change.switched === true) return listFiles(this.current);
+    return change.event ? applyHunkEvent(this.current, change.event) : [];
   }
 }

@@ -1,8 +1,8 @@
-// Computes the accepted and the proposed text of a file from its current text and open hunks. Pure. Used if the server
-// does not provide these texts, or has not started yet.
+// Computes the accepted and the proposed text of a file from its current text and open hunks. Used if the server does not
+// provide these texts or has not started yet. Pure.
 import type { Hunk } from "../snapshot/items";
 
-/** A side of a comparison. */
+/** A virtual side of a comparison: the accepted text ("base") or the proposed text. */
 export type Side = "base" | "proposed";
 
 interface UriParts {
@@ -15,12 +15,12 @@ const SCHEME = /^agent-ls-(base|proposed)$/;
 
 export const SCHEMES = ["agent-ls-base", "agent-ls-proposed"] as const;
 
-/** The components of a side's URI. Its path is the file's, so that VS Code treats both as one file. */
+/** Returns the components of a side's URI. Its path is the path of the file, so that VS Code treats both as one file. */
 export function sideParts(side: Side, fileUri: string, filePath: string): UriParts {
   return { scheme: `agent-ls-${side}`, path: filePath, query: fileUri };
 }
 
-/** Converts to the server's URI: `agent-ls:/base/<path>?<uri of the file>`. */
+/** Converts the URI of a side to the server's form: `agent-ls:/base/<path>?<uri of the file>`. */
 export function serverParts({ scheme, path, query }: UriParts): UriParts {
   return { scheme: "agent-ls", path: `/${scheme.replace(SCHEME, "$1")}${path}`, query };
 }
@@ -29,7 +29,7 @@ export function sideOf(uri: Pick<UriParts, "scheme">): Side | undefined {
   return SCHEME.exec(uri.scheme)?.[1] as Side | undefined;
 }
 
-/** The URI of the file of a side; undefined for any other document. */
+/** Returns the URI of the file that a side belongs to; undefined for other documents. */
 export function fileOfSide(uri: UriParts): string | undefined {
   return sideOf(uri) === undefined ? undefined : uri.query;
 }
@@ -42,13 +42,13 @@ function replaceHunks(text: string, hunks: readonly Hunk[], linesOf: (hunk: Hunk
   return lines.join(end);
 }
 
-/** The accepted text: the current text without the agent's open changes. Stale hunks have no position and stay. */
+/** Computes the accepted text: undoes the agent's open changes. Does not undo stale hunks, which have no position. */
 export function baseText(current: string, hunks: readonly Hunk[]): string {
   const inText = hunks.filter(({ state }) => state === "pending" || state === "edited");
   return replaceHunks(current, inText, (hunk) => hunk.oldLines);
 }
 
-/** The current text with all proposals applied. */
+/** Computes the proposed text: applies all proposals to the current text. */
 export function proposedText(current: string, hunks: readonly Hunk[]): string {
   const proposals = hunks.filter(({ state }) => state === "proposed");
   return replaceHunks(current, proposals, (hunk) => hunk.newLines);
@@ -60,8 +60,8 @@ export interface HunkRange {
   readonly last: number;
 }
 
-/** The lines of each proposal in the proposed text, from top to bottom. */
-export function inProposed(hunks: readonly Hunk[]): HunkRange[] {
+/** Returns the lines of each proposal in the proposed text, from top to bottom. */
+export function locateProposals(hunks: readonly Hunk[]): HunkRange[] {
   const proposals = hunks.filter(({ state }) => state === "proposed").sort((a, b) => a.first - b.first);
   let shift = 0;
   return proposals.map((hunk) => {

@@ -3,9 +3,9 @@ import { basename, dirname } from "node:path";
 import * as vscode from "vscode";
 import type { Sessions } from "../sessions/session";
 import type { ReviewStore } from "./store";
-import { type Grouping, type Node, children, contextOf, hunksOf, isUnchangedMove, nodeId, roots, summary } from "./tree_model";
-import { all } from "./model";
-import { count, gist, nature, size, whereabouts } from "./words";
+import { type Grouping, type Node, childNodes, contextOf, hunksOf, isUnchangedMove, nodeId, rootNodes, formatSummary } from "./tree_model";
+import { listHunks } from "./model";
+import { formatCount, firstChangedLine, describeHunk, formatSize, describePosition } from "./words";
 
 export const VIEW_ID = "agentLs.changes";
 
@@ -45,13 +45,13 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
   }
 
   getChildren(node?: Node): Node[] {
-    return node ? [...children(node)] : roots(this.store.hunks, this.grouping, [...turnTitles(this.sessions).keys()]);
+    return node ? [...childNodes(node)] : rootNodes(this.store.hunks, this.grouping, [...turnTitles(this.sessions).keys()]);
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
     const item = this.itemOf(node);
     item.id = nodeId(node);
-    item.contextValue = this.store.areOthers(hunksOf(node)) ? `${node.kind}.others` : contextOf(node);
+    item.contextValue = this.store.areReadOnly(hunksOf(node)) ? `${node.kind}.others` : contextOf(node);
     return item;
   }
 
@@ -63,9 +63,9 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
 
   private draw(): void {
     const { hunks } = this.store;
-    const number = all(hunks).length;
-    this.view.badge = number === 0 ? undefined : { value: number, tooltip: `${count(number, "change")} of the agent to review` };
-    this.view.description = summary(hunks);
+    const number = listHunks(hunks).length;
+    this.view.badge = number === 0 ? undefined : { value: number, tooltip: `${formatCount(number, "change")} of the agent to review` };
+    this.view.description = formatSummary(hunks);
     void vscode.commands.executeCommand("setContext", "agentLs.changesByTurn", this.grouping === "turn");
     this.changed.fire(undefined);
   }
@@ -75,24 +75,24 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     if (node.kind === "turn") {
       const title = turnTitles(this.sessions).get(node.turnId)?.split("\n")[0] ?? "An earlier turn";
       const item = new vscode.TreeItem(title, Expanded);
-      return Object.assign(item, { description: size(hunksOf(node)), iconPath: new vscode.ThemeIcon("comment") });
+      return Object.assign(item, { description: formatSize(hunksOf(node)), iconPath: new vscode.ThemeIcon("comment") });
     }
     if (node.kind === "file") {
       const uri = vscode.Uri.parse(node.uri);
       const folder = dirname(vscode.workspace.asRelativePath(uri));
       const moved = node.movedFrom === undefined ? "" : `moved from ${vscode.workspace.asRelativePath(vscode.Uri.parse(node.movedFrom))}`;
-      const sum = isUnchangedMove(node) ? "" : size(node.hunks);
+      const sum = isUnchangedMove(node) ? "" : formatSize(node.hunks);
       const description = [folder === "." ? "" : folder, moved, sum].filter(Boolean).join("  ");
       const item = new vscode.TreeItem(basename(uri.path), isUnchangedMove(node) ? None : node.hunks.length > 1 ? Expanded : vscode.TreeItemCollapsibleState.Collapsed);
-      const tooltip = `${uri.fsPath}\n${moved || count(node.hunks.length, "change")}`;
+      const tooltip = `${uri.fsPath}\n${moved || formatCount(node.hunks.length, "change")}`;
       return Object.assign(item, { description, resourceUri: uri, iconPath: vscode.ThemeIcon.File, tooltip });
     }
     const { hunk } = node;
-    const item = new vscode.TreeItem(gist(hunk), None);
-    item.description = `${nature(hunk)} · ${whereabouts(hunk)}`;
+    const item = new vscode.TreeItem(firstChangedLine(hunk), None);
+    item.description = `${describeHunk(hunk)} · ${describePosition(hunk)}`;
     item.iconPath = new vscode.ThemeIcon(HUNK_ICONS[hunk.state] ?? (hunk.newLines.length === 0 ? "diff-removed" : hunk.oldLines.length === 0 ? "diff-added" : "diff-modified"));
     item.command = { title: "Show", command: "agentLs.showHunk", arguments: [node] };
-    item.accessibilityInformation = { label: `${gist(hunk)}, ${nature(hunk)}, ${whereabouts(hunk)}` };
+    item.accessibilityInformation = { label: `${firstChangedLine(hunk)}, ${describeHunk(hunk)}, ${describePosition(hunk)}` };
     return item;
   }
 }

@@ -1,7 +1,7 @@
 // The tree of pending changes: by file, or by turn and file. Pure.
 import type { Hunk } from "../snapshot/items";
-import { type Hunks, all, files, ofFile } from "./model";
-import { count, size } from "./words";
+import { type Hunks, listHunks, listFiles, listHunksOfFile } from "./model";
+import { formatCount, formatSize } from "./words";
 
 export type Grouping = "file" | "turn";
 
@@ -14,9 +14,9 @@ export interface TurnNode {
 export interface FileNode {
   readonly kind: "file";
   readonly uri: string;
-  /** Turn of the hunks; absent: all turns. */
+  /** The turn to which the hunks belong; absent if they may belong to any turn. */
   readonly turnId?: string;
-  /** A moved file: the URI that it had before. Its hunks are those of both names. */
+  /** The earlier URI of a moved file. `hunks` then contains the hunks of both URIs. */
   readonly movedFrom?: string;
   readonly hunks: readonly Hunk[];
 }
@@ -29,22 +29,22 @@ export interface HunkNode {
 export type Node = TurnNode | FileNode | HunkNode;
 
 function byTurn(hunks: Hunks, order: readonly string[]): TurnNode[] {
-  const turnIds = [...new Set(all(hunks).map((hunk) => hunk.turnId))];
-  // Newest first: the user has just seen that turn.
+  const turnIds = [...new Set(listHunks(hunks).map((hunk) => hunk.turnId))];
+  // The newest turn is first, because the user has just seen it.
   const place = (turnId: string) => order.indexOf(turnId);
   turnIds.sort((a, b) => place(b) - place(a));
   return turnIds.map((turnId) => ({ kind: "turn", turnId, files: fileNodes(hunks, turnId) }));
 }
 
 function fileNodes(hunks: Hunks, turnId?: string): FileNode[] {
-  const nodes = files(hunks).map((uri) => {
-    const own = ofFile(hunks, uri).filter((hunk) => turnId === undefined || hunk.turnId === turnId);
+  const nodes = listFiles(hunks).map((uri) => {
+    const own = listHunksOfFile(hunks, uri).filter((hunk) => turnId === undefined || hunk.turnId === turnId);
     return { kind: "file" as const, uri, ...(turnId !== undefined && { turnId }), hunks: own };
   });
   return joinMoves(nodes.filter((node) => node.hunks.length > 0));
 }
 
-/** Joins the two files of each move: the deleted and the created one, which are decided together. */
+/** Joins the deleted and the created file of each move to one node, because they are decided together. */
 function joinMoves(nodes: readonly FileNode[]): FileNode[] {
   const gone = new Map<string, FileNode>();
   for (const node of nodes) {
@@ -73,12 +73,12 @@ export function isUnchangedMove({ movedFrom, hunks }: FileNode): boolean {
   return movedFrom !== undefined && made?.newLines.join("\n") === gone?.oldLines.join("\n");
 }
 
-/** The root nodes. `turns`: the ids of the session's turns, oldest first. */
-export function roots(hunks: Hunks, grouping: Grouping, turns: readonly string[]): Node[] {
+/** Returns the root nodes. `turns` are the ids of the session's turns, oldest first. */
+export function rootNodes(hunks: Hunks, grouping: Grouping, turns: readonly string[]): Node[] {
   return grouping === "file" ? fileNodes(hunks) : byTurn(hunks, turns);
 }
 
-export function children(node: Node): readonly Node[] {
+export function childNodes(node: Node): readonly Node[] {
   if (node.kind === "turn") return node.files;
   return node.kind === "file" && !isUnchangedMove(node) ? hunksOf(node).map((hunk) => ({ kind: "hunk", hunk })) : [];
 }
@@ -88,20 +88,20 @@ export function hunksOf(node: Node): readonly Hunk[] {
   return node.kind === "file" ? node.hunks : [node.hunk];
 }
 
-/** Stable over redraws, so that expanded nodes stay expanded. */
+/** Returns the id of a node. The id stays the same when the tree is redrawn, so that expanded nodes stay expanded. */
 export function nodeId(node: Node): string {
   if (node.kind === "turn") return `turn:${node.turnId}`;
   return node.kind === "file" ? `file:${node.turnId ?? ""}:${node.uri}` : `hunk:${node.hunk.id}`;
 }
 
-/** The context value on which a node's menus depend. */
+/** Returns the context value, on which the menu of a node depends. */
 export function contextOf(node: Node): string {
   const isProposal = hunksOf(node).every(({ state }) => state === "proposed");
   return isProposal ? `${node.kind}.proposed` : node.kind;
 }
 
-/** A one-line summary; "" if there are no pending changes. */
-export function summary(hunks: Hunks): string {
-  const each = all(hunks);
-  return each.length === 0 ? "" : `${size(each)} in ${count(hunks.size, "file")}`;
+/** Formats a one-line summary; "" if there are no pending changes. */
+export function formatSummary(hunks: Hunks): string {
+  const each = listHunks(hunks);
+  return each.length === 0 ? "" : `${formatSize(each)} in ${formatCount(hunks.size, "file")}`;
 }

@@ -1,4 +1,4 @@
-// The bundled server: its wheel, and the versions of its dependencies.
+// The server that the extension contains: its wheel, and the versions of its dependencies.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -6,11 +6,11 @@ import { join } from "node:path";
 export interface Bundle {
   readonly wheel: string;
   readonly requirements: string;
-  /** Identifies this build of the server; another build of the same version has another stamp. */
+  /** Identifies this build of the server. Different builds of the same version have different stamps. */
   readonly stamp: string;
 }
 
-/** Undefined if the extension was built without a server, as in a checkout. */
+/** Finds the bundled server; undefined if the extension was built without a server, as in a checkout. */
 export function findBundle(extensionPath: string): Bundle | undefined {
   const folder = join(extensionPath, "out", "server");
   const wheel = filesOf(folder).find((name) => name.endsWith(".whl"));

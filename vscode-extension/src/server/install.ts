@@ -26,7 +26,7 @@ export function interpreterPath(environment: string): string {
   return process.platform === "win32" ? join(environment, "Scripts", "python.exe") : join(environment, "bin", "python");
 }
 
-/** Finds the complete environment of this bundle in `storage`, and records that it is in use (see clearAway). */
+/** Finds the complete environment of this bundle. Updates its time of use, for deleteUnusedEnvironments. */
 export async function findEnvironment(bundle: Bundle, storage: string): Promise<string | undefined> {
   const environment = join(storage, bundle.stamp);
   // A system upgrade that removes the interpreter leaves a dangling link.
@@ -36,7 +36,7 @@ export async function findEnvironment(bundle: Bundle, storage: string): Promise<
   return environment;
 }
 
-/** Creates the environment under a temporary name and renames it at the end, so that the final name means complete. */
+/** Installs under a temporary name and renames at the end, so that an environment with the final name is complete. */
 export async function install(bundle: Bundle, python: Python, storage: string, steps: Steps): Promise<string | Problem> {
   const environment = join(storage, bundle.stamp);
   const partial = `${environment}.${randomBytes(4).toString("hex")}${PARTIAL}`;
@@ -86,7 +86,7 @@ export function describeVenvFailure(output: string, { program, version }: Python
   if (/ensurepip|No module named venv/.test(output)) {
     const name = `python${major ?? 3}.${minor ?? ""}-venv`;
     return {
-      message: `${program} cannot make environments: its module venv is not installed.`,
+      message: `${program} cannot create virtual environments: its module venv is not installed.`,
       hint: `Install the package ${name} or python3-venv (Debian, Ubuntu: sudo apt install ${name}), then try again.`,
     };
   }
@@ -110,7 +110,7 @@ function lastLine(output: string): string {
   return output.trimEnd().split(/\r?\n/).at(-1) ?? "";
 }
 
-/** Deletes environments unused for a week, and the rest of interrupted installations. */
+/** Deletes environments that were unused for a week, and incomplete ones of interrupted installations. */
 export async function deleteUnusedEnvironments(storage: string, keep: string, nowMs: number): Promise<void> {
   const names = await readdir(storage).catch(() => []);
   for (const name of names.filter((each) => each !== keep)) {

@@ -1,4 +1,4 @@
-// A server that the user installed (by uv, pipx or pip): it is offered before the bundled one is set up.
+// Finds a server that the user has installed (by uv, pipx or pip). It is offered before the bundled one is set up.
 import { findOnPath, run } from "./programs";
 
 export interface InstalledServer {
@@ -15,7 +15,7 @@ export async function findInstalled(path?: string): Promise<InstalledServer | un
   return code === 0 && version !== undefined ? { program, version } : undefined;
 }
 
-/** Whether an installed server can take the place of the bundled one: the same major and minor version. */
+/** Whether an installed server can replace the bundled server: they must have the same major and minor version. */
 export function isCompatible(installed: string, bundled: string): boolean {
   return minor(installed) === minor(bundled);
 }

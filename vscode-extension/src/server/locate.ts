@@ -1,4 +1,5 @@
-// Finds the server program: the one in the user's settings, else the bundled one, which is installed on first use.
+// Finds the server program: the one in the user's settings, an installed one that the user chooses, or the bundled one,
+// which is installed on first use.
 import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
 import { type Log, inBackground } from "../logger";
@@ -23,7 +24,7 @@ const USE = "Use It";
 const SET_UP = "Set Up Another";
 
 export class ServerLocator {
-  /** Called with the step in progress; undefined at the end. */
+  /** Called with a description of each step of the installation. */
   onProgress: (words: string | undefined) => void = () => undefined;
   private installing: Promise<string | Problem> | undefined;
   private choosing: Promise<string | undefined> | undefined;
@@ -44,7 +45,7 @@ export class ServerLocator {
     return fromSettings() ?? this.fromCheckout() ?? this.bundledCommand();
   }
 
-  /** The server of a checkout, during development of the extension. */
+  /** Finds the server of a checkout, during development of the extension. */
   private fromCheckout(): Command | undefined {
     if (this.extension.extensionMode === vscode.ExtensionMode.Production) return undefined;
     const program = findExecutable(join(interpreterPath(join(this.extension.extensionPath, "..", ".venv")), "..", process.platform === "win32" ? "agent-ls.exe" : "agent-ls"));
@@ -61,11 +62,11 @@ export class ServerLocator {
     this.installing ??= this.provideEnvironment(bundle).finally(() => { this.installing = undefined; });
     const environment = await this.installing;
     if (typeof environment !== "string") return environment;
-    // -I: a module in the workspace folder must not shadow one of ours.
+    // -I (isolated): a module in the workspace folder must not shadow a module of the server.
     return { program: interpreterPath(environment), args: ["-I", "-m", "agent_ls", ...SERVE] };
   }
 
-  /** The server that the user has installed, if they choose it. Asks once, before the bundled one is set up. */
+  /** Finds an installed server and asks the user once whether to use it, before the bundled server is set up. */
   private ownServer(bundle: Bundle): Promise<string | undefined> {
     this.choosing ??= this.chooseOwn(bundle).finally(() => { this.choosing = undefined; });
     return this.choosing;
@@ -79,7 +80,7 @@ export class ServerLocator {
     const found = await findInstalled();
     if (found === undefined) return undefined;
     if (!isCompatible(found.version, bundle.stamp)) {
-      this.log.info(`${found.program} is version ${found.version}, which is another than that of the extension`);
+      this.log.info(`${found.program} is version ${found.version}, but the extension needs another version`);
       return undefined;
     }
     if (remembered === found.program) return found.program;
@@ -121,8 +122,8 @@ export class ServerLocator {
 }
 
 /**
- * The program in the settings. They have machine scope, so a workspace cannot set it; an interpreter in the
- * workspace runs only if the user configured it.
+ * Returns the program in the settings. The setting has machine scope, so a workspace cannot set it: a program in the
+ * workspace runs only if the user has configured it.
  */
 function fromSettings(): Command | Problem | undefined {
   const value = readUserValue("command");

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { constants, accessSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
-/** The path if it is an executable file. */
+/** Returns the path if it is an executable file, else undefined. */
 export function findExecutable(path: string): string | undefined {
   try {
     accessSync(path, constants.X_OK);
@@ -14,8 +14,8 @@ export function findExecutable(path: string): string | undefined {
 }
 
 /**
- * Finds a program on PATH. Own lookup, because systems that also search the working folder would run a
- * repository's program.
+ * Finds a program on PATH. Does not use the system's lookup, because some systems also search the working folder, where
+ * a repository could contain a program with this name.
  */
 export function findOnPath(name: string, path = process.env["PATH"] ?? ""): string | undefined {
   const suffixes = process.platform === "win32" && !name.endsWith(".exe") ? [".exe"] : [""];
@@ -29,14 +29,14 @@ export function findOnPath(name: string, path = process.env["PATH"] ?? ""): stri
 }
 
 export interface Outcome {
-  /** null: it did not start, or a signal ended it. */
+  /** The exit code; null if the program did not start, or if a signal ended it. */
   readonly code: number | null;
   readonly output: string;
 }
 
 export interface RunOptions {
   readonly signal?: AbortSignal;
-  /** Called with each line of both streams. */
+  /** Called with each line of standard output and standard error. */
   readonly onLine?: (line: string) => void;
 }
 
@@ -58,7 +58,7 @@ export function run(program: string, args: readonly string[], { signal, onLine }
   });
 }
 
-/** Removed variables: they would redirect the installation. Variables for the package index are kept. */
+/** Variables that cleanEnvironment removes: they would redirect the installation. Those for the package index stay. */
 const MISLEADING = ["PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON", "PIP_DRY_RUN", "VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH"];
 
 export function cleanEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

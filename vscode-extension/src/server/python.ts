@@ -12,7 +12,7 @@ export interface Python {
   readonly version: string;
 }
 
-/** `wanted` is the setting agentLs.python; "" searches PATH. */
+/** Finds an interpreter that is new enough. `wanted` is the setting agentLs.python; "" searches PATH. */
 export async function findPython(wanted: string): Promise<Python | Problem> {
   const names = wanted === "" ? NAMES : [wanted];
   const places = new Set(names.map((name) => (isAbsolute(name) ? findExecutable(name) : findOnPath(name))));

@@ -49,7 +49,7 @@ export class SessionCommands implements vscode.Disposable {
     this.tree.dispose();
   }
 
-  /** Runs an action for the session of a tree line, else for the current one. */
+  /** Runs an action for the session of a tree node; without a node, for the current session. */
   private async runFor(argument: unknown, act: (info: SessionInfo) => Promise<void>): Promise<void> {
     const { session } = this.ctx.sessions.snapshot;
     const shown = session.id === undefined ? undefined : ({ title: "", ...session } as SessionInfo);
@@ -66,7 +66,7 @@ export class SessionCommands implements vscode.Disposable {
   }
 
   private async open(id: string): Promise<void> {
-    // The chat also shows why opening failed.
+    // Show the chat also if opening failed, because it shows the reason.
     await this.ctx.sessions.open(id);
     await this.showChat();
   }
@@ -78,7 +78,7 @@ export class SessionCommands implements vscode.Disposable {
     } catch (error) {
       if (problemOf(error).kind !== "owner_silent") throw error;
       const force = "Take It by Force";
-      const detail = `“${titleOf(info)}” is open in ${describeOwner(info.owner)}. What is done with it there meanwhile is lost.`;
+      const detail = `“${titleOf(info)}” is open in ${describeOwner(info.owner)}. Its work in this session until the take-over is lost.`;
       if ((await vscode.window.showWarningMessage("The other editor does not answer.", { modal: true, detail }, force)) !== force) return;
       await this.library.takeOver(info.id, true);
     }
@@ -91,14 +91,14 @@ export class SessionCommands implements vscode.Disposable {
   }
 
   private async rename(info: SessionInfo): Promise<void> {
-    const title = await vscode.window.showInputBox({ prompt: "A name for this session", value: info.title, validateInput: (text) => (text.trim() === "" ? "It needs a name." : undefined) });
+    const title = await vscode.window.showInputBox({ prompt: "A name for this session", value: info.title, validateInput: (text) => (text.trim() === "" ? "Enter a name." : undefined) });
     if (title === undefined || title.trim() === info.title) return;
     await this.library.rename(info.id, title.trim());
     this.tree.refresh();
   }
 
   private async export(info: SessionInfo): Promise<void> {
-    const chosen = await vscode.window.showQuickPick(FORMATS, { placeHolder: "As what?" });
+    const chosen = await vscode.window.showQuickPick(FORMATS, { placeHolder: "Choose a format" });
     if (!chosen) return;
     const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
     const name = fileName(info, chosen.format);

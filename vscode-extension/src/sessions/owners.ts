@@ -1,4 +1,4 @@
-// Session ownership: updates of the snapshot, and messages to the user. Pure.
+// Session ownership: updates the owner in the snapshot, and describes it to the user. Pure.
 import type { AccessData, OwnerInfo } from "../connection/protocol";
 import { addNoticeItem } from "../snapshot/folds";
 import type { Snapshot } from "../snapshot/items";
@@ -6,29 +6,29 @@ import { markChanged } from "../snapshot/parts";
 
 export const TAKE_OVER = "Take the session over (command “Take Over This Session”), or fork it to continue in a copy.";
 
-/** The displayed session, and how to show a message. */
-interface Speaker {
+/** The part of Sessions that is needed here: the displayed session, and a method to show a notice. */
+interface NoticeTarget {
   readonly snapshot: Snapshot;
-  say(level: "warn", text: string, hint: string): void;
+  showNotice(level: "warn", text: string, hint: string): void;
 }
 
 export function isReadOnly(s: Snapshot): boolean {
   return s.session.access === "readOnly";
 }
 
-/** Describes the owner of a read-only session; without an owner no process has it open. */
+/** Describes the owner of a read-only session. If there is no owner, its process has ended. */
 export function describeOwner(owner: OwnerInfo | null | undefined): string {
   if (!owner) return "another editor, which has ended";
   return `${owner.program === "" ? "another editor" : owner.program} (process ${owner.pid} on ${owner.host})`;
 }
 
-/** Read-only requests that a follower of a session may send. */
-const LOOKS: ReadonlySet<string> = new Set(["agent/rules", "agent/terminals", "agent/mcpServers"]);
+/** Requests that change nothing, so a client that does not own the session may send them. */
+const READ_ONLY_METHODS: ReadonlySet<string> = new Set(["agent/rules", "agent/terminals", "agent/mcpServers"]);
 
-/** Whether the request would change a session of another process. If so, a message was shown; do not send it. */
-export function isRefused(sessions: Speaker, method: string, what: "sent" | "answered" | "done" = "done"): boolean {
-  if (!isReadOnly(sessions.snapshot) || LOOKS.has(method)) return false;
-  sessions.say("warn", `Not ${what}, because this session is owned by ${describeOwner(sessions.snapshot.session.owner)}.`, TAKE_OVER);
+/** Returns whether the request must not be sent, because another process owns the session. Then shows a notice. */
+export function refuseIfReadOnly(sessions: NoticeTarget, method: string, what: "sent" | "answered" | "done" = "done"): boolean {
+  if (!isReadOnly(sessions.snapshot) || READ_ONLY_METHODS.has(method)) return false;
+  sessions.showNotice("warn", `Not ${what}, because this session is owned by ${describeOwner(sessions.snapshot.session.owner)}.`, TAKE_OVER);
   return true;
 }
 
@@ -38,7 +38,7 @@ export function foldAccess(s: Snapshot, { access, owner }: AccessData): void {
   const session = { ...s.session };
   delete session.owner;
   s.session = { ...session, access, ...(owner && { owner }) };
-  // redraw: only the owner can answer them
+  // Redraw requests and questions, because only the owner can answer them.
   for (const item of [...s.requests.values(), ...s.questions.values()]) markChanged(s, item);
   const id = `access:${s.lastSeq}:${s.items.length}`;
   if (access === "readOnly") addNoticeItem(s, "warn", `Read-only: owned by ${describeOwner(owner)}.`, TAKE_OVER, id);

@@ -1,4 +1,4 @@
-// Rolls back to before a message, after a preview; also lists and deletes rules.
+// Dialogs for the current session: roll back to before a message, with a preview; compact; list and delete rules.
 import * as vscode from "vscode";
 import type { RuleInfo } from "../connection/protocol";
 import type { Sessions } from "./session";

@@ -9,9 +9,9 @@ const DAY_MS = 24 * HOUR_MS;
 export interface Row {
   readonly label: string;
   readonly description: string;
-  /** A codicon. */
+  /** Name of a codicon. */
   readonly icon: string;
-  /** The context value on which its menus depend. */
+  /** The context value, on which the menu of the row depends. */
   readonly context: string;
   /** Label for screen readers. */
   readonly spoken: string;
@@ -34,7 +34,7 @@ export function titleOf(info: Pick<SessionInfo, "title">): string {
   return line === "" ? "(no title)" : line;
 }
 
-/** The session's activity in a word; "" if it is only stored. */
+/** The session's activity in a word; "" if no process has the session open. */
 function activityWord(info: SessionInfo): string {
   if (info.access === "readOnly") return "in another window";
   if (!info.live || info.state === "CLOSED") return "";
@@ -61,7 +61,7 @@ export function rowOf(info: SessionInfo, currentId: string | undefined, nowMs: n
 const ACTIVITIES = { working: "working", waiting: "waits for you", idle: "idle", closed: "" } as const;
 const ACTIVITY_ICONS = { working: "sync~spin", waiting: "bell-dot", idle: "circle-outline", closed: "history" } as const;
 
-/** A line in the list of the sessions that run in any editor. */
+/** The row of a session in the list of sessions that run in any editor. */
 export function runningRow(info: SessionInfo, nowMs: number): { label: string; description: string; detail: string } {
   const cost = info.costUsd === undefined ? "" : `$${info.costUsd.toFixed(2)}`;
   const words = [ACTIVITIES[info.activity], formatAge(Date.parse(info.updated), nowMs), cost].filter(Boolean);
@@ -74,7 +74,7 @@ export type ExportFormat = "markdown" | "html" | "jsonl";
 
 const ENDINGS: Readonly<Record<ExportFormat, string>> = { markdown: "md", html: "html", jsonl: "jsonl" };
 
-/** A name for an exported file. */
+/** The suggested name of the file for an exported session. */
 export function fileName(info: Pick<SessionInfo, "title" | "id">, format: ExportFormat): string {
   const words = info.title.toLowerCase().normalize("NFKD").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 50).replace(/-+$/, "");
   return `${words || info.id}.${ENDINGS[format]}`;

@@ -1,4 +1,4 @@
-// The MCP servers of the current session: their state, tools and errors; each can be switched on and off.
+// Lists the MCP servers of the current session with their state, tools and errors, and switches them on and off.
 import * as vscode from "vscode";
 import type { McpServerInfo } from "../connection/protocol";
 import type { Sessions } from "./session";
@@ -15,7 +15,7 @@ function button(to: ServerSwitch): vscode.QuickInputButton {
   return { iconPath: new vscode.ThemeIcon(ICONS[to]), tooltip: TIPS[to] };
 }
 
-/** Shows the servers in a list. Choosing one shows its tools; its buttons switch it. */
+/** Shows the servers in a list. Choosing a server shows its tools. Its buttons switch it on or off, or restart it. */
 export async function showServers(sessions: Sessions): Promise<void> {
   const pick = vscode.window.createQuickPick<Row>();
   const load = async (): Promise<boolean> => {

@@ -2,10 +2,10 @@
 // Does not draw and does not depend on the editor: views register a listener.
 import type { Level, Snapshot } from "../snapshot/items";
 import { type AgentEvent, type Configuration, type NewSessionChoice, type DraftInfo, type InputPart, type Method, type Problem, type Requests, type SubscribeResult, isMethodNotFound, problemOf } from "../connection/protocol";
-import type { Ask, Change, Connection, EditorContext } from "./seams";
+import type { SubmitMode, Change, Connection, EditorContext } from "./interfaces";
 import { restoreSnapshot } from "../snapshot/history";
-import { isReadOnly, isRefused } from "./owners";
-import { addNotice, apply, setMessageParts, newSnapshot, applySubscription } from "../snapshot/snapshot";
+import { isReadOnly, refuseIfReadOnly } from "./owners";
+import { addNotice, applyEvent, setMessageParts, newSnapshot, applySubscription } from "../snapshot/snapshot";
 import { SessionVerbs } from "./session_verbs";
 import { type Action, actionsOf, hintForPeople } from "../commands/failure_actions";
 
@@ -16,16 +16,16 @@ interface Live {
   gaps: number; // gaps in a row; reset by an event that could be applied
 }
 
-// per subscription; a session with more events is sent as a snapshot of its newest items, the others on request
+// If more events are missing, the server answers a subscription with a snapshot of the session's newest items.
 const MAX_EVENTS = 2_000;
-const MAX_GAPS = 3; // no endless subscriptions if a gap never closes
+const MAX_GAPS = 3; // limit of repeated subscriptions, if a gap never closes
 const APPLIES = { now: "now", nextCall: "the next model call", nextTurn: "the next message" } as const;
 
 export class Sessions extends SessionVerbs {
   private readonly live = new Map<string, Live>();
   private readonly listeners = new Set<(change: Change) => void>();
-  /** The snapshot before there is a session. */
-  private readonly nowhere = newSnapshot();
+  /** The snapshot to display while there is no session. */
+  private readonly noSession = newSnapshot();
   private current: string | undefined;
   private making: { readonly wanted: string; readonly done: Promise<boolean> } | undefined;
   /** Parts of messages sent from here whose event has not arrived yet, by client key. */
@@ -45,7 +45,7 @@ export class Sessions extends SessionVerbs {
   }
 
   get snapshot(): Snapshot {
-    return (this.current === undefined ? undefined : this.live.get(this.current)?.snapshot) ?? this.nowhere;
+    return (this.current === undefined ? undefined : this.live.get(this.current)?.snapshot) ?? this.noSession;
   }
 
   listen(listener: (change: Change) => void): { dispose(): void } {
@@ -54,23 +54,23 @@ export class Sessions extends SessionVerbs {
   }
 
   /** Adds a notice to the transcript, with actions for the user. */
-  say(level: Level, text: string, hint?: string, actions: readonly Action[] = []): void {
+  showNotice(level: Level, text: string, hint?: string, actions: readonly Action[] = []): void {
     addNotice(this.snapshot, level, text, hint, actions);
     this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
   }
 
   /** Shows the step that must end before the agent can begin; undefined removes it. */
-  progress(words: string | undefined): void {
+  showProgress(words: string | undefined): void {
     const { snapshot } = this;
     if (words === undefined) delete snapshot.progress;
     else snapshot.progress = words;
     this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
   }
 
-  /** Removes the notices from before there was a session. */
+  /** Removes the notices that were added while there was no session. */
   forgetNotices(): void {
-    this.nowhere.items = [];
-    this.nowhere.troubles = [];
+    this.noSession.items = [];
+    this.noSession.troubles = [];
     this.notifyListeners({ switched: true });
   }
 
@@ -82,14 +82,14 @@ export class Sessions extends SessionVerbs {
     else this.take(event.sessionId, live, event);
   }
 
-  /** Handles the end of the server. `problem`: the end was unexpected. */
+  /** Handles the end of the server. `problem` is given if the end was unexpected. */
   onExit(problem?: Problem): void {
     for (const live of this.live.values()) {
       if (live.snapshot.state !== "CLOSED") live.snapshot.state = "IDLE";
       Object.assign(live, { gaps: 0, early: [], subscribing: false });
     }
     this.notifyListeners({ forgotten: true });
-    if (problem) this.say("error", problem.message, problem.hint, problem.kind === undefined ? [] : actionsOf(problem.kind, false));
+    if (problem) this.showNotice("error", problem.message, problem.hint, problem.kind === undefined ? [] : actionsOf(problem.kind, false));
   }
 
   /** Opens a live or stored session and displays it. */
@@ -106,7 +106,7 @@ export class Sessions extends SessionVerbs {
     this.current = id;
     // The message that created this session is still being sent: display it here.
     if (sending && before === undefined) this.snapshot.sending = sending;
-    if (before === undefined) delete this.nowhere.sending;
+    if (before === undefined) delete this.noSession.sending;
     this.notifyListeners({ sessionId: id, switched: true });
     if (before !== undefined && before !== id) await this.leave(before);
     return true;
@@ -121,8 +121,8 @@ export class Sessions extends SessionVerbs {
   }
 
   /**
-   * Creates and displays a session. If one with the same settings is being created, waits for that one instead, because
-   * a message may already be on its way to it.
+   * Creates and displays a session. If a session with the same settings is already being created, waits for that one,
+   * because a message for it may already be waiting.
    */
   async create(configuration: NewSessionChoice = {}, folder = this.around.folder()): Promise<boolean> {
     const wanted = JSON.stringify([configuration, folder]);
@@ -134,7 +134,7 @@ export class Sessions extends SessionVerbs {
 
   private async createSession(configuration: NewSessionChoice, folder: string | undefined): Promise<boolean> {
     if (folder === undefined) {
-      this.say("warn", "No folder is open.", "Open a folder first, because the agent works in a folder.");
+      this.showNotice("warn", "No folder is open.", "Open a folder first, because the agent works in a folder.");
       return false;
     }
     const wanted = { ...this.around.configuration(), ...configuration };
@@ -152,21 +152,21 @@ export class Sessions extends SessionVerbs {
     return this.current !== undefined && this.open(this.current);
   }
 
-  /** Sends a message: starts a turn, or acts according to `how` while one runs. Returns false if it did not arrive. */
-  async submit(input: readonly InputPart[], how: Ask = "send"): Promise<boolean> {
-    if (isRefused(this, "agent/submit", "sent")) return false;
+  /** Sends a message, which starts a turn, or acts on a running turn by `how`. Returns false if it was not sent. */
+  async submit(input: readonly InputPart[], how: SubmitMode = "send"): Promise<boolean> {
+    if (refuseIfReadOnly(this, "agent/submit", "sent")) return false;
     this.snapshot.sending = input;
     this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
     try {
       return await this.deliver(input, how);
     } finally {
       delete this.snapshot.sending;
-      delete this.nowhere.sending;
+      delete this.noSession.sending;
       this.notifyListeners({ ...(this.current !== undefined && { sessionId: this.current }) });
     }
   }
 
-  private async deliver(input: readonly InputPart[], how: Ask): Promise<boolean> {
+  private async deliver(input: readonly InputPart[], how: SubmitMode): Promise<boolean> {
     const sessionId = await this.ensureSession();
     if (sessionId === undefined) return false;
     const change = { sessionId, clientKey: this.around.newKey() };
@@ -179,7 +179,7 @@ export class Sessions extends SessionVerbs {
   async configure(configuration: Configuration): Promise<void> {
     if (this.current === undefined) {
       this.nextConfiguration = { ...this.nextConfiguration, ...configuration };
-      this.nowhere.session = { ...this.around.configuration(), ...this.nextConfiguration };
+      this.noSession.session = { ...this.around.configuration(), ...this.nextConfiguration };
       this.notifyListeners({});
       return;
     }
@@ -187,7 +187,7 @@ export class Sessions extends SessionVerbs {
     if (!answer) return;
     this.snapshot.session = { ...this.snapshot.session, ...answer.session };
     const what = Object.entries(configuration).map(([name, value]) => `${name} is ${value}`).join(", ");
-    this.say("info", `From ${APPLIES[answer.appliesFrom]} on, ${what}.`);
+    this.showNotice("info", `From ${APPLIES[answer.appliesFrom]} on, ${what}.`);
   }
 
   /** Sends an optional request. Returns undefined if the server fails or is too old for it. */
@@ -200,9 +200,9 @@ export class Sessions extends SessionVerbs {
     }
   }
 
-  /** Stores the draft of a session; without an id, that of the session yet to be created. */
+  /** Stores the draft of a session; without an id, the draft for the next session. */
   keepDraft(draft: DraftInfo, id: string | undefined): void {
-    const snapshot = id === undefined ? this.nowhere : this.live.get(id)?.snapshot;
+    const snapshot = id === undefined ? this.noSession : this.live.get(id)?.snapshot;
     if (snapshot && isReadOnly(snapshot)) return;
     if (snapshot) snapshot.draft = draft;
     if (id !== undefined) this.connection.notify("agent/draft", { sessionId: id, ...draft });
@@ -214,7 +214,7 @@ export class Sessions extends SessionVerbs {
 
   private report(error: unknown): void {
     const { message, hint, kind = "" } = problemOf(error);
-    this.say("error", message, hintForPeople(hint), actionsOf(kind, false));
+    this.showNotice("error", message, hintForPeople(hint), actionsOf(kind, false));
   }
 
   protected async ask<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"] | undefined> {
@@ -231,17 +231,17 @@ export class Sessions extends SessionVerbs {
     params: (change: { sessionId: string; clientKey: string }) => Requests[M]["params"],
   ): Promise<Requests[M]["result"] | undefined> {
     if (this.current === undefined) {
-      this.say("warn", "There is no session yet.", "Write a message to start a session.");
+      this.showNotice("warn", "There is no session yet.", "Write a message to start a session.");
       return undefined;
     }
-    if (isRefused(this, method)) return undefined;
+    if (refuseIfReadOnly(this, method)) return undefined;
     const sessionId = await this.ensureSession();
     return sessionId === undefined ? undefined : this.ask(method, params({ sessionId, clientKey: this.around.newKey() }));
   }
 
-  /** Returns the id of a usable session: creates one if there is none, opens it again if it or the server has ended. */
+  /** Returns the id of an open session: creates one if there is none; opens it again if it or the server has ended. */
   private async ensureSession(): Promise<string | undefined> {
-    // Messages sent while a session is being created are for that one.
+    // If a session is being created, the message is for that session.
     await this.making?.done;
     if (this.current === undefined) await this.create();
     else if ((!this.connection.isRunning || this.snapshot.state === "CLOSED") && !(await this.resume())) return undefined;
@@ -275,8 +275,8 @@ export class Sessions extends SessionVerbs {
     for (const event of live.early.splice(0)) this.onEvent(event);
   }
 
-  /** Adds the parts of a message to its event, which has only the text for the model. */
-  private describe(snapshot: Snapshot, { kind, data }: AgentEvent): void {
+  /** Adds the parts of a sent message to its item, because the event contains only the text for the model. */
+  private attachMessageParts(snapshot: Snapshot, { kind, data }: AgentEvent): void {
     if (kind !== "user_input" && kind !== "steering_queued") return;
     const { clientKey } = data as { readonly clientKey: string };
     const parts = this.sent.get(clientKey);
@@ -285,10 +285,10 @@ export class Sessions extends SessionVerbs {
   }
 
   private take(id: string, live: Live, event: AgentEvent): void {
-    const outcome = apply(live.snapshot, event);
+    const outcome = applyEvent(live.snapshot, event);
     if (outcome === "applied") {
       live.gaps = 0;
-      this.describe(live.snapshot, event);
+      this.attachMessageParts(live.snapshot, event);
       this.notifyListeners({ sessionId: id, event });
     } else if (outcome === "gap" && live.gaps < MAX_GAPS) {
       live.gaps += 1;

@@ -1,8 +1,8 @@
-// The user's requests for the current session. session.ts sends them.
-import { prepend } from "../snapshot/history";
+// The user's requests for the current session. The subclass Sessions (session.ts) sends them.
+import { prependHistory } from "../snapshot/history";
 import type { ApprovalItem, Level, Snapshot } from "../snapshot/items";
 import type { ApproveAnswer, BroughtFile, InputPart, Method, Requests, Review, ReviewResult, SessionInfo } from "../connection/protocol";
-import type { Ask, EditorContext } from "./seams";
+import type { SubmitMode, EditorContext } from "./interfaces";
 
 const HISTORY_PAGE = 200; // items
 
@@ -11,14 +11,14 @@ export abstract class SessionVerbs {
 
   abstract get snapshot(): Snapshot;
   abstract get currentId(): string | undefined;
-  abstract say(level: Level, text: string, hint?: string): void;
-  abstract submit(input: readonly InputPart[], how?: Ask): Promise<boolean>;
-  /** Sends a request for the current session. Undefined if there is none, or after a failure was shown. */
+  abstract showNotice(level: Level, text: string, hint?: string): void;
+  abstract submit(input: readonly InputPart[], how?: SubmitMode): Promise<boolean>;
+  /** Sends a request for the current session. Undefined if there is no session, or if it failed and showed an error. */
   abstract requestForCurrent<M extends Method>(
     method: M,
     params: (change: { sessionId: string; clientKey: string }) => Requests[M]["params"],
   ): Promise<Requests[M]["result"] | undefined>;
-  /** Returns the result, or undefined after a failure was shown. */
+  /** Sends a request. Shows an error and returns undefined if it fails. */
   protected abstract ask<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"] | undefined>;
 
   /** Sends the last message again after a failure. */
@@ -31,21 +31,21 @@ export abstract class SessionVerbs {
   async unsteer(steerId?: string): Promise<void> {
     const waiting = [...this.snapshot.steers.values()].filter((item) => item.status === "waiting");
     const id = steerId ?? waiting.at(-1)?.id;
-    if (id === undefined) this.say("info", "No steering message is waiting.");
+    if (id === undefined) this.showNotice("info", "No steering message is waiting.");
     else await this.requestForCurrent("agent/unsteer", (change) => ({ ...change, steerId: id }));
   }
 
-  /** Ends the turn, not the session. */
+  /** Stops the turn. The session stays open. */
   async interrupt(): Promise<void> {
     await this.requestForCurrent("agent/interrupt", (change) => change);
   }
 
-  /** Ends the session. */
+  /** Stops the turn and closes the session. */
   async abort(): Promise<void> {
     await this.requestForCurrent("agent/abort", (change) => change);
   }
 
-  /** Sends the plan as the user has edited it; the agent carries it out in `mode`. Returns false after a failure was shown. */
+  /** Sends the plan as edited by the user; the agent carries it out in `mode`. Returns false if it failed. */
   async acceptPlan(text: string, mode: "ask" | "edits"): Promise<boolean> {
     const answer = await this.requestForCurrent("agent/acceptPlan", (change) => ({ ...change, text, mode }));
     if (answer) this.snapshot.session = { ...this.snapshot.session, ...answer.session };
@@ -60,22 +60,22 @@ export abstract class SessionVerbs {
   /** Sends a decision about hunks. The changed hunks arrive as hunk_state events, for all views. */
   async review(review: Review): Promise<ReviewResult | undefined> {
     const answer = await this.ask("agent/review", { clientKey: this.around.newKey(), ...review });
-    for (const refused of answer?.refused ?? []) this.say("warn", refused.reason || "A change was left unchanged.");
+    for (const refused of answer?.refused ?? []) this.showNotice("warn", refused.reason || "A change was left unchanged.");
     return answer;
   }
 
-  /** Sessions of this folder, newest first. */
-  async list(): Promise<readonly SessionInfo[] | undefined> {
+  /** Lists the sessions of this folder, newest first. */
+  async listSessions(): Promise<readonly SessionInfo[] | undefined> {
     const folder = this.around.folder();
     return (await this.ask("agent/sessions", { ...(folder !== undefined && { workspaceFolder: folder }) }))?.sessions;
   }
 
-  /** Sessions of all folders that an editor or another process has open, newest first. */
-  async running(): Promise<readonly SessionInfo[] | undefined> {
+  /** Lists the sessions of all folders that any process has open, newest first. */
+  async listRunningSessions(): Promise<readonly SessionInfo[] | undefined> {
     return (await this.ask("agent/sessions", { running: true }))?.sessions;
   }
 
-  /** Brings the changes of the session's git worktree to its folder. Undefined: it was refused, which the chat shows. */
+  /** Applies the changes of the session's git worktree to its folder. Undefined if refused; the chat shows the reason. */
   async bringChanges(): Promise<readonly BroughtFile[] | undefined> {
     return (await this.requestForCurrent("agent/bringChanges", (change) => change))?.files;
   }
@@ -85,6 +85,6 @@ export abstract class SessionVerbs {
     const { snapshot, currentId: current } = this;
     if (current === undefined || !snapshot.more) return;
     const answer = await this.ask("agent/history", { sessionId: current, before: snapshot.oldestSeq, limit: HISTORY_PAGE });
-    if (answer) prepend(snapshot, answer);
+    if (answer) prependHistory(snapshot, answer);
   }
 }

@@ -1,7 +1,7 @@
-// The tree view of sessions: by folder, newest first, one page at a time. Loaded when visible.
+// The tree view of sessions: by folder, newest first, one page at a time. Sessions are loaded while it is visible.
 import * as vscode from "vscode";
 import { type SessionInfo, problemOf } from "../connection/protocol";
-import { type Change, isDelta } from "./seams";
+import { type Change, isDelta } from "./interfaces";
 import type { Sessions } from "./session";
 import type { Library } from "./library";
 import { rowOf, titleOf } from "./rows";
@@ -144,7 +144,7 @@ export class SessionsTree implements vscode.TreeDataProvider<Node>, vscode.Dispo
     if (!tells) return;
     this.isOutdated = true;
     clearTimeout(this.timer);
-    // A hidden view is loaded when it becomes visible.
+    // A hidden view needs no reload, because it is loaded when it becomes visible.
     this.timer = setTimeout(() => { if (this.view.visible) this.refresh(); }, SETTLE_MS);
   }
 }

@@ -33,7 +33,7 @@ export class Keys implements vscode.Disposable {
     private readonly client: Client,
     private readonly log: Log,
   ) {
-    // Fires in every window, also for keys stored in another one.
+    // This event is sent to all windows, so that it also reports keys that were stored in another window.
     this.subscription = extension.secrets.onDidChange(({ key }) => {
       if (key.startsWith(PREFIX)) inBackground(log, this.onSecretChanged(key.slice(PREFIX.length)));
     });
@@ -78,7 +78,7 @@ export class Keys implements vscode.Disposable {
     void vscode.window.showInformationMessage(`The key of ${provider.name} is removed.`);
   }
 
-  /** Once per window: offers what to do if the session's provider needs a key and has none. */
+  /** If the session's provider needs a key and has none, offers what to do. Does so only once per window. */
   async explain(providerId: string): Promise<void> {
     if (this.hasExplained) return;
     this.hasExplained = true;
@@ -124,7 +124,7 @@ export class Keys implements vscode.Disposable {
     }
   }
 
-  /** The server's providers, if it is running. */
+  /** Returns the server's providers that use a key; if it is not running, the providers known here. */
   private async providers(): Promise<readonly Provider[]> {
     return (await this.askProviders())?.filter(({ id }) => id !== NEEDS_NONE) ?? KNOWN;
   }

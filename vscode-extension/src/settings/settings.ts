@@ -21,14 +21,14 @@ function section(): vscode.WorkspaceConfiguration {
   return vscode.workspace.getConfiguration(SECTION);
 }
 
-/** The value that the user has set; undefined if none. */
+/** Returns the value that the user has set; undefined if they have set none. */
 export function readUserValue(name: string): unknown {
-  // All have machine scope, so a workspace cannot set them.
+  // All settings have machine scope, so a workspace cannot set them.
   const value = section().inspect(name)?.globalValue;
   return value === "" ? undefined : value;
 }
 
-/** The configuration of new sessions; for settings without a user value the server chooses. */
+/** Returns the configuration for new sessions. The server chooses the values that the user has not set. */
 export function readConfiguration(): Configuration {
   const [provider, model, effort, mode, review] = ["provider", "model", "effort", "mode", "review"].map(readUserValue);
   return {
@@ -46,7 +46,7 @@ export function readServerSettings(): Record<string, unknown> {
 }
 
 /**
- * All current values including defaults: a setting that the user has removed must not keep the value sent at the start.
+ * Returns all current values including defaults, so that a setting that the user has removed returns to its default.
  */
 export function readAllSettings(): Record<string, unknown> {
   const all = section();
@@ -56,7 +56,7 @@ export function readAllSettings(): Record<string, unknown> {
   }));
 }
 
-export function notify(): Notify {
+export function readNotify(): Notify {
   return parseNotify(section().get("notify"));
 }
 

@@ -5,7 +5,7 @@ import { toolWords } from "./tool_words";
 
 function describeTool({ name, summary, status }: ToolItem): string {
   const { doing: verb } = toolWords(name);
-  // its row shows the command and a timer
+  // Do not name the command, because its row shows it, with a timer.
   if (name === "shell" && status === "running") return "Waiting for the command";
   const what = summary.split("\n")[0] ?? "";
   if (status === "writing") return name === "shell" ? "Writing a command" : verb === name ? "Preparing a call" : verb;
@@ -19,7 +19,7 @@ function describeItem(item: Item | undefined, provider: string): string {
   return "Thinking";
 }
 
-/** "" if the agent is not working. */
+/** Describes what the agent is doing; "" if it is not working. */
 export function describeActivity(s: Snapshot): string {
   if (s.progress !== undefined) return s.progress;
   if (findActivity(s) !== "working") return "";

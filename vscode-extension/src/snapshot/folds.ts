@@ -68,18 +68,18 @@ export function usageOf({ total, context, contextTokens, contextWindowTokens, to
   return { inputTokens, outputTokens, cacheReadTokens: cacheReadTokens ?? 0, contextTokens, contextWindowTokens, totalCostUsd, parts: context };
 }
 
-/** Texts for ends that are shown even if no file was changed. */
+/** Texts for the ends of turns, by reason. An end with a text is displayed even if the turn changed no files. */
 export const END_WORDS: Partial<Record<string, string>> = {
   interrupted: "Stopped.",
   aborted: "The session was ended.",
 };
 
-/** Whether to show the end of a turn: it changed files, or did not end by itself. */
-export function isWorthALine(reason: string, files: readonly FileSum[]): boolean {
+/** Whether to display the end of a turn: it changed files, or the user stopped it. */
+export function isEndDisplayed(reason: string, files: readonly FileSum[]): boolean {
   return files.length > 0 || END_WORDS[reason] !== undefined;
 }
 
-/** The server's id of an item, the same for an event and for the history. */
+/** Returns the id of the item that an event adds. The server's history uses the same ids. */
 function itemId(seq: number): string {
   return `i${seq}`;
 }
@@ -106,14 +106,14 @@ export const folds: Folds = {
   },
   user_input(s, data, seq) {
     forgetTroubles(s);
-    markChanged(s, s.items.at(-1)); // redraw: the end of the turn before may have offered to continue
+    markChanged(s, s.items.at(-1)); // the end of the previous turn may have a Continue button, which must go
     delete s.sending;
     addItem(s, (index) => ({ kind: "user", id: itemId(seq), index, text: data.text }));
   },
   processing_end(s, data, seq, { turnId = "" }) {
     const files = [...(s.turnFiles.get(turnId)?.values() ?? [])];
     s.turnFiles.delete(turnId);
-    if (!isWorthALine(data.reason, files)) return;
+    if (!isEndDisplayed(data.reason, files)) return;
     s.ends.set(turnId, addItem(s, (index) => ({ kind: "end" as const, id: itemId(seq), index, turnId, reason: data.reason, files })));
   },
   assistant_text_start: (s, data) => void ensureTextItem(s, data.partId, "text"),
@@ -157,7 +157,7 @@ export const folds: Folds = {
   cache_lost: () => undefined,
   /** Ignored: the diagnostics are in the output of the call. */
   diagnostics: () => undefined,
-  save_requested: () => undefined, // editors mark unsaved files themselves
+  save_requested: () => undefined, // ignored: the editor itself marks unsaved files
   warning: (s, data, seq) => { addNoticeItem(s, "warn", data.message, "", itemId(seq), actionsOf("", false, data.action)); },
   error: (s, data, seq) => { addNoticeItem(s, "error", data.message, data.hint, itemId(seq), actionsOf(data.errorKind, data.retryable, data.action)); },
   retry(s, data, seq) {
@@ -168,7 +168,7 @@ export const folds: Folds = {
   },
   usage(s, data, _seq, { agentId = "" }) {
     const usage = usageOf(data);
-    // A subagent has its own context; the costs are those of the whole session.
+    // The context of a subagent is not displayed, but its costs are part of the session's costs.
     const { contextTokens, contextWindowTokens, parts } = agentId === "" || !s.usage ? usage : s.usage;
     s.usage = { ...usage, contextTokens, contextWindowTokens, ...(parts && { parts }) };
   },
@@ -180,7 +180,7 @@ export const folds: Folds = {
     const hunkIds = hunks.map((hunk) => hunk.id);
     if (hunks.length === 0 && isProposal(s, data.callId, uri)) {
       addFileChange(s, turnId, { path, uri, action, added, removed });
-      return; // the proposal is displayed already, with its decision
+      return; // the item of the proposal is displayed already, with the user's decision
     }
     for (const hunk of hunks) setHunk(s, hunk);
     addFileChange(s, turnId, { path, uri, action, added, removed });
@@ -230,7 +230,7 @@ export const folds: Folds = {
   },
 };
 
-/** Applies an event. The only place where event data is cast to the type of its kind, which the server guarantees. */
+/** Applies an event. This is the only place that casts event data to the type for its kind. */
 export function foldEvent(s: Snapshot, kind: EventKind, event: AgentEvent): void {
   const fold = folds[kind] as (s: Snapshot, data: unknown, seq: number, event: AgentEvent) => void;
   fold(s, event.data ?? {}, event.seq ?? 0, event);

@@ -1,6 +1,6 @@
-// Converts the server's stored items (agent/history, the snapshot of agent/subscribe) into ours. Pure.
+// Converts the server's stored items (agent/history, the snapshot of agent/subscribe) to items of a snapshot. Pure.
 import { rollBack } from "./fold_rollbacks";
-import { isWorthALine, addFileChange, usageOf } from "./folds";
+import { isEndDisplayed, addFileChange, usageOf } from "./folds";
 import type { Entry, FileItem, Item, Part, QuestionItem, Snapshot, SubagentItem, TextItem, ToolItem } from "./items";
 import { type StoredMove, findStoredMoves } from "./moves";
 import { newPart } from "./parts";
@@ -53,7 +53,7 @@ function fileItem(s: Snapshot, raw: Stored<"file">, entry: Entry, move: StoredMo
     s.moves.set(uri, { path: move.gone.path, uri: move.gone.uri });
   }
   for (const hunk of hunks) {
-    // `s.hunks` contains all hunks that are open now. If the history has another open hunk, it was decided since then.
+    // `s.hunks` contains all hunks that are open now. Other hunks that are open in the history were decided later.
     const known = s.hunks.get(hunk.id) ?? hunkOf(hunk);
     s.hunks.set(hunk.id, isOpen(hunk.state) && !s.hunks.has(hunk.id) ? { ...known, state: "gone" } : known);
     s.hunkItem.set(hunk.id, item);
@@ -61,7 +61,7 @@ function fileItem(s: Snapshot, raw: Stored<"file">, entry: Entry, move: StoredMo
   return item;
 }
 
-/** The actions for a stored failure, by the action that the server stored with it. */
+/** Returns the actions to offer for a stored failure, from the action that the server stored with it. */
 function storedActions(raw: Stored<"notice">): { readonly actions?: readonly Action[] } {
   const actions = actionsOf("", false, raw.action);
   return actions.length > 0 ? { actions } : {};
@@ -138,7 +138,7 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, { open, moves }: Kn
   }
 }
 
-/** Collects the files of the running turn for the summary at its end. */
+/** Collects the files that the running turn has changed so far, for the summary at its end. */
 function noteOpenTurn(s: Snapshot, oldestFirst: readonly StoredItem[]): void {
   const ended = new Set(oldestFirst.flatMap((raw) => (raw.kind === "end" ? [raw.turnId] : [])));
   for (const raw of oldestFirst) if (raw.kind === "file" && !ended.has(raw.turnId)) addFileChange(s, raw.turnId, raw);
@@ -146,7 +146,7 @@ function noteOpenTurn(s: Snapshot, oldestFirst: readonly StoredItem[]): void {
 }
 
 function isShown(raw: StoredItem): boolean {
-  if (raw.kind === "end") return isWorthALine(raw.reason, raw.files);
+  if (raw.kind === "end") return isEndDisplayed(raw.reason, raw.files);
   return !(raw.kind === "text" || raw.kind === "reasoning") || raw.text !== "";
 }
 
@@ -155,7 +155,7 @@ function rollBackAll(s: Snapshot): void {
   s.items.forEach((item, i) => { if (item.kind === "reverted") rollBack(s, s.items.slice(0, i), item.data); });
 }
 
-/** Creates a snapshot from the server's stored items; call `subscribed` afterwards. */
+/** Creates a snapshot from the server's stored items. Call applySubscription afterwards. */
 export function restoreSnapshot(stored: StoredSnapshot, result: SubscribeResult): Snapshot {
   const s = newSnapshot();
   s.lastSeq = result.lastSeq;
@@ -177,7 +177,7 @@ export function restoreSnapshot(stored: StoredSnapshot, result: SubscribeResult)
 }
 
 /** Inserts a page of the history before the first item. */
-export function prepend(s: Snapshot, { items, more }: { readonly items: readonly StoredItem[]; readonly more: boolean }): void {
+export function prependHistory(s: Snapshot, { items, more }: { readonly items: readonly StoredItem[]; readonly more: boolean }): void {
   const moves = findStoredMoves([...items].reverse());
   const shown = items.filter((raw) => raw.seq < s.oldestSeq && isShown(raw) && moves.get(raw) !== null);
   const known: Known = { open: new Set(), moves };

@@ -12,14 +12,14 @@ export interface Part {
 }
 
 export interface Entry {
-  /** The same after a reload. */
+  /** Stays the same after a reload. */
   readonly id: string;
   /** Index in the transcript: Snapshot.items[index - Snapshot.first]. Negative for items added from the history. */
   readonly index: number;
   turnId?: string;
-  /** The subagent that it belongs to. */
+  /** The subagent that the item belongs to. */
   agentId?: string;
-  /** It was rolled back: the model no longer has it. */
+  /** Whether the item was rolled back, so that the model no longer has it. */
   isOut?: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface UserItem extends Entry {
   readonly kind: "user";
   /** The text for the model. */
   readonly text: string;
-  /** Its parts, if this window sent it. */
+  /** The parts of the message, if this window sent it. */
   parts?: readonly InputPart[];
 }
 
@@ -42,7 +42,7 @@ export interface ToolItem extends Entry {
   summary: string;
   status: "writing" | "running" | "done" | "failed";
   readonly arguments: Part;
-  /** Its output. */
+  /** The output of the call. */
   readonly part: Part;
   result?: ToolCallEnd;
   terminalId?: string;
@@ -61,7 +61,7 @@ export interface FileItem extends Entry {
   readonly callId: string;
   /** The earlier path, if the call moved the file unchanged. */
   movedFrom?: string;
-  /** A proposal: not in the file until it is accepted. */
+  /** Whether the item is a proposal, which is not in the file until it is accepted. */
   readonly isProposal?: boolean;
 }
 
@@ -155,9 +155,9 @@ export interface Hunk {
   readonly last: number;
   readonly oldLines: readonly string[];
   readonly newLines: readonly string[];
-  /** Names the hunks that are decided together, such as both ends of a move; absent: none. */
+  /** The same for hunks that are decided together, such as both ends of a move; absent if it is decided alone. */
   readonly link?: string;
-  /** The parts in the cells of a notebook; absent: it is no notebook, or the parts are not known. */
+  /** The parts in the cells of a notebook; absent if the file is not a notebook, or the parts are not known. */
   readonly cells?: readonly HunkCell[] | undefined;
 }
 
@@ -179,9 +179,9 @@ export interface Terminal {
   readonly title: string;
   readonly background: boolean;
   running: boolean;
-  /** Start time by this machine's clock; undefined if it started before this window knew of it. */
+  /** Start time by this machine's clock; undefined if the command was running before this window subscribed. */
   readonly sinceMs?: number;
-  /** Whether it waits for input. */
+  /** Whether the command waits for input. */
   waiting?: boolean;
   exitCode?: number | null;
 }
@@ -200,17 +200,17 @@ export interface Usage {
 
 export type Activity = "working" | "waiting" | "idle" | "closed";
 
-/** A session, reduced from its events. Created and changed by snapshot.ts and folds.ts only. */
+/** The state of a session, reduced from its events. Views only read it. */
 export interface Snapshot {
   session: Partial<SessionInfo>;
   state: State;
-  /** Its last process ended while the turn waited for the user; the next process continues the turn. */
+  /** The last server process ended while the turn waited for the user. The next process continues the turn. */
   suspended: boolean;
   lastSeq: number;
   items: Item[];
   /** The index of items[0]: 0, or negative if older ones were fetched. */
   first: number;
-  /** The server has items before items[0]: those with a seq below `oldestSeq`. */
+  /** Whether the server has items before items[0]. They have a seq below `oldestSeq`. */
   more: boolean;
   oldestSeq: number;
   parts: Map<string, Part>;
@@ -221,7 +221,7 @@ export interface Snapshot {
   questions: Map<string, QuestionItem>;
   agents: Map<string, SubagentItem>;
   compactions: Map<string, CompactionItem>;
-  /** Turn and agent to which the items of the current event belong. */
+  /** The turn and the agent to which items are assigned that the current event adds. */
   now: { readonly turnId?: string; readonly agentId?: string };
   queue: SessionInfo["queue"];
   hunks: Map<string, Hunk>;
@@ -238,12 +238,12 @@ export interface Snapshot {
   draft?: DraftInfo;
   /** The message being sent. */
   sending?: readonly InputPart[];
-  /** The step that must end before the agent can begin. */
+  /** Describes the step that must end before the agent can begin, such as the start of the server. */
   progress?: string;
-  /** The turn failed, and the session was closed; the next message opens it again. */
+  /** Whether the session was closed because its turn failed. The next message opens it again. */
   hasFailed: boolean;
   /** Failures that the user can still act on. */
   troubles: NoticeItem[];
-  /** Indexes of items that changed since the last drain. */
+  /** Indexes of items that changed since the last takeChangedItems. */
   touched: Set<number>;
 }

@@ -1,4 +1,4 @@
-/** Formats an amount in cents, with more digits for small amounts. */
+/** Formats an amount in US dollars with two decimals. Amounts below one cent are "<$0.01". */
 export function formatMoney(usd: number): string {
   if (usd > 0 && usd < 0.01) return "<$0.01";
   return `$${usd.toFixed(2)}`;

@@ -1,4 +1,4 @@
-// Detects moves: a file that a call deletes and creates under another name with the same lines is one change. Pure.
+// Detects moves: if a call deletes a file and creates one with the same lines, both are displayed as one item. Pure.
 import type { FileItem, Hunk, Snapshot } from "./items";
 import { markChanged } from "./parts";
 import type { FileSum, StoredItem } from "../connection/protocol";
@@ -8,9 +8,9 @@ function linesOf(s: Snapshot, { hunkIds }: Pick<FileItem, "hunkIds">, side: (hun
 }
 
 const NONE = { oldLines: [], newLines: [] } as unknown as Hunk;
-const RECENT = 50; // items to search; the two ends of a move are close together
+const RECENT = 50; // number of items to search; the two items of a move are close together
 
-/** If the file is one end of a move, adds it to the item of the other end and returns true: it needs no own item. */
+/** If the file and an existing item are the two ends of a move, adds the file to that item and returns true. */
 export function joinMove(s: Snapshot, file: Pick<FileItem, "path" | "uri" | "action" | "hunkIds" | "callId">): boolean {
   if (file.action === "modify") return false;
   const other = s.items.slice(-RECENT).find((item): item is FileItem => item.kind === "file" && item.movedFrom === undefined && item.callId === file.callId && isOtherEnd(s, item, file));
@@ -34,15 +34,15 @@ function isOtherEnd(s: Snapshot, item: FileItem, file: Pick<FileItem, "action" |
 
 type StoredFile = Extract<StoredItem, { kind: "file" }>;
 
-/** The two ends of a move among stored items. */
+/** A move among stored items: the item that deletes the file, and the item that creates it. */
 export interface StoredMove {
   readonly gone: StoredFile;
   readonly made: StoredFile;
 }
 
 /**
- * Finds the moves among stored items, oldest first. The item that represents both ends is mapped to the move, the
- * item of the other end to null.
+ * Finds the moves among stored items. Maps the earlier item of each move, which is to represent both, to the move; maps
+ * the later item to null.
  */
 export function findStoredMoves(oldestFirst: readonly StoredItem[]): Map<StoredItem, StoredMove | null> {
   const found = new Map<StoredItem, StoredMove | null>();
@@ -60,7 +60,7 @@ export function findStoredMoves(oldestFirst: readonly StoredItem[]): Map<StoredI
   return found;
 }
 
-/** The files of a turn, each move as one file. */
+/** Returns the files of a turn, with one entry for both ends of a move. */
 export function joinMoves(s: Snapshot, files: readonly FileSum[]): (FileSum & { readonly movedFrom?: string })[] {
   const gone = new Set(files.flatMap(({ uri }) => s.moves.get(uri)?.uri ?? []));
   return files.filter(({ uri, action }) => !(action === "delete" && gone.has(uri))).map((file) => {

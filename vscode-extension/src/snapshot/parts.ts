@@ -2,7 +2,7 @@
 import type { EventData } from "../connection/protocol";
 import type { Item, Part, Snapshot, TextItem, ToolItem } from "./items";
 
-/** Number of code points. Offsets count these, like Python; JavaScript strings count UTF-16 units. */
+/** Counts code points, as the protocol's offsets do. The length of a JavaScript string counts UTF-16 units. */
 export function codePoints(text: string): number {
   return text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
 }
@@ -12,7 +12,7 @@ export function newPart(text = ""): Part {
 }
 
 export function replaceText(part: Part, text: string): void {
-  // An equal streamed text is kept, so that views need no redraw.
+  // Keep an equal streamed text, so that views need no redraw.
   if (part.text === text) return;
   part.text = text;
   part.length = codePoints(text);
@@ -32,7 +32,7 @@ export function addItem<T extends Item>(s: Snapshot, make: (index: number) => T)
   return item;
 }
 
-/** The item of a call, created when it is first mentioned: arguments stream before the call starts. */
+/** Returns the item of a call. Creates it at the first event of the call: arguments stream before the call starts. */
 export function ensureCall(s: Snapshot, callId: string, name = ""): ToolItem {
   const known = s.calls.get(callId);
   if (known) {
@@ -95,7 +95,7 @@ export function appendText(s: Snapshot, kind: PartKind, piece: Piece): void {
 }
 
 /** Replaces the text of an open part by its whole text so far. */
-export function reopen(s: Snapshot, kind: PartKind, piece: Piece): void {
+export function replaceOpenText(s: Snapshot, kind: PartKind, piece: Piece): void {
   const part = partOf[kind](s, piece.partId, kind === "tool_call_args" ? piece.name : undefined);
   if (!part.open) return;
   replaceText(part, piece.text);

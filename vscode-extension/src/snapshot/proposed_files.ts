@@ -1,4 +1,4 @@
-// Proposed changes as transcript items: each file of a call with its diff, before it is written. Pure.
+// Adds transcript items for proposed changes: one item with a diff for each file of a call. Pure.
 import type { FileItem, Hunk, Snapshot } from "./items";
 import { addItem, markChanged } from "./parts";
 
@@ -13,12 +13,12 @@ function itemOf(s: Snapshot, callId: string, uri: string): FileItem | undefined 
   return s.items.find((item): item is FileItem => item.kind === "file" && item.isProposal === true && item.callId === callId && item.uri === uri);
 }
 
-/** Whether the call proposed the change of this file first. */
+/** Whether the change of this file was a proposal of the call. */
 export function isProposal(s: Snapshot, callId: string, uri: string): boolean {
   return itemOf(s, callId, uri) !== undefined;
 }
 
-/** Adds items for proposals that have none yet. */
+/** Adds items for the proposals that have no item yet. */
 export function addProposals(s: Snapshot, hunks: readonly Proposed[]): void {
   for (const hunk of hunks.filter(({ id, state }) => state === "proposed" && !s.hunkItem.has(id))) {
     const { id, callId, uri, path, what, turnId } = hunk;

@@ -1,12 +1,12 @@
-// Applies events to a session snapshot. Pure: no editor, view, clock or connection. Rules (docs/protocol/events.md): a
-// recorded event is applied if its seq is the last one plus 1, a delta if its offset is the length of its part;
-// smaller ones are dropped; a gap requires a new subscription.
+// Applies events to a session snapshot. Pure. Rules (docs/protocol/events.md): a recorded event is applied if its seq is
+// the last one plus 1, and a delta if its offset is the length of its part. Events with a smaller seq or offset are
+// dropped. A larger one is a gap, which requires a new subscription.
 import type { AccessData, AgentEvent, EventKind, InputPart, SubscribeResult } from "../connection/protocol";
 import { askQuestion } from "./fold_questions";
 import { addApproval, foldEvent, folds, addNoticeItem } from "./folds";
 import type { Activity, ApprovalItem, Item, Level, QuestionItem, Snapshot } from "./items";
 import { foldAccess, isReadOnly } from "../sessions/owners";
-import { appendText, isPartKind, partKind, reopen, markChanged } from "./parts";
+import { appendText, isPartKind, partKind, replaceOpenText, markChanged } from "./parts";
 import type { Action } from "../commands/failure_actions";
 
 export type Outcome = "applied" | "dropped" | "gap" | "skipped";
@@ -62,7 +62,7 @@ function applyDelta(s: Snapshot, event: AgentEvent): Outcome {
 }
 
 /** Applies one event. On "gap" nothing has changed: subscribe again from `lastSeq`. */
-export function apply(s: Snapshot, event: AgentEvent): Outcome {
+export function applyEvent(s: Snapshot, event: AgentEvent): Outcome {
   if (event.kind === "access") {
     foldAccess(s, event.data as AccessData);
     return "applied";
@@ -77,10 +77,10 @@ export function apply(s: Snapshot, event: AgentEvent): Outcome {
   return "applied";
 }
 
-/** Applies the answer of agent/subscribe. "gap": its events do not continue this snapshot; subscribe from 0. */
+/** Applies the result of agent/subscribe. On "gap", its events do not continue this snapshot: subscribe from 0. */
 export function applySubscription(s: Snapshot, result: SubscribeResult): Outcome {
   if (result.lastSeq < s.lastSeq) return "gap";
-  for (const event of result.events) if (apply(s, event) === "gap") return "gap";
+  for (const event of result.events) if (applyEvent(s, event) === "gap") return "gap";
   const session = { ...s.session };
   delete session.owner;
   s.session = { ...session, ...result.session };
@@ -88,7 +88,7 @@ export function applySubscription(s: Snapshot, result: SubscribeResult): Outcome
   if (result.draft && s.draft === undefined) s.draft = result.draft;
   for (const open of result.openParts) {
     const kind = partKind(open.kind);
-    if (isPartKind(kind)) reopen(s, kind, open);
+    if (isPartKind(kind)) replaceOpenText(s, kind, open);
   }
   s.now = {};
   for (const request of result.pending.approvals) addApproval(s, request);
@@ -96,14 +96,14 @@ export function applySubscription(s: Snapshot, result: SubscribeResult): Outcome
   return "applied";
 }
 
-/** Adds a notice of the extension (not of the session's log) at the end of the transcript. */
+/** Adds a notice of the extension, which is not in the session's log, at the end of the transcript. */
 export function addNotice(s: Snapshot, level: Level, text: string, hint?: string, actions: readonly Action[] = []): void {
-  // A failure that is displayed with its buttons is not repeated.
+  // Do not repeat a failure that is already displayed with its buttons.
   if (s.troubles.some((item) => item.text === text)) return;
   addNoticeItem(s, level, text, hint ?? "", `local:${s.items.length + 1}`, actions);
 }
 
-/** Sets the parts of a message that this window sent; its event has only the text for the model. */
+/** Sets the parts of the last message, which this window sent. Its event contains only the text for the model. */
 export function setMessageParts(s: Snapshot, parts: readonly InputPart[]): void {
   const item = s.items.findLast(({ kind }) => kind === "user" || kind === "steer");
   if (item?.kind !== "user" && item?.kind !== "steer") return;
@@ -111,35 +111,35 @@ export function setMessageParts(s: Snapshot, parts: readonly InputPart[]): void 
   markChanged(s, item);
 }
 
-/** Pending approvals, oldest first; none if another process owns the session, because they are answered there. */
+/** Returns the pending approvals, oldest first. Returns none if another process owns the session and answers them. */
 export function pendingApprovals(s: Snapshot): ApprovalItem[] {
   if (isReadOnly(s)) return [];
   return [...s.requests.values()].filter((item) => item.status === "pending").sort((a, b) => a.index - b.index);
 }
 
-/** The oldest pending question. */
+/** Returns the oldest pending question. */
 export function openQuestion(s: Snapshot): QuestionItem | undefined {
   if (isReadOnly(s)) return undefined;
   return [...s.questions.values()].find(({ status }) => status === "pending");
 }
 
-/** The items that changed since the last call, in order. */
+/** Returns the items that changed since the last call of this function, in order. */
 export function takeChangedItems(s: Snapshot): Item[] {
   const indexes = [...s.touched].sort((a, b) => a - b);
   s.touched.clear();
   return indexes.flatMap((index) => s.items[index - s.first] ?? []);
 }
 
-/** The session's activity, as the panel and the status bar name it. */
+/** Returns the session's activity, as displayed in the panel and the status bar. */
 export function findActivity(s: Snapshot): Activity {
   if (s.state === "CLOSED") return s.hasFailed ? "idle" : "closed";
   if (s.state === "AWAITING_INPUT" || pendingApprovals(s).length > 0 || openQuestion(s)) return "waiting";
-  // A turn with proposals continues after the user's decision.
+  // A turn with proposals waits for the user's decision.
   if (s.state === "PROCESSING" && !isReadOnly(s) && [...s.hunks.values()].some(({ state }) => state === "proposed")) return "waiting";
   return s.state === "PROCESSING" ? "working" : "idle";
 }
 
-/** The plan that the user can accept: the last answer in mode plan; undefined while the agent works or before there is one. */
+/** Returns the plan that the user can accept: the last answer in mode plan. Undefined while the agent is working. */
 export function planOf(s: Snapshot): string | undefined {
   if (s.session.mode !== "plan" || findActivity(s) !== "idle" || isReadOnly(s)) return undefined;
   for (const item of s.items.toReversed()) {

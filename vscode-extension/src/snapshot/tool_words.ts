@@ -1,7 +1,7 @@
-// Descriptions of the model's tools for users. Pure.
+// Descriptions of tool calls for users. Pure.
 
 interface Words {
-  /** While it runs. */
+  /** The verb while the call runs. */
   readonly doing: string;
   readonly done: string;
 }
@@ -26,8 +26,8 @@ const WORDS: Readonly<Record<string, Words>> = {
   rename_symbol: { doing: "Renaming", done: "Renamed" },
   spawn_agent: { doing: "Starting a helper", done: "Started a helper" },
   web_fetch: { doing: "Fetching", done: "Fetched" },
-  processes: { doing: "Looking after", done: "Looked after" },
-  send_input: { doing: "Telling a helper", done: "Told a helper" },
+  processes: { doing: "Using a background process:", done: "Used a background process:" },
+  send_input: { doing: "Sending a message to a helper", done: "Sent a message to a helper" },
   wait: { doing: "Waiting for", done: "Waited for" },
   close_agent: { doing: "Ending", done: "Ended" },
   think: { doing: "Thinking", done: "Thought" },
@@ -46,7 +46,7 @@ export function toolIcon(name: string): string {
   return ICONS[name] ?? "tools";
 }
 
-/** Read-only tools; several consecutive calls are collapsed. */
+/** Read-only tools. The chat collapses several consecutive calls of them. */
 const LOOKS: Readonly<Record<string, "read" | "search">> = {
   read_file: "read", read_many_files: "read", list_dir: "search", glob: "search", grep: "search", definition: "search", references: "search",
   symbols: "search", web_fetch: "read", web_search: "search",
@@ -60,7 +60,7 @@ function field(values: Readonly<Record<string, unknown>>, ...names: readonly str
   return names.map((name) => values[name]).find((value) => value !== undefined);
 }
 
-/** The lines that a call reads, from 1; undefined means all. */
+/** Returns the lines that a call reads, counted from 1; undefined if it reads the whole file. */
 function linesRead(values: Readonly<Record<string, unknown>>): readonly [number, number | undefined] | undefined {
   const offset = field(values, "offset", "start_line");
   const limit = field(values, "limit"), end = field(values, "end_line");
@@ -69,7 +69,7 @@ function linesRead(values: Readonly<Record<string, unknown>>): readonly [number,
   return first === 1 && last === undefined ? undefined : [first, last];
 }
 
-/** The file of a call: its lines as text, and a link target; undefined if it has no file. */
+/** Returns the lines that a call reads, as text, and a link to them; undefined if the call is not about a file. */
 export function fileOf(name: string, summary: string, given: string): { readonly lines: string; readonly target: string } | undefined {
   let values: unknown;
   try {
@@ -85,7 +85,7 @@ export function fileOf(name: string, summary: string, given: string): { readonly
   return { lines: last === undefined ? `from ${first}` : `${first}–${last}`, target: `${path}#L${first}${last === undefined ? "" : `-L${last}`}` };
 }
 
-/** Descriptions of a tool; its name for an unknown one. */
+/** Returns the verbs for calls of a tool. For an unknown tool, returns its name. */
 export function toolWords(name: string): Words {
   return WORDS[name] ?? { doing: name, done: name };
 }

@@ -1,7 +1,7 @@
-// When to notify the user that the agent waits for them or is done, and the text of the view's badge. Pure.
+// Decides when to notify the user that the agent waits for them or is done, and computes the badge of the view. Pure.
 import type { AgentEvent } from "../connection/protocol";
 import type { Snapshot } from "../snapshot/items";
-import { count } from "../review/words";
+import { formatCount } from "../review/words";
 import { pendingApprovals } from "../snapshot/snapshot";
 
 /**
@@ -18,7 +18,7 @@ export interface Sight {
 
 const VALUES: ReadonlySet<unknown> = new Set<Notify>(["off", "away", "unseen", "system"]);
 
-/** Parses the setting; older versions stored a boolean. */
+/** Parses the setting, which was a boolean in older versions. */
 export function parseNotify(value: unknown): Notify {
   if (value === false) return "off";
   return VALUES.has(value) ? (value as Notify) : "unseen";
@@ -40,7 +40,7 @@ export interface Badge {
   readonly tooltip: string;
 }
 
-/** The view's badge: the number of pending requests, else whether a turn has ended unseen. */
+/** Computes the view's badge: the number of pending requests, else a mark if a turn has ended unseen. */
 export class Attention {
   private hasEndedUnseen = false;
 
@@ -56,7 +56,7 @@ export class Attention {
   }
 
   badge(waits: number): Badge | undefined {
-    if (waits > 0) return { value: waits, tooltip: `agent-ls waits for ${count(waits, "answer")} of yours` };
+    if (waits > 0) return { value: waits, tooltip: `agent-ls waits for ${formatCount(waits, "answer")} from you` };
     return this.hasEndedUnseen ? { value: 1, tooltip: "agent-ls is done" } : undefined;
   }
 }

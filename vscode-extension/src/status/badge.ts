@@ -1,10 +1,10 @@
-// The badge at the agent's icon: the number of pending requests, or that the agent is done. It takes no focus.
+// The badge of the agent's icon: the number of pending requests, or a mark that a turn has ended unseen.
 import * as vscode from "vscode";
 import { Attention, type Sight, countPending } from "./attention";
 import type { ChatPanel } from "../chat/panel";
-import { all } from "../review/model";
+import { listHunks } from "../review/model";
 import type { ReviewStore } from "../review/store";
-import { isDelta } from "../sessions/seams";
+import { isDelta } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 
 export class ChatBadge implements vscode.Disposable {
@@ -41,7 +41,7 @@ export class ChatBadge implements vscode.Disposable {
   }
 
   private draw(): void {
-    const proposals = all(this.store.hunks).filter(({ state }) => state === "proposed").length;
+    const proposals = listHunks(this.store.hunks).filter(({ state }) => state === "proposed").length;
     this.panel.badge = this.attention.badge(countPending(this.sessions.snapshot, proposals));
   }
 }

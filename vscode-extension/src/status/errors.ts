@@ -19,9 +19,9 @@ export async function showError(text: string, ...buttons: string[]): Promise<str
 }
 
 /**
- * Hides the displayed errors, because the agent works again. VS Code can hide only all messages together; they stay in
- * the notification centre. Nothing is hidden while the agent waits for the user, because one of the
- * messages may be its question.
+ * Hides the displayed errors, because the agent works again. VS Code can only hide all messages together; they stay in
+ * the notification centre. Hides nothing while the agent waits for the user, because one of the messages may be its
+ * question.
  */
 export function hideErrors(snapshot: Snapshot): void {
   if (shown.size === 0 || countPending(snapshot, 0) > 0) return;

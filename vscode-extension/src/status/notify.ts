@@ -1,16 +1,16 @@
-// Notifies a user who looks elsewhere. Never takes the focus.
+// Shows notifications while the user does not look at the chat. Never moves the focus.
 import * as vscode from "vscode";
 import { formatQuestion } from "../approvals/choices";
 import type { ApprovalPicker } from "../approvals/picker";
 import { shouldNotify } from "./attention";
 import { hideErrors, showError } from "./errors";
 import type { EventData } from "../connection/protocol";
-import { count } from "../review/words";
+import { formatCount } from "../review/words";
 import type { ReviewStore } from "../review/store";
-import { all } from "../review/model";
-import type { Change } from "../sessions/seams";
+import { listHunks } from "../review/model";
+import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
-import { notify } from "../settings/settings";
+import { readNotify } from "../settings/settings";
 import type { Terminals } from "../terminals/terminals";
 
 const SHOW = "Show";
@@ -22,7 +22,7 @@ const TERMINAL = "Show Terminal";
 
 export class Notifier implements vscode.Disposable {
   private readonly subscription: { dispose(): void };
-  /** Requests that were reported. */
+  /** Ids of the requests that were already reported, so that each is reported once. */
   private readonly notified = new Set<string>();
 
   constructor(
@@ -40,11 +40,11 @@ export class Notifier implements vscode.Disposable {
   }
 
   private take({ event, switched }: Change): void {
-    if (event?.kind === "user_input") hideErrors(this.sessions.snapshot); // errors of earlier messages
-    // Also if the chat is visible, because the terminal that needs the answer may be hidden.
+    if (event?.kind === "user_input") hideErrors(this.sessions.snapshot); // errors of earlier messages no longer apply
+    // Report this even if the chat is visible, because the terminal that waits for input may be hidden.
     if (event?.kind === "terminal_waiting" && this.mayNotify(false)) void this.reportWaiting(event.data as EventData["terminal_waiting"]);
     if (!this.mayNotify(this.isChatVisible()) || this.sessions.snapshot.session.access === "readOnly") return;
-    // Requests that were pending when the window was reloaded are reported as well.
+    // Also report requests that were already pending when the session was opened, for example after a reload.
     if (switched === true) for (const item of this.sessions.snapshot.requests.values()) if (item.status === "pending") void this.ask(item.request);
     if (event?.kind === "approval_requested") void this.ask(event.data as EventData["approval_requested"]);
     else if (event?.kind === "question_asked") void this.reportQuestion(event.data as EventData["question_asked"]);
@@ -54,7 +54,7 @@ export class Notifier implements vscode.Disposable {
   }
 
   private mayNotify(isChatVisible: boolean): boolean {
-    return shouldNotify(notify(), { hasFocus: vscode.window.state.focused, isChatVisible });
+    return shouldNotify(readNotify(), { hasFocus: vscode.window.state.focused, isChatVisible });
   }
 
   private async reportQuestion({ questionId, question: text }: EventData["question_asked"]): Promise<void> {
@@ -76,7 +76,7 @@ export class Notifier implements vscode.Disposable {
     if (this.notified.has(request.requestId)) return;
     this.notified.add(request.requestId);
     const { text, isWhole } = formatQuestion(request);
-    // Allow only if the line shows the complete request.
+    // Offer Allow only if the text shows the complete request.
     const answers = isWhole ? [ALLOW, MORE, DENY] : [SHOW, MORE, DENY];
     const answer = await vscode.window.showInformationMessage(text, ...answers);
     const item = this.sessions.snapshot.requests.get(request.requestId);
@@ -85,7 +85,7 @@ export class Notifier implements vscode.Disposable {
     else if (item && answer !== undefined) await this.picker.send(item, { decision: answer === ALLOW ? "allow" : "deny" });
   }
 
-  /** Reports a turn that waits for a decision about its proposals. */
+  /** Reports that a turn waits for a decision about its proposals. */
   private async reportProposals({ hunks }: EventData["hunk_state"]): Promise<void> {
     const [first] = hunks.filter(({ state }) => state === "proposed");
     if (!first || this.notified.has(first.callId)) return;
@@ -98,8 +98,8 @@ export class Notifier implements vscode.Disposable {
   private async reportEnd({ reason }: EventData["processing_end"]): Promise<void> {
     if (reason !== "completed") return;
     const title = this.sessions.snapshot.session.title ?? "";
-    const waiting = all(this.store.hunks).length;
-    const words = [title === "" ? "agent-ls is done" : `agent-ls is done: ${title}`, waiting > 0 ? `${count(waiting, "change")} to review` : ""];
+    const waiting = listHunks(this.store.hunks).length;
+    const words = [title === "" ? "agent-ls is done" : `agent-ls is done: ${title}`, waiting > 0 ? `${formatCount(waiting, "change")} to review` : ""];
     const answer = await vscode.window.showInformationMessage(words.filter(Boolean).join(" · "), ...(waiting > 0 ? [REVIEW, SHOW] : [SHOW]));
     if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
     else if (answer === REVIEW) await vscode.commands.executeCommand("agentLs.nextHunk");

@@ -1,8 +1,8 @@
 // The status bar item: activity, model and cost; a click opens the chat.
 import * as vscode from "vscode";
-import { all } from "../review/model";
+import { listHunks } from "../review/model";
 import type { ReviewStore } from "../review/store";
-import { isDelta } from "../sessions/seams";
+import { isDelta } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 import { statusLine } from "./status_words";
 
@@ -44,7 +44,7 @@ export class Status implements vscode.Disposable {
   }
 
   private draw(): void {
-    const proposals = all(this.store.hunks).filter(({ state }) => state === "proposed").length;
+    const proposals = listHunks(this.store.hunks).filter(({ state }) => state === "proposed").length;
     const line = statusLine(this.sessions.snapshot, { files: this.store.hunks.size, proposals }, this.isServerGone);
     this.item.text = line.text;
     this.item.tooltip = this.tooltip(line.details);

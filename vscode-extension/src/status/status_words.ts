@@ -1,7 +1,7 @@
 // Text of the status bar: activity, pending requests, cost. Pure.
 import type { Activity, Snapshot } from "../snapshot/items";
 import { formatMoney } from "../snapshot/money";
-import { count } from "../review/words";
+import { formatCount } from "../review/words";
 import { findActivity, pendingApprovals } from "../snapshot/snapshot";
 
 export interface StatusLine {
@@ -29,11 +29,11 @@ interface Waiting {
 
 function listFacts(s: Snapshot, doing: Activity, { files, proposals }: Waiting): string[] {
   const asked = pendingApprovals(s).length;
-  const what = proposals > 0 ? `proposes ${count(proposals, "change")}` : asked > 1 ? `asks you (${asked})` : "asks you";
+  const what = proposals > 0 ? `proposes ${formatCount(proposals, "change")}` : asked > 1 ? `asks you (${asked})` : "asks you";
   const state: Record<Activity, string> = { working: "working", waiting: what, idle: "", closed: "" };
-  // A turn with proposals waits for the user, whatever its state.
+  // If there are proposals, the turn waits for the user, even if its state is not "waiting".
   const first = proposals > 0 ? what : state[doing];
-  return [s.session.access === "readOnly" ? "read only" : "", first, files > 0 ? `${count(files, "file")} to review` : ""].filter((each) => each !== "");
+  return [s.session.access === "readOnly" ? "read only" : "", first, files > 0 ? `${formatCount(files, "file")} to review` : ""].filter((each) => each !== "");
 }
 
 function details(s: Snapshot): string[] {
@@ -52,7 +52,7 @@ function details(s: Snapshot): string[] {
   return lines.filter((line) => line !== "");
 }
 
-/** In USD; undefined if the price is unknown, or nothing was spent yet. */
+/** Returns the cost of the session in USD; undefined if a price is unknown, or no usage was reported yet. */
 function costOf(s: Snapshot): number | undefined {
   return s.usage?.totalCostUsd ?? undefined;
 }

@@ -1,5 +1,5 @@
-// Follows the output of one command from its first character to its end, from the transcript or from the server. Pure:
-// callers report changes.
+// Follows the output of one command from its first character to its end. Reads from the server or, if it does not keep
+// the output, from the transcript. Pure: callers report when there may be new output.
 
 export interface Read {
   readonly text: string;
@@ -9,21 +9,21 @@ export interface Read {
   readonly exitCode?: number | null;
 }
 
-/** The output in the transcript: without the middle if it is long. `end` describes how it ended. */
+/** The output in the transcript, without its middle if it is long. `end` describes how the command ended. */
 export interface TranscriptOutput {
   readonly text: string;
   readonly end?: string;
 }
 
 export interface Source {
-  /** The output from an offset; undefined if the server does not keep it, or is too old. */
+  /** Reads the output from an offset; undefined if the server does not keep it, or does not support the request. */
   read(offset: number): Promise<Read | undefined>;
   transcript(): TranscriptOutput | undefined;
 }
 
 export interface Sink {
   write(text: string): void;
-  /** Called once with a short description of the end. */
+  /** Called once with a short description of how the command ended. */
   end(how: string): void;
 }
 
@@ -47,7 +47,7 @@ export class Follower {
     return !this.hasEnded;
   }
 
-  /** Writes new output. Calls while it is reading cause one more pass at the end. */
+  /** Reads and writes new output. A call during a read makes that read repeat at its end. */
   async readNewOutput(): Promise<void> {
     if (this.isLooking) {
       this.mustLookAgain = true;
@@ -79,7 +79,7 @@ export class Follower {
       if (read.text !== "") this.sink.write(read.text);
       const isAll = read.nextOffset <= this.offset || read.text === "";
       this.offset = Math.max(this.offset, read.nextOffset);
-      // An answer may have both output and end; after the end there is no more output.
+      // An answer may contain both output and the end of the command. After the end there is no more output.
       if (!read.running && isAll) this.finish(this.source.transcript()?.end ?? describeEnd(read.exitCode));
       if (isAll) return;
     }

@@ -1,4 +1,4 @@
-// Terminals of this window in which the server runs its commands: opened at its request, shown when the user asks.
+// Terminals of this window in which the server runs commands. The server requests them; they are shown on user request.
 import * as vscode from "vscode";
 import type { ClientRequests } from "../connection/protocol";
 
@@ -33,7 +33,7 @@ export class HostTerminals implements vscode.Disposable {
     return {};
   }
 
-  /** Shows the terminal of a call. False if it ran in no terminal of this window, or the terminal is closed. */
+  /** Shows the terminal of a call. False if the call has no terminal in this window, or the terminal was closed. */
   show(callId: string): boolean {
     const terminal = this.terminals.get(this.calls.get(callId) ?? "");
     terminal?.show(true);

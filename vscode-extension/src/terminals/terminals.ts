@@ -1,9 +1,9 @@
-// Shows the output of commands: their own terminal, else one that is created on first use, and again after a reload,
-// with the output from the server.
+// Shows the output of commands: in the terminal of this window in which the command runs, if there is one. Otherwise in
+// a terminal that is created on demand, also after a reload, and displays the output from the server.
 import * as vscode from "vscode";
 import type { ToolItem } from "../snapshot/items";
 import type { TerminalInfo } from "../connection/protocol";
-import type { Change } from "../sessions/seams";
+import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 import type { HostTerminals } from "./host";
 import type { Read, Source, TranscriptOutput } from "./follower";
@@ -21,11 +21,11 @@ interface DisplayedTerminal {
 /** The terminals that the window displayed when it was closed. */
 type Memory = readonly { readonly sessionId: string; readonly callId: string }[];
 
-/** Requests about the server's commands. */
-export interface CommandWire {
-  /** Its output; undefined if the server does not provide it. */
+/** Requests about a command that the server runs. */
+export interface CommandRequests {
+  /** Reads its output from an offset; undefined if the server does not provide it. */
   read(sessionId: string, terminalId: string, offset: number): Promise<Read | undefined>;
-  /** Sends input. False if it takes none: it has no terminal, or has ended. */
+  /** Sends input to it. False if it takes no input, because it has no terminal or has ended. */
   type(sessionId: string, terminalId: string, data: string): Promise<boolean>;
   resize(sessionId: string, terminalId: string, columns: number, rows: number): void;
 }
@@ -36,7 +36,7 @@ function describeEnd({ result }: ToolItem): string | undefined {
   return `${how}, ${(result.durationMs / 1000).toFixed(1)} s`;
 }
 
-/** A short terminal name: the beginning of the command. The terminal's icon shows that it is the agent's. */
+/** Returns a short name for the terminal: the beginning of the command. The icon marks terminals of the agent. */
 function nameOf(command: string): string {
   const line = command.split("\n")[0] ?? "";
   return line.length > NAME_CHARS ? `${line.slice(0, NAME_CHARS - 1)}…` : line;
@@ -50,7 +50,7 @@ export class Terminals implements vscode.Disposable {
     private readonly sessions: Sessions,
     private readonly hosts: HostTerminals,
     private readonly memory: vscode.Memento,
-    private readonly wire: CommandWire,
+    private readonly wire: CommandRequests,
   ) {
     this.subscriptions = [
       sessions.listen((change) => { this.take(change); }),
@@ -76,11 +76,11 @@ export class Terminals implements vscode.Disposable {
       label: terminal.title,
       description: [terminal.background ? "background" : "", running.has(terminal.id) ? "running" : `exit ${terminal.exitCode ?? "unknown"}`].filter(Boolean).join(", "),
       terminal,
-      buttons: running.has(terminal.id) ? [{ iconPath: new vscode.ThemeIcon("debug-stop"), tooltip: "Stop It" }] : [],
+      buttons: running.has(terminal.id) ? [{ iconPath: new vscode.ThemeIcon("debug-stop"), tooltip: "Stop This Command" }] : [],
     }));
     const pick = vscode.window.createQuickPick<(typeof items)[number]>();
     pick.items = items;
-    pick.placeholder = items.length > 0 ? "A command of this session, to see its output" : "No command has run in this session yet";
+    pick.placeholder = items.length > 0 ? "Choose a command of this session to see its output" : "No command has run in this session yet";
     pick.onDidAccept(() => {
       const [chosen] = pick.selectedItems;
       if (chosen) this.show(chosen.terminal.callId);
@@ -146,7 +146,7 @@ export class Terminals implements vscode.Disposable {
         const item = find();
         if (!item) return undefined;
         const terminal = this.terminalOf(item);
-        // The call of a background command ends when the command has started.
+        // The call of a background command ends as soon as the command has started.
         const isOver = item.background === true ? terminal?.running === false : item.result !== undefined;
         const end = item.background === true ? `exit ${terminal?.exitCode ?? "unknown"}` : describeEnd(item);
         return { text: item.part.text, ...(isOver && end !== undefined && { end }) };
@@ -167,7 +167,7 @@ export class Terminals implements vscode.Disposable {
     if (terminal.exitStatus?.reason !== vscode.TerminalExitReason.Shutdown) this.remember();
   }
 
-  /** Replaces an output view by the command's own terminal, which has started after the view was opened. */
+  /** Replaces an output view by the terminal of the command, which was opened after the view. */
   private replaceView(callId: string): void {
     const shown = this.terminals.get(callId);
     if (!shown) return;
@@ -180,7 +180,7 @@ export class Terminals implements vscode.Disposable {
     void this.memory.update(KEY, now);
   }
 
-  /** Reopens the views of running commands after a reload. Does not show the panel. */
+  /** Reopens the terminals of running commands after a reload, without showing them. */
   private reattach(): void {
     const { currentId, snapshot } = this.sessions;
     for (const { sessionId, callId } of this.memory.get<Memory>(KEY, [])) {

@@ -1,19 +1,19 @@
-// Shows the output of a command that runs elsewhere in a pseudoterminal. Typed text is sent to the server if the
+// A pseudoterminal that shows the output of a command that the server runs. Typed text is sent to the server if the
 // command runs in a terminal there; otherwise only Ctrl+C has an effect.
 import * as vscode from "vscode";
 import { Follower, type Source } from "./follower";
 
 const CTRL_C = "\x03";
 const POLL_MS = 1_000; // background commands may produce output without an event
-const SOON_MS = 40; // joins reads of frequent output
+const SOON_MS = 40; // delay before a read, so that frequent output causes fewer reads
 
 const dim = (text: string) => `\r\n\x1b[2m${text}\x1b[0m\r\n`;
 const lines = (text: string) => text.replace(/\r?\n/g, "\r\n");
 
 export interface CommandControl {
-  /** Ends the command. */
+  /** Stops the command. */
   stop(): void;
-  /** Sends input. False if it takes none. */
+  /** Sends input to the command. False if it takes no input. */
   type(data: string): Promise<boolean>;
   resize(columns: number, rows: number): void;
 }
@@ -77,7 +77,7 @@ export class OutputView implements vscode.Pseudoterminal {
     }
   }
 
-  /** Ends the command, not the turn. Further calls do nothing. */
+  /** Stops the command, but not the turn. Further calls do nothing. */
   kill(): void {
     if (!this.isRunning || this.wasStopped) return;
     this.wasStopped = true;
@@ -85,7 +85,7 @@ export class OutputView implements vscode.Pseudoterminal {
     this.control.stop();
   }
 
-  /** Reads again soon, because there may be more output. */
+  /** Schedules a read, because there may be new output. */
   scheduleRead(): void {
     this.soon ??= setTimeout(() => {
       this.soon = undefined;

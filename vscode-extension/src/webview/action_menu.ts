@@ -1,11 +1,11 @@
-// A button with a menu of further actions of a card, with the usual keys of menus.
+// A button that opens a menu with further actions of a card. The menu supports the usual keys.
 import { h, icon } from "./dom";
 
 export interface Action {
   readonly label: string;
   /** Explanation; "" if the label suffices. */
   readonly detail: string;
-  /** The action moves the focus itself. */
+  /** Whether the action itself moves the focus. Otherwise the focus returns to the button. */
   readonly keepsFocus?: boolean;
   readonly choose: () => void;
 }
@@ -14,7 +14,7 @@ let menus = 0;
 
 export class ActionMenu {
   readonly button: HTMLButtonElement;
-  /** Opens in the flow of the page, so that it is not clipped. */
+  /** The menu. It is laid out in the page and not over it, so that it is not clipped. */
   readonly element: HTMLElement;
   private readonly items: HTMLButtonElement[];
 
@@ -55,7 +55,7 @@ export class ActionMenu {
   private item({ label, detail, keepsFocus, choose }: Action): HTMLButtonElement {
     const words = detail === "" ? null : h("span", { class: "dim detail" }, detail);
     const item = h("button", { type: "button", role: "menuitem", tabindex: -1 }, h("span", { class: "label" }, label), words);
-    // One row is marked at a time. Ignore a row that moves under a resting pointer.
+    // Focus the row under the pointer, so that only one row is marked. Ignore a row that scrolls under a resting pointer.
     item.addEventListener("mousemove", ({ movementX, movementY }) => { if (movementX !== 0 || movementY !== 0) item.focus({ preventScroll: true }); });
     item.addEventListener("click", () => {
       if (keepsFocus !== true) this.button.focus();

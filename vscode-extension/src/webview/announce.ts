@@ -24,7 +24,7 @@ export class Announcer {
     this.say(WORDS[activity]);
   }
 
-  /** After a reset: existing items are not announced. */
+  /** Call after a reset, so that items that already exist are not announced. */
   forget(): void {
     this.open.clear();
     this.answers.replaceChildren();

@@ -1,4 +1,4 @@
-// The card of an approval: the exact effect, and the answers.
+// The card of an approval request: its exact effect, and the possible answers.
 import { formatExamples } from "../approvals/choices";
 import { ActionMenu } from "./action_menu";
 import { diffElement } from "./diff";
@@ -20,7 +20,7 @@ function question(item: ApprovalView): string {
 function effect(item: ApprovalView): (HTMLElement | null)[] {
   if (item.trust !== "") return [h("p", {}, h("code", {}, revealHiddenCharacters(item.trust)))];
   if (item.command !== "") return [];
-  if (item.text !== "") return [h("pre", { class: "command", tabindex: 0, "aria-label": "What it is called with" }, revealHiddenCharacters(item.text))];
+  if (item.text !== "") return [h("pre", { class: "command", tabindex: 0, "aria-label": "Arguments of the call" }, revealHiddenCharacters(item.text))];
   if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, revealHiddenCharacters(item.summary))];
   const files = item.files.map(({ path, action, diff }) =>
     h("div", {}, h("p", {}, `${action} `, h("code", {}, revealHiddenCharacters(path))), diff === "" ? null : diffElement(diff, `Change of ${path}`)));
@@ -33,7 +33,7 @@ function ruleLabel({ label, scope }: Rule): string {
   return title.includes(`this ${scope}`) || title.includes("from now on") ? title : `${title} (${words})`;
 }
 
-/** Working folder and reason of the request, on one line; null if there are none. */
+/** Renders the working folder and the reason of the request on one line; null if there are none. */
 function reasons({ where, why }: ApprovalView): HTMLElement | null {
   const words = [revealHiddenCharacters(where), why].filter((part) => part !== "").join(" · ");
   return words === "" ? null : h("p", { class: "dim reasons" }, words);
@@ -62,7 +62,7 @@ class Command {
     this.draw();
   }
 
-  /** The edited command; undefined if unchanged. */
+  /** The edited command; undefined if it is not being edited. */
   get replacement(): string | undefined {
     return this.isEdited && this.field.value.trim() !== "" ? this.field.value : undefined;
   }
@@ -87,7 +87,7 @@ class Command {
   }
 }
 
-/** Ignores the second click of a double click, which could hit the next request. */
+/** Wraps a click handler. Ignores the second click of a double click, which could answer the next request. */
 function once(answer: () => void): (event: Event) => void {
   return (event) => { if (!(event instanceof UIEvent) || event.detail < 2) answer(); };
 }
@@ -98,7 +98,7 @@ function trustAnswers({ id: requestId }: ApprovalView, send: Send): HTMLElement 
     textButton("Do Not Trust It", once(() => { send({ type: "deny", requestId, reason: "" }); }), { class: "secondary" }));
 }
 
-/** Hidden input for the reason of a denial, which the model gets. Enter denies. */
+/** Creates the hidden input for the reason of a denial, which is sent to the model. Enter sends the denial. */
 function reasonField(deny: (reason: string) => void): { readonly row: HTMLElement; readonly field: HTMLInputElement } {
   const field = h("input", { type: "text", class: "reason", "aria-label": "Reason for the model", placeholder: "Reason, for the model" });
   const row = h("div", { class: "answers deny", hidden: true }, field);
@@ -110,13 +110,13 @@ function reasonField(deny: (reason: string) => void): { readonly row: HTMLElemen
 
 const REACH = ["turn", "session", "project", "user"];
 
-/** The rules by scope, those for the session first, because they are used most. */
+/** Sorts the rules by scope. Rules for the session are first, because they are used most. */
 function sortByScope(rules: readonly Rule[]): Rule[] {
   const place = ({ scope }: Rule) => (scope === "session" ? -1 : REACH.indexOf(scope));
   return [...rules].sort((a, b) => place(a) - place(b));
 }
 
-/** The editable command if there is one, and the answers: two buttons, and a menu with the others. */
+/** Renders the editable command, if there is one, and the answers: two buttons, and a menu with the others. */
 function answers(item: ApprovalView, send: Send): readonly [Command | null, HTMLElement] {
   const requestId = item.id;
   if (item.trust !== "") return [null, trustAnswers(item, send)];
@@ -132,7 +132,7 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
     const isEditing = command?.isEditing === true;
     allowOnce.textContent = isEditing ? "Run This Instead" : "Allow Once";
     back.hidden = !isEditing;
-    // The rules are for the requested command, not for an edited one.
+    // The rules in the menu apply to the requested command, not to an edited command.
     more.button.hidden = isEditing;
     if (isEditing) more.element.hidden = true;
   }, allow(null));
@@ -151,7 +151,7 @@ export function approvalElement(item: ApprovalView, send: Send, isReadOnly: bool
     const isAllowed = item.status === "allow";
     if (item.isRedundant && item.instead === "") return h("article", { class: "approval done", hidden: true });
     if (item.trust !== "") return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, isAllowed ? "Trusted: " : "Not trusted: "), item.trust);
-    if (item.instead !== "") return h("article", { class: "approval done" }, icon("check"), h("span", { class: "dim" }, "Ran yours instead: "), item.instead);
+    if (item.instead !== "") return h("article", { class: "approval done" }, icon("check"), h("span", { class: "dim" }, "Ran your command instead: "), item.instead);
     const words = isAllowed ? `Allowed ${SCOPES[item.scope] ?? item.scope}: ` : "Denied: ";
     const reason = item.reason === "" ? null : h("span", { class: "dim" }, ` — “${item.reason}”`);
     return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, words), item.summary, reason);

@@ -1,4 +1,4 @@
-// The bars around the transcript: the session, pending changes, and the plan.
+// The bars above and below the transcript: the session, pending changes, and the plan.
 import { h, icon, iconButton, plural, textButton } from "./dom";
 import type { FromView, HostCommand, SessionView } from "./messages";
 import type { RenderContext } from "./render";
@@ -25,7 +25,7 @@ export function header(session: SessionView, toQuestion: () => void, send: Send)
     asks,
     waits,
     session.readOnly && h("span", { class: "badge", title: `Owned by ${session.owner}.` }, "read only"),
-    session.readOnly && textButton("Take Over", command(send, "takeOver"), { class: "link", "data-action": "takeOver", title: `This session is open in ${session.owner}. Its turn ends there, or keeps waiting here.` }),
+    session.readOnly && textButton("Take Over", command(send, "takeOver"), { class: "link", "data-action": "takeOver", title: `This session is open in ${session.owner}. Taking it over stops a running turn there; a turn that waits for you keeps waiting here.` }),
   );
 }
 
@@ -49,7 +49,7 @@ export function reviewBar({ hunks }: SessionView, send: Send): HTMLElement | nul
   );
 }
 
-/** The bar to edit and accept the plan (the last answer); null if there is none to accept. */
+/** The bar with the button to edit and accept the plan; null if there is no plan to accept. */
 export function acceptBar({ canAcceptPlan }: SessionView, send: Send): HTMLElement | null {
   if (!canAcceptPlan) return null;
   return h(
@@ -63,7 +63,7 @@ export function acceptBar({ canAcceptPlan }: SessionView, send: Send): HTMLEleme
 const STEP_ICONS = { pending: "circle-large-outline", active: "arrow-circle-right", done: "pass-filled" } as const;
 const STEP_WORDS = { pending: "to do", active: "now", done: "done" } as const;
 
-/** The plan; hidden once it is done and the agent is idle. */
+/** The plan with its steps. Hidden if all steps are done and the agent is idle. */
 export function planBar({ plan, activity }: SessionView, { expanded }: RenderContext): HTMLElement | null {
   if (!plan || plan.items.length === 0) return null;
   const done = plan.items.filter(({ status }) => status === "done").length;

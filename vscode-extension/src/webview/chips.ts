@@ -4,18 +4,18 @@ import { h, icon, iconButton } from "./dom";
 import type { Along, Attachment, FromView } from "./messages";
 
 export const IMAGE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const MAX_IMAGE_BYTES = 5_000_000; // limit of the providers
+const MAX_IMAGE_BYTES = 5_000_000; // the limit of model providers
 
-/** Why an image cannot be attached; undefined if it can. */
+/** Describes why an image cannot be attached; undefined if it can be attached. */
 export function describeRefusal({ name, type, size }: { readonly name: string; readonly type: string; readonly size: number }): string | undefined {
-  if (!IMAGE_TYPES.includes(type)) return `${name} was not attached: only PNG, JPEG, GIF and WebP pictures can be.`;
-  return size > MAX_IMAGE_BYTES ? `${name} was not attached: it has more than 5 MB.` : undefined;
+  if (!IMAGE_TYPES.includes(type)) return `${name} was not attached: only PNG, JPEG, GIF and WebP pictures are supported.`;
+  return size > MAX_IMAGE_BYTES ? `${name} was not attached: it is larger than 5 MB.` : undefined;
 }
 
 export class Chips {
   readonly element = h("ul", { class: "chips", "aria-label": "Attached", hidden: true });
   private list: Attachment[] = [];
-  /** Incremented with each change, so that callers need not compare. */
+  /** Incremented with each change, so that callers can detect changes without comparing attachments. */
   revision = 0;
 
   constructor(private readonly changed: () => void) {}
@@ -55,7 +55,7 @@ export class Chips {
   }
 }
 
-/** The automatic attachment: the active file, unless the user removes it. */
+/** The chip for the automatic attachment of the active file, which the user can turn off. */
 export function alongElement({ label, isShared }: Along, send: (message: FromView) => void): HTMLElement {
   const words = isShared ? `The agent knows that you are looking at ${label}. Click to leave it out.` : `The agent does not know that you are looking at ${label}. Click to include it.`;
   return h("button", { type: "button", class: isShared ? "" : "off", title: words, "aria-label": words, "aria-pressed": String(isShared), onClick: () => { send({ type: "share", isShared: !isShared }); } }, icon(isShared ? "eye" : "eye-closed"), h("span", { class: "label" }, label));
@@ -73,7 +73,7 @@ export async function readImage(file: File): Promise<Attachment> {
   return { label: file.name === "" ? "picture" : file.name, part };
 }
 
-/** Files dropped from the explorer or from editor tabs. */
+/** Returns the files that were dropped from the explorer or from editor tabs. */
 export function droppedFiles(data: DataTransfer): Attachment[] {
   const list = data.getData("application/vnd.code.uri-list") || data.getData("text/uri-list");
   const uris = list.split(/\r?\n/).filter((line) => line.startsWith("file:///"));

@@ -1,4 +1,4 @@
-// Elapsed times in the page, all updated by one timer.
+// Elapsed times in the page. One timer updates all of them.
 import { h } from "./dom";
 
 const TICK_MS = 1_000;

@@ -1,4 +1,4 @@
-// The prompt: text, attachments, and how to send while the agent works.
+// The prompt: its text, its attachments, and the buttons to steer, queue, or stop and send while the agent works.
 import { Chips, IMAGE_TYPES, alongElement, droppedFiles, readImage, describeRefusal } from "./chips";
 import { h, iconButton, textButton } from "./dom";
 import { Mentions } from "./mentions";
@@ -18,7 +18,7 @@ interface Host {
 }
 
 const MAX_HEIGHT_PX = 240;
-const WIDE_PX = 320; // of the input, from which the long placeholders fit
+const WIDE_PX = 320; // minimum width of the input for the long placeholders
 const START = { long: "What should change?  @ attaches, / commands", short: "What should change?  (@ /)" };
 const PLACEHOLDERS: Readonly<Record<SessionView["activity"] | "readOnly", { readonly long: string; readonly short: string }>> = {
   working: { long: "Steer it while it works…", short: "Steer it while it works…" },
@@ -120,7 +120,7 @@ export class Composer {
 
   private listen(): void {
     const { input } = this;
-    // The width is read after a resize only, so that a stream does not cause a layout of the page.
+    // Read the width only after a resize, because reading it during a stream would force a layout of the page.
     new ResizeObserver(() => {
       this.isWide = input.clientWidth >= WIDE_PX;
       this.showPlaceholder();
@@ -144,7 +144,7 @@ export class Composer {
     const { input } = this;
     const isEmpty = input.value.trim() === "" && this.chips.all.length === 0;
     this.whileBusy.hidden = !this.isBusy || isEmpty;
-    // Measured only after a change, so that a stream does not cause a layout of the page.
+    // Measure only after the text has changed, because measuring during a stream would force a layout of the page.
     if (this.measured === input.value) return;
     this.measured = input.value;
     input.style.height = "auto";
@@ -172,7 +172,7 @@ export class Composer {
     this.input.focus();
   }
 
-  /** Sends the prompt, to which a failed message was returned. */
+  /** Sends the prompt, after a message that could not be sent was put back there. */
   sendAgain(): void {
     this.submit("send");
     this.input.focus();

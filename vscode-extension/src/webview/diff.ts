@@ -1,10 +1,10 @@
-// A unified diff as lines with a sign and a colour.
+// Renders a unified diff as lines with a sign and a colour.
 import { revealHiddenCharacters, h, plural } from "./dom";
 
-const MAX_LINES = 600; // the file shows the rest
+const MAX_LINES = 600; // longer diffs are cut; the user can open the file
 const CLASSES: Readonly<Record<string, string>> = { "+": "added", "-": "removed" };
 
-/** The lines of a diff without its file header. */
+/** Returns the lines of a diff without its file header. */
 export function diffLines(diff: string): string[] {
   const lines = diff.split("\n").filter((line, i) => i > 1 || !/^(---|\+\+\+) /.test(line));
   return lines.filter((line) => /^[-+@ ]/.test(line));

@@ -15,7 +15,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = 
   return element;
 }
 
-/** A codicon, hidden from screen readers. */
+/** Creates a codicon, which is hidden from screen readers. */
 export function icon(name: string): HTMLElement {
   return h("span", { class: `codicon codicon-${name}`, "aria-hidden": "true" });
 }
@@ -34,8 +34,8 @@ export function findByData(root: Element, name: string, value: string): HTMLElem
 }
 
 /**
- * Makes the text of an approval request fully visible: replaces characters that would hide text or change its direction
- * by visible signs.
+ * Makes the text of an approval request fully visible: replaces characters that hide text or change its direction by
+ * visible signs.
  */
 export function revealHiddenCharacters(text: string): string {
   return text.replace(/[\x00-\x08\x0b-\x1f]/g, (char) => String.fromCharCode(0x2400 + char.charCodeAt(0)))

@@ -1,4 +1,4 @@
-// The elements of the transcript by item: created once, then updated in place if possible.
+// The elements of the transcript by item. Each is created once, and then updated in place if possible.
 import { findByData, h } from "./dom";
 import type { Append, ItemView, TextView } from "./messages";
 import { type RenderContext, itemElement } from "./render";
@@ -16,7 +16,7 @@ function isText(item: ItemView): item is TextView {
   return item.kind === "text" || item.kind === "reasoning";
 }
 
-/** The focused button of an element, which gets the focus again after a redraw. */
+/** Returns the name of the focused button of an element, so that it can get the focus again after a redraw. */
 function focusedAction(element: HTMLElement): string | undefined {
   const active = document.activeElement;
   return active instanceof HTMLElement && element.contains(active) ? active.dataset["action"] : undefined;
@@ -73,17 +73,17 @@ export class Entries {
     const made = this.make(item);
     before.element.replaceWith(made);
     if (focused !== undefined) findByData(made, "action", focused)?.focus();
-    // An answered request has no buttons, so the keyboard focus goes to the prompt.
+    // An answered request no longer has buttons, so move the focus to the prompt.
     if (hadFocus && !made.contains(document.activeElement)) this.context.focusPrompt();
     return true;
   }
 
-  /** Collapses or expands a subagent's items, except for its requests to the user. */
+  /** Collapses or expands the items of a subagent, except its requests to the user. */
   fold(agentId: string, isHidden: boolean): void {
     for (const { element } of this.byId.values()) if (element.dataset["agent"] === agentId) element.hidden = isHidden;
   }
 
-  /** Shows or hides the row of a call whose changes have their own items. */
+  /** Shows or hides the row of a call, which is hidden at first because its changes have their own items. */
   toggleCall(callId: string): void {
     const { expanded } = this.context;
     const isShown = expanded.get(`call:${callId}`) !== true;

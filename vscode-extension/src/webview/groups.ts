@@ -1,7 +1,7 @@
-// Collapses consecutive read-only calls into one line with their number; a click expands it.
+// Collapses consecutive read-only calls into one line with the number of calls. A click expands the line.
 import { h, icon, plural } from "./dom";
 
-const FEW = 3; // least number of rows to collapse
+const FEW = 3; // minimum number of rows to collapse
 type Kind = "read" | "search";
 
 function formatSummary(kinds: readonly Kind[]): string {
@@ -19,7 +19,7 @@ function kindOf(element: Element): Kind | undefined {
   return look === "read" || look === "search" ? look : undefined;
 }
 
-/** Yields each run of enough consecutive read-only calls, including the finished reasoning between them. */
+/** Yields each run of at least FEW consecutive read-only calls, including finished reasoning between them. */
 function* findRuns(content: Element): Generator<HTMLElement[]> {
   let run: HTMLElement[] = [];
   for (const element of [...content.children, undefined]) {
@@ -36,7 +36,7 @@ function* findRuns(content: Element): Generator<HTMLElement[]> {
 export class Groups {
   constructor(private readonly expanded: Map<string, boolean>) {}
 
-  /** Groups the rows in `content` again. */
+  /** Groups the rows in `content`. Call it again after rows were added. */
   arrange(content: Element): void {
     const heads = new Map([...content.querySelectorAll<HTMLElement>(":scope > .group")].map((head) => [head.dataset["group"], head]));
     for (const head of heads.values()) head.remove();

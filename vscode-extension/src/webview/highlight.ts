@@ -1,11 +1,11 @@
-// Highlights code in slices after it is displayed, so that text appears at once.
+// Highlights code after it is displayed, in slices of a few milliseconds, so that text appears at once.
 import hljs from "highlight.js/lib/core";
 import { LANGUAGES } from "./languages";
 
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
-const MAX_CHARS = 20_000; // a longer block stays plain
-const SLICE_MS = 8; // of work per slice
+const MAX_CHARS = 20_000; // longer blocks are not highlighted
+const SLICE_MS = 8; // maximum time per slice
 
 const waiting: HTMLElement[] = [];
 let isScheduled = false;
@@ -18,7 +18,7 @@ function colour(code: HTMLElement): void {
   const language = code.dataset["language"] ?? "";
   delete code.dataset["language"];
   const text = code.textContent;
-  // highlight.js escapes what it is given.
+  // Setting innerHTML is safe, because highlight.js escapes the code.
   if (text.length <= MAX_CHARS && hljs.getLanguage(language)) code.innerHTML = hljs.highlight(text, { language, ignoreIllegals: true }).value;
 }
 

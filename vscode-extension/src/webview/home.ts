@@ -1,4 +1,4 @@
-// The content of the chat while its session is empty.
+// The content of the chat while the transcript is empty.
 import { h, icon, textButton } from "./dom";
 import type { FromView, Home } from "./messages";
 
@@ -25,7 +25,7 @@ function keyState({ key, provider }: Home, send: Send): HTMLElement {
   return h("div", { class: "state missing" }, h("p", {}, icon("key"), h("span", {}, `There is no API key${provider === "" ? "" : ` for ${provider}`} yet.`)), h("div", { class: "answers" }, set, demo));
 }
 
-/** `prompt` inserts a text into the prompt without sending it. */
+/** Renders the content. `prompt` inserts a text into the prompt without sending it. */
 export function homeElement(home: Home | undefined, send: Send, prompt: (text: string) => void): HTMLElement {
   const examples = (home?.examples ?? []).map((text) => h("li", {}, textButton(text, () => { prompt(text); }, { class: "example", title: "Put this into the prompt" })));
   const recents = (home?.recents ?? []).map(({ id, title, when }) =>

@@ -1,4 +1,4 @@
-// The languages that code blocks are coloured for.
+// The languages for which code blocks are highlighted.
 import type { LanguageFn } from "highlight.js";
 import bash from "highlight.js/lib/languages/bash";
 import c from "highlight.js/lib/languages/c";

@@ -1,11 +1,12 @@
-// The chat's page: shows what the extension sends, sends what the user does, keeps draft and scroll over reloads.
+// The script of the chat page: displays the extension's messages, sends the user's actions, and keeps the draft and the
+// scroll position over reloads.
 import { Announcer } from "./announce";
 import { acceptBar, header, planBar, reviewBar } from "./bars";
 import { Composer } from "./composer";
 import { h } from "./dom";
 import { homeElement } from "./home";
 import type { DraftView, FromView, Home, Posted, SessionView, ToView } from "./messages";
-import { ClickGuard } from "./pressed";
+import { ClickGuard } from "./click_guard";
 import { QueueList } from "./queue";
 import type { RenderContext } from "./render";
 import { Transcript } from "./transcript";
@@ -18,7 +19,7 @@ interface Kept {
 }
 
 const KEEP_MS = 250;
-const JUST_MS = 2_000; // between a command's keys, pressed with the focus elsewhere, and its message here
+const JUST_MS = 2_000; // maximum time from the keys of New Session, which focus the page, to the message `making`
 const NO_DRAFT: DraftView = { text: "", attachments: [] };
 
 const host = acquireVsCodeApi<Kept>();
@@ -34,15 +35,15 @@ const transcript = new Transcript(context);
 const announcer = new Announcer();
 const composer = new Composer({ send, onSent: () => { transcript.follow(); }, onDraftChange: keepDraft, say: (text) => { announcer.say(text); } });
 const queue = new QueueList(send);
-const pressed = new ClickGuard(window);
+const clickGuard = new ClickGuard(window);
 const top = h("div", { id: "top" });
 const bars = h("div", { id: "bars" });
 let session: SessionView | undefined;
 let shownBars = "";
 let keeping: ReturnType<typeof setTimeout> | undefined;
-let toldAttachments = 0;
+let reportedAttachments = 0;
 let wasTyped = false;
-/** A session is being created and the prompt was empty before, so text typed now is for the new session. */
+/** Whether a session is being created and the prompt was empty before, so that text typed now is for the new session. */
 let isForNext = false;
 /** Time when the page last got the focus with an empty prompt. */
 let emptyAtMs = -JUST_MS;
@@ -51,7 +52,7 @@ function keep(): void {
   clearTimeout(keeping);
   keeping = undefined;
   const { text, attachments } = composer.draft;
-  // Images are too large for the webview state; the server stores them.
+  // Omit images, because they are too large for the webview state. The server stores them.
   const small = attachments.filter(({ part }) => part.type !== "image");
   host.setState({ draft: { text, attachments: small }, sessionId: session?.id ?? "", anchor: transcript.anchor, expanded: [...expanded] });
 }
@@ -67,8 +68,8 @@ function isEmpty({ text, attachments }: DraftView): boolean {
 /** Sends the draft at once, because a reload may follow the last key. */
 function sendDraft(isLast: boolean): void {
   const { text, attachments } = composer.draft;
-  const isSame = toldAttachments === composer.attachmentsRevision;
-  toldAttachments = composer.attachmentsRevision;
+  const isSame = reportedAttachments === composer.attachmentsRevision;
+  reportedAttachments = composer.attachmentsRevision;
   const posted: Posted = { type: "draft", text, attachments: isSame ? null : attachments, isLast, of: session?.id ?? "" };
   host.postMessage(posted);
 }
@@ -80,7 +81,7 @@ function keepDraft(): void {
 }
 
 function showBars(now: SessionView): void {
-  // Compare only the displayed values: a stream changes the usage all the time, and a redraw loses the focus.
+  // Compare only the displayed values: a stream often changes the usage, and a redraw would lose the focus.
   const encoded = JSON.stringify([now.id, now.title, now.activity, now.readOnly, now.owner, now.isWalkthrough, now.hunks, now.plan, now.canAcceptPlan]);
   if (encoded === shownBars) return;
   shownBars = encoded;
@@ -118,7 +119,7 @@ function showHome(home: Home): void {
   document.getElementById("welcome")?.replaceWith(homeElement(home, send, prompt));
 }
 
-/** Inserts an example before the text in the prompt, so that nothing typed is lost. */
+/** Inserts an example into the prompt, before text that the user has already typed. */
 function prompt(text: string): void {
   const { draft } = composer;
   composer.restore({ text: draft.text.trim() === "" ? text : `${text}\n${draft.text}`, attachments: draft.attachments });
@@ -217,7 +218,7 @@ function receive(message: ToView): void {
       showHome(message.home);
       break;
     case "unsent":
-      // Keep text typed since then, after the returned message.
+      // Keep text that was typed after sending; it follows the text that was not sent.
       composer.restore({ text: [message.text, composer.draft.text].filter((text) => text !== "").join("\n"), attachments: [...message.attachments, ...composer.draft.attachments] });
       keepDraft();
       break;
@@ -229,7 +230,7 @@ function receive(message: ToView): void {
 document.getElementById("app")?.append(top, transcript.element, bars, queue.element, composer.element, announcer.element);
 composer.restore(kept?.draft ?? NO_DRAFT);
 transcript.element.addEventListener("scroll", keepSoon, { passive: true, capture: true });
-window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { pressed.drawAfterClick(() => { receive(data); }); });
+window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { clickGuard.drawAfterClick(() => { receive(data); }); });
 window.addEventListener("focus", () => {
   emptyAtMs = isEmpty(composer.draft) ? performance.now() : -JUST_MS;
   send({ type: "keyboard", isHere: true });

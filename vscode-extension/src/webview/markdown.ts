@@ -1,5 +1,5 @@
-// Renders the model's text as safe HTML: no raw HTML, images or scripts; links only to the web or to files, opened by
-// the extension.
+// Renders the model's text as safe HTML: no raw HTML, images or scripts. Links lead only to the web or to files, and the
+// extension opens them.
 import MarkdownIt from "markdown-it";
 import { addFileLinks } from "./markdown_files";
 import { addTaskLists } from "./markdown_tasks";
@@ -18,13 +18,13 @@ export const md = new MarkdownIt({ html: false, linkify: true, typographer: fals
 md.validateLink = isSafe;
 addFileLinks(md);
 addTaskLists(md);
-// Images would be loaded from any address in the model's text, so they become links.
+// Images become links, because the page would otherwise request any address that the model writes.
 md.disable("image");
 
 md.renderer.rules["link_open"] = (tokens, index, options, _env, self) => {
   const token = tokens[index];
   const href = token?.attrGet("href") ?? "";
-  // Only the extension opens links, after showing those that leave the editor.
+  // Only the extension opens links. It asks the user before opening a web address.
   token?.attrSet("href", "#");
   token?.attrSet(isWeb(href) ? "data-link" : "data-open", isWeb(href) ? href : decode(href));
   token?.attrSet("title", href);
@@ -54,7 +54,7 @@ function codeBlock(text: string, language: string, isOpen: boolean): string {
 }
 
 interface Env {
-  /** The text is still streaming, so its last block may change. */
+  /** Whether the text is still streaming, so that its last block may change. */
   readonly isOpen: boolean;
 }
 

@@ -1,10 +1,10 @@
-// Markdown extension: file names in a text become links that open the file.
+// Markdown extension: converts file names in a text to links that open the file.
 import type MarkdownIt from "markdown-it";
 
 type Token = ReturnType<MarkdownIt["parse"]>[number];
 
 /**
- * Matches `a/b.py`, `b.py:12`, `a/b.py:12-20`, `a/b.py#L12-L20`. A name counts as a file only with a folder or a
+ * Matches `a/b.py`, `b.py:12`, `a/b.py:12-20`, `a/b.py#L12-L20`. A name counts as a file only if it has a folder or a
  * line.
  */
 const NAMED = String.raw`(?:[\w.@~-]*/)*[\w.@-]+\.[A-Za-z]\w{0,9}`;
@@ -40,7 +40,7 @@ function splitText(make: (type: string, tag: string, nesting: -1 | 0 | 1) => Tok
 }
 
 export function addFileLinks(md: MarkdownIt): void {
-  // Otherwise `cart.py` would be a web address in the domain .py (Paraguay).
+  // Otherwise `cart.py` would become a link to a host in the top-level domain .py.
   md.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
   md.core.ruler.push("files", ({ tokens, Token: Make }) => {
     const make = (type: string, tag: string, nesting: -1 | 0 | 1): Token => new Make(type, tag, nesting);

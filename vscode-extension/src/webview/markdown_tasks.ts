@@ -1,4 +1,4 @@
-// Markdown extension: items that begin with [ ] or [x] become task lists.
+// Markdown extension: renders list items that begin with [ ] or [x] as task lists.
 import type MarkdownIt from "markdown-it";
 
 const TASK = /^\[([ xX])\]\s+/;

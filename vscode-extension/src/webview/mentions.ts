@@ -5,11 +5,11 @@ import type { FromView, Offer } from "./messages";
 interface Word {
   readonly trigger: "@" | "/";
   readonly query: string;
-  /** Position of the trigger. */
+  /** Position of the trigger in the text. */
   readonly from: number;
 }
 
-/** The word before the cursor that triggers completion: `@…` anywhere, `/…` as the first word only. */
+/** Returns the word before the cursor that triggers completion: `@…` anywhere, `/…` only at the start of the text. */
 export function wordAt(text: string, cursor: number): Word | undefined {
   const before = text.slice(0, cursor);
   const slash = /^\/([\w-]*(?: \w*)?)$/.exec(before);
@@ -20,9 +20,9 @@ export function wordAt(text: string, cursor: number): Word | undefined {
 
 interface Host {
   readonly send: (message: FromView) => void;
-  /** Called after this class has changed the prompt. */
+  /** Called after a completion was inserted into the prompt. */
   readonly onPromptChange: () => void;
-  /** Runs a command without arguments. */
+  /** Runs a chosen slash command that has no arguments. */
   readonly run: (text: string) => void;
 }
 
@@ -39,7 +39,7 @@ export class Mentions {
     input.addEventListener("blur", () => { this.close(); });
   }
 
-  /** Call after the text or the cursor has changed. */
+  /** Requests completions for the word before the cursor. Call after the text or the cursor has changed. */
   updateMenu(): void {
     const { selectionStart, selectionEnd, value } = this.input;
     const word = selectionStart === selectionEnd ? wordAt(value, selectionStart) : undefined;

@@ -1,4 +1,4 @@
-// A list that is controlled by the keys of a focused input: for `@`, `/` and the model button.
+// A list that is controlled by the keys of a focused field. Used for `@`, `/` and the model button.
 import { h, icon } from "./dom";
 
 export interface Entry {
@@ -24,10 +24,10 @@ export class Menu {
     this.element = h("ul", { id: this.id, class: "menu", role: "listbox", "aria-label": label, hidden: true });
     field.setAttribute("aria-autocomplete", "list");
     field.setAttribute("aria-controls", this.id);
-    // A multi-line field must keep its own role.
+    // A multi-line field must keep its role, so only inputs become a combobox.
     if (field instanceof HTMLInputElement) field.setAttribute("role", "combobox");
     else this.element.tabIndex = 0; // focusable, because it scrolls
-    this.tellExpanded(false);
+    this.setExpanded(false);
     // The field keeps the focus while the mouse is used.
     this.element.addEventListener("mousedown", (event) => { event.preventDefault(); });
   }
@@ -45,18 +45,18 @@ export class Menu {
     this.at = Math.max(0, entries.findIndex(({ isCurrent }) => isCurrent === true));
     this.element.replaceChildren(...entries.map((entry, i) => this.row(entry, i)));
     this.element.hidden = false;
-    this.tellExpanded(true);
+    this.setExpanded(true);
     this.select(this.at);
   }
 
   hide(): void {
     this.element.hidden = true;
     this.entries = [];
-    this.tellExpanded(false);
+    this.setExpanded(false);
     this.field.removeAttribute("aria-activedescendant");
   }
 
-  /** Handles a key. True if it was for the list. */
+  /** Handles a key. Returns whether the key was for the list. */
   take(event: KeyboardEvent): boolean {
     if (!this.isOpen) return false;
     const pages: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };
@@ -70,7 +70,7 @@ export class Menu {
     return true;
   }
 
-  private tellExpanded(is: boolean): void {
+  private setExpanded(is: boolean): void {
     if (this.field instanceof HTMLInputElement) this.field.setAttribute("aria-expanded", String(is));
   }
 

@@ -3,23 +3,23 @@ import type { Configuration, FileSum, HunkState, InputPart, Mode, ModelsResult, 
 import type {
   Activity, ApprovalItem, CompactionItem, FileItem, NoticeItem, QuestionItem, RetryItem, SteerItem, SubagentItem, ToolItem, Usage,
 } from "../snapshot/items";
-import type { DisplayedMessage } from "../chat/said";
+import type { DisplayedMessage } from "../chat/message_display";
 import type { Action } from "../commands/failure_actions";
 
 /** A queued message. */
 export interface QueuedView {
   readonly queuedId: string;
   readonly text: string;
-  /** Number of its images. */
+  /** Number of images in the message. */
   readonly images: number;
 }
 
-/** Data of the header, the prompt and the bars around it. */
+/** Data of the session for the header, the prompt and the bars. */
 export interface SessionView {
   readonly id: string;
   readonly title: string;
   readonly activity: Activity;
-  /** The current activity, or what the session waits for; "" for none. */
+  /** Describes the current activity, or what the session waits for; "" if it is idle. */
   readonly doing: string;
   /** A message being sent to the server. */
   readonly sending: DisplayedMessage | null;
@@ -36,7 +36,7 @@ export interface SessionView {
   readonly plan: PlanChanged | null;
   /** Whether the last answer is a plan that the user can accept. */
   readonly canAcceptPlan: boolean;
-  /** Numbers of open hunks. `proposed`: how many of them are proposals, for which the turn waits. */
+  /** Numbers of files with open hunks, of open hunks, and of the proposals among them, for which the turn waits. */
   readonly hunks: { readonly files: number; readonly count: number; readonly proposed: number };
 }
 
@@ -49,7 +49,7 @@ export interface TextView {
   readonly interrupted: boolean;
 }
 
-/** A tool call. If `cutChars` is not 0, the middle of `output` is left out; the terminal has all of it. */
+/** A tool call. If `cutChars` is not 0, `output` lacks that many characters; the terminal has the whole output. */
 export interface ToolView extends Pick<ToolItem, "kind" | "id" | "index" | "name" | "summary" | "status"> {
   readonly arguments: string;
   readonly output: string;
@@ -60,15 +60,15 @@ export interface ToolView extends Pick<ToolItem, "kind" | "id" | "index" | "name
   /** Link target of its file, and the lines as text; "" if it has no file, or is about the whole file. */
   readonly target: string;
   readonly lines: string;
-  /** A finished read-only call; several consecutive ones are collapsed. */
+  /** The kind of a finished read-only call, else "". Several consecutive read-only calls are collapsed. */
   readonly look: "read" | "search" | "";
-  /** Its changes have their own items. */
+  /** Whether to hide the row, because the items of the call's changes show the same information. */
   readonly isRedundant: boolean;
   /** Start time of the running command; null if none runs or it is unknown. */
   readonly sinceMs: number | null;
   readonly background: boolean;
   readonly hasTerminal: boolean;
-  /** Set while the command can be stopped without the turn. */
+  /** The terminal id, while the command can be stopped without stopping the turn; else null. */
   readonly killable: string | null;
 }
 
@@ -78,24 +78,24 @@ export interface FileView extends Pick<FileItem, "kind" | "id" | "index" | "uri"
   readonly openIds: readonly string[];
   /** The path before a move; "" if it was not moved. */
   readonly movedFrom: string;
-  /** A proposal: not in the file until it is accepted. */
+  /** Whether the item is a proposal, which is not in the file until it is accepted. */
   readonly isProposed: boolean;
-  /** The id of its call if the call is in the page, else "". */
+  /** The id of its call if the snapshot contains the call, else "". */
   readonly callId: string;
 }
 
-/** The end of a turn: the reason if it should be shown, and the changed files. */
+/** The end of a turn: the changed files, and a text if the user stopped the turn. */
 export interface EndView {
   readonly kind: "end";
   readonly id: string;
   readonly index: number;
   readonly text: string;
   readonly files: readonly (FileSum & { readonly movedFrom?: string })[];
-  /** Result of the decisions; "" if some are still open. */
+  /** The result of the user's decisions about its hunks; "" if some hunks are still open. */
   readonly outcome: string;
-  /** The item of its only file shows everything. */
+  /** Whether to hide the files, because the item of the only changed file shows the same information. */
   readonly isRedundant: boolean;
-  /** Whether "continue" can continue the turn. */
+  /** Whether to show the button that continues the turn. */
   readonly canContinue: boolean;
   readonly openIds: readonly string[];
 }
@@ -119,11 +119,11 @@ export interface ApprovalView extends Pick<ApprovalItem, "kind" | "id" | "index"
   readonly rules: readonly RuleOffer[];
   readonly reason: string;
   readonly scope: string;
-  /** The edited command that was run; "" if it was not edited. */
+  /** The user's command that was run instead; "" if the user did not edit the command. */
   readonly instead: string;
   /** The model's description of the call; "" if it gave none. */
   readonly about: string;
-  /** The row of the call shows the decision. */
+  /** Whether to hide the approval, because the row of the call shows the decision. */
   readonly isRedundant: boolean;
 }
 
@@ -131,12 +131,12 @@ export interface UserView {
   readonly kind: "user";
   readonly id: string;
   readonly index: number;
-  readonly said: DisplayedMessage;
+  readonly message: DisplayedMessage;
   readonly turnId?: string;
 }
 
 export interface SteerView extends Pick<SteerItem, "kind" | "id" | "index" | "status"> {
-  readonly said: DisplayedMessage;
+  readonly message: DisplayedMessage;
 }
 
 export type QuestionView = QuestionItem;
@@ -147,13 +147,13 @@ export interface RevertedView {
   readonly id: string;
   readonly index: number;
   readonly revertId: string;
-  /** Number of messages that it removed from the conversation. */
+  /** Number of turns that the roll back removed from the conversation. */
   readonly turns: number;
   readonly isBack: boolean;
   readonly files: readonly { readonly path: string; readonly state: string }[];
 }
 
-/** Members of all items. `agentId`: the subagent that it belongs to; `isOut`: it was rolled back. */
+/** Members of all items. `agentId`: the subagent that the item belongs to; `isOut`: the item was rolled back. */
 interface Belonging {
   readonly agentId?: string;
   readonly isOut?: boolean;
@@ -167,7 +167,7 @@ export interface Attachment {
   readonly part: InputPart;
 }
 
-/** The unsent prompt. */
+/** The text and the attachments of the unsent prompt. */
 export interface DraftView {
   readonly text: string;
   readonly attachments: readonly Attachment[];
@@ -179,9 +179,9 @@ export interface Offer {
   readonly label: string;
   readonly detail: string;
   readonly insert: string;
-  /** null: no attachment. */
+  /** null if the completion has no attachment. */
   readonly token: string | null;
-  /** A command of this editor without arguments, which runs when chosen. */
+  /** Whether the completion is a command without arguments, which runs when it is chosen. */
   readonly runs: boolean;
 }
 
@@ -192,7 +192,7 @@ export interface Append {
 }
 
 export type ToView =
-  /** Replaces everything. `first`: items before that index are sent on request only; `more`: there are such items. */
+  /** Replaces everything. `first`: index of the first item in `items`; `more`: there are earlier items, to request. */
   | {
       readonly type: "reset";
       readonly session: SessionView;
@@ -211,14 +211,14 @@ export type ToView =
   /** Opens the list of models, for `/model`. */
   | { readonly type: "pickModel" }
   | { readonly type: "offers"; readonly request: number; readonly offers: readonly Offer[] }
-  /** null: the server does not support the request. */
+  /** `models` is null if the server does not support the request. */
   | { readonly type: "models"; readonly models: ModelsResult | null }
   | { readonly type: "home"; readonly home: Home }
   | { readonly type: "along"; readonly along: Along | null }
-  /** The message did not arrive; its text returns to the prompt. */
+  /** The message was not sent. Its text and attachments return to the prompt. */
   | { readonly type: "unsent"; readonly text: string; readonly attachments: readonly Attachment[] };
 
-/** The automatic attachment of messages: the active file. */
+/** The automatic attachment of messages: the active file, if `isShared`. */
 export interface Along {
   readonly label: string;
   readonly isShared: boolean;
@@ -236,8 +236,8 @@ export interface Home {
 export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "previousHunk" | "reviewAll" | "keepAll" | "undoAll" | "compact" | "takeOver" | "plan";
 
 /**
- * A message of the page. `of`: the displayed session, "" if there is none, or if the message is meant for one
- * being created.
+ * A message that the page sends. `of` is the displayed session; it is "" if there is none, or if the message is meant
+ * for a session that is being created.
  */
 export type Posted = FromView & { readonly of: string };
 
@@ -245,10 +245,10 @@ export type FromView =
   | { readonly type: "ready" }
   /** The last reset or update is displayed, so that the next one can be sent. */
   | { readonly type: "drawn" }
-  /** Whether the page has the focus. */
+  /** Reports whether the page has the focus. */
   | { readonly type: "keyboard"; readonly isHere: boolean }
   | { readonly type: "submit"; readonly text: string; readonly attachments: readonly Attachment[]; readonly how: "send" | "queue" | "stopFirst" }
-  /** `attachments`: null if unchanged since the last message. `isLast`: the page is closing, so save the draft now. */
+  /** Reports the draft. `attachments`: null if unchanged. `isLast`: the page is closing, so save the draft at once. */
   | { readonly type: "draft"; readonly text: string; readonly attachments: readonly Attachment[] | null; readonly isLast: boolean }
   | { readonly type: "offer"; readonly request: number; readonly trigger: "@" | "/"; readonly query: string }
   | { readonly type: "choose"; readonly token: string }
@@ -260,18 +260,18 @@ export type FromView =
   | { readonly type: "share"; readonly isShared: boolean }
   /** Inserts code at the editor's cursor. */
   | { readonly type: "insert"; readonly text: string }
-  /** Runs an action of a failure. */
+  /** Runs an action that was offered after a failure. */
   | { readonly type: "act"; readonly action: Action }
   | { readonly type: "unsteer"; readonly steerId: string }
   | { readonly type: "editQueued"; readonly queuedId: string; readonly text: string }
   | { readonly type: "moveQueued"; readonly queuedId: string; readonly before: string | null }
   | { readonly type: "removeQueued"; readonly queuedId: string }
   | { readonly type: "startQueued"; readonly queuedId: string }
-  /** `command`: the command as edited by the user. */
+  /** Allows a request. `command` is the command to run instead, as edited by the user. */
   | { readonly type: "allow"; readonly requestId: string; readonly ruleId: string | null; readonly command?: string }
   | { readonly type: "deny"; readonly requestId: string; readonly reason: string }
   | { readonly type: "answer"; readonly questionId: string; readonly answers: readonly string[]; readonly declined: boolean }
-  /** Rolls back to before the input of a turn; for a roll back, reverts it. */
+  /** Rolls back to before the message of a turn. With the id of a roll back, reverts that roll back. */
   | { readonly type: "rollBack"; readonly turnId: string }
   | { readonly type: "review"; readonly hunkIds: readonly string[]; readonly verdict: Verdict }
   /** Shows the proposed text of a file. */
@@ -280,11 +280,11 @@ export type FromView =
   | { readonly type: "openLink"; readonly url: string }
   | { readonly type: "terminal"; readonly callId: string }
   | { readonly type: "kill"; readonly terminalId: string }
-  /** The page before or after the page's items, or everything from the end. */
+  /** Requests the items before or after those that the page has, or the newest items. */
   | { readonly type: "earlier"; readonly before: number }
   | { readonly type: "later"; readonly after: number }
   | { readonly type: "end" }
-  /** `look`: also search for servers on this machine. */
+  /** Requests the list of models. `look`: also search for model servers on this machine. */
   | { readonly type: "models"; readonly look: boolean }
   | { readonly type: "configure"; readonly configuration: Configuration }
   | { readonly type: "command"; readonly command: HostCommand };

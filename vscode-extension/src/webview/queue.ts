@@ -15,7 +15,7 @@ export class QueueList {
     if (encoded === this.shown) return;
     this.shown = encoded;
     this.items = items;
-    // It was sent or removed while it was being edited.
+    // The message was sent or removed while it was being edited.
     if (!items.some(({ queuedId }) => queuedId === this.editing)) this.editing = undefined;
     if (this.editing === undefined) this.draw();
   }
@@ -86,7 +86,7 @@ export class QueueList {
       event.preventDefault();
       event.stopPropagation();
     });
-    const kept = images > 0 && h("span", { class: "dim" }, `${plural(images, "picture")} stay with it`);
+    const kept = images > 0 && h("span", { class: "dim" }, `${plural(images, "picture")} stay attached`);
     return h("li", { class: "editing", "data-queued": queuedId }, field, kept, textButton("Save", save, { class: "primary" }), textButton("Cancel", close, { class: "secondary" }));
   }
 }

@@ -6,7 +6,7 @@ import { compactionElement } from "./compaction_element";
 import { questionElement } from "./question_element";
 import { revertedElement } from "./rollback_element";
 import { subagentElement } from "./subagent_element";
-import { messageElements } from "./said_element";
+import { messageElements } from "./message_element";
 import { noticeElement } from "./trouble_card";
 import type { EndView, FileView, FromView, ItemView, TextView, ToolView } from "./messages";
 
@@ -18,21 +18,21 @@ export interface RenderContext {
   readonly isReadOnly: () => boolean;
   /** Focuses the prompt. */
   readonly focusPrompt: () => void;
-  /** Sends the prompt. */
+  /** Sends the prompt, after a message that could not be sent was put back there. */
   readonly sendAgain: () => void;
   /** Collapses or expands a subagent's items. */
   fold: (agentId: string, isHidden: boolean) => void;
-  /** Shows or hides the row of a call whose changes have their own items. */
+  /** Shows or hides the row of a call, which is hidden at first because its changes have their own items. */
   toggleCall: (callId: string) => void;
 }
 
 const OPEN_DIFF_LINES = 24; // longer diffs are collapsed
 
 const FILE_ICONS: Record<FileView["action"], string> = { create: "diff-added", modify: "diff-modified", delete: "diff-removed" };
-const PROPOSAL_WORDS: Readonly<Record<string, string>> = { proposed: "waits for you", kept: "accepted", undone: "rejected", gone: "dropped", stale: "does not fit any more", pending: "accepted", edited: "accepted" };
-const STATE_WORDS: Readonly<Record<string, string>> = { kept: "kept", undone: "undone", pending: "to review", proposed: "waits for you", edited: "edited by you", stale: "no longer placeable" };
+const PROPOSAL_WORDS: Readonly<Record<string, string>> = { proposed: "waits for you", kept: "accepted", undone: "rejected", gone: "dropped", stale: "no longer matches the file", pending: "accepted", edited: "accepted" };
+const STATE_WORDS: Readonly<Record<string, string>> = { kept: "kept", undone: "undone", pending: "to review", proposed: "waits for you", edited: "edited by you", stale: "position unknown" };
 
-/** A collapsible element; its body is created when it is expanded. */
+/** Creates a collapsible element. Its body is created when the element is first expanded. */
 function details(id: string, isOpen: boolean, context: RenderContext, summary: HTMLElement, body: () => HTMLElement): HTMLDetailsElement {
   const element = h("details", { open: context.expanded.get(id) ?? isOpen }, summary);
   const fill = () => { if (element.open && element.childElementCount === 1) element.append(body()); };
@@ -74,7 +74,7 @@ function counts({ added, removed }: { readonly added: number; readonly removed: 
   return h("span", { class: "counts" }, h("span", { class: "plus" }, `+${added}`), " ", h("span", { class: "minus" }, `−${removed}`));
 }
 
-/** The label of a file: its path, or both paths if it was moved. */
+/** Creates the label of a file with its path, or with both paths if it was moved. */
 function fileLabel({ uri, path, movedFrom = "" }: { readonly uri: string; readonly path: string; readonly movedFrom?: string }, context: RenderContext): (HTMLElement | string)[] {
   if (movedFrom === "") return [pathButton(uri, path, context)];
   return [h("span", { class: "path dim", title: movedFrom }, movedFrom), h("span", { class: "dim" }, " → "), pathButton(uri, path, context)];
@@ -136,7 +136,7 @@ export function itemElement(item: Exclude<ItemView, TextView | ToolView>, contex
     case "user": {
       const { turnId } = item;
       const back = turnId === undefined || item.isOut === true ? null : iconButton("discard", "Roll back to before this…", () => { context.send({ type: "rollBack", turnId }); }, { class: "icon back", "data-action": "back" });
-      return h("article", { class: "user", "aria-label": "You" }, ...messageElements(item.id, item.said, context), back);
+      return h("article", { class: "user", "aria-label": "You" }, ...messageElements(item.id, item.message, context), back);
     }
     case "question":
       return questionElement(item, context);
@@ -151,7 +151,7 @@ export function itemElement(item: Exclude<ItemView, TextView | ToolView>, contex
       const state = { waiting: "The message is sent at the next step.", injected: "", removed: "cancelled" }[item.status];
       const button = item.status === "waiting" ? textButton("Cancel", takeBack, { class: "link", "data-action": "unsteer" }) : null;
       const below = state === "" ? null : h("div", { class: "dim" }, state, " ", button);
-      return h("article", { class: `user steer ${item.status}`, "aria-label": "You, while it worked" }, ...messageElements(item.id, item.said, context), below);
+      return h("article", { class: `user steer ${item.status}`, "aria-label": "You, while it worked" }, ...messageElements(item.id, item.message, context), below);
     }
     case "file":
       return file(item, context);

@@ -6,7 +6,7 @@ import type { RenderContext } from "./render";
 const FILE_WORDS: Readonly<Record<string, string>> = { restored: "restored", conflict: "left unchanged, because the file was edited later", unknown: "its earlier text is not known" };
 
 export function revertedElement(item: RevertedView, { send }: RenderContext): HTMLElement {
-  const words = item.isBack ? "Took the roll back back." : item.turns > 0 ? `Rolled back ${plural(item.turns, "message")}.` : "Rolled back files only.";
+  const words = item.isBack ? "Undid the roll back." : item.turns > 0 ? `Rolled back ${plural(item.turns, "message")}.` : "Rolled back files only.";
   const takeBack = textButton("Take It Back", () => { send({ type: "rollBack", turnId: item.revertId }); }, { class: "link", "data-action": "back" });
   const files = item.files.map(({ path, state }) => h("li", { class: state }, h("code", {}, path), h("span", { class: "dim" }, ` ${FILE_WORDS[state] ?? state}`)));
   return h("article", { class: "notice info reverted" }, icon("history"), h("div", {}, words, " ", takeBack, files.length > 0 ? h("ul", {}, ...files) : null));

@@ -1,19 +1,20 @@
-// Renders streamed text: only the last block is parsed and drawn again, and an open code block is only extended.
+// Renders streamed Markdown. Only the last block is parsed and drawn again, and text is appended to an open code block
+// without parsing.
 import { highlightLater } from "./highlight";
 import { type Token, drawTokens, parseMarkdown } from "./markdown";
 
-const LONG_TAIL_CHARS = 8_000; // longer lists and paragraphs are split where possible
+const LONG_TAIL_CHARS = 8_000; // a longer list is split before its last item, to limit the work per update
 
 /** Number of parses, for tests. */
 export const work = { parses: 0 };
 
 interface OpenFence {
   readonly text: Text;
-  /** The marker of its first and of its closing line. */
+  /** The characters that begin and end the code block, such as three backticks. */
   readonly marker: string;
 }
 
-/** Offset of line `line` in a text, in characters. */
+/** Returns the offset at which line `line` begins, in characters. */
 function charOfLine(text: string, line: number): number {
   let at = 0;
   for (let i = 0; i < line; i++) at = text.indexOf("\n", at) + 1;
@@ -24,7 +25,7 @@ function isBlockStart(token: Token): boolean {
   return token.level === 0 && token.nesting >= 0 && token.map !== null;
 }
 
-/** Line on which the last item of a long list begins; the items before it can be a separate list. */
+/** Returns the line on which the last item of a list begins, where the list can be split; 0 if it has one item. */
 function lastItemLine(tokens: readonly Token[]): number {
   const items = tokens.filter((token) => token.level === 1 && token.type === "list_item_open");
   return items.length > 1 ? (items.at(-1)?.map?.[0] ?? 0) : 0;
@@ -78,7 +79,7 @@ export class StreamedMarkdown {
     if (isOpen) this.watchFence(tokens);
   }
 
-  /** Draws blocks that cannot change any more for the last time. */
+  /** Draws blocks for the last time, because they cannot change any more, and removes them from the tail. */
   private settle(tokens: Token[], lines: number): void {
     const done = document.createElement("div");
     done.append(drawTokens(tokens, false));
@@ -90,7 +91,7 @@ export class StreamedMarkdown {
   private watchFence(tokens: readonly Token[]): void {
     const [token] = tokens;
     if (tokens.length !== 1 || token?.type !== "fence" || !this.tailText.includes("\n")) return;
-    // Indented fences lose the indentation of each line, so they are drawn again.
+    // Text in an indented fence cannot simply be appended, because Markdown removes the indentation of each line.
     if (!this.tailText.startsWith(token.markup)) return;
     const text = this.tail.querySelector("code")?.firstChild;
     const code = this.tail.querySelector("code");

@@ -3,9 +3,9 @@ import { durationWords } from "./clock";
 import { h } from "./dom";
 import type { SessionView } from "./messages";
 import type { RenderContext } from "./render";
-import { messageElements } from "./said_element";
+import { messageElements } from "./message_element";
 
-const SHOWN_FROM_MS = 3_000; // short activities show no time
+const SHOWN_FROM_MS = 3_000; // the elapsed time is displayed only after this time
 const TICK_MS = 1_000;
 
 export class Tail {

@@ -12,7 +12,7 @@ const TAIL_LINES = 4;
 /** Terminal escape sequences: colours, cursor moves, titles. */
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-~])|[\x07\x0e\x0f]/g;
 
-/** Terminal output as plain lines: without escape sequences, and of an overwritten line only its last state. */
+/** Converts terminal output to plain text: removes escape sequences, and keeps only the last state of each line. */
 export function plainOutput(text: string): string {
   const lines = text.replace(ESCAPES, "").replace(/\r+\n/g, "\n").split("\n");
   return lines.map((line) => line.slice(line.replace(/\r+$/, "").lastIndexOf("\r") + 1).replace(/\r/g, "")).join("\n");
@@ -37,7 +37,7 @@ export class ToolCard {
   private readonly given = h("div");
   private readonly output = h("pre", { class: "output", tabindex: 0, "aria-label": "Output" });
   private readonly actions = h("div", { class: "actions" });
-  /** Actions of a running command, next to the row, so that it need not be expanded. */
+  /** Buttons for a running command. They are next to the row, so that the user need not expand it. */
   private readonly quick = h("div", { class: "quick", hidden: true });
   private readonly tail = h("pre", { class: "output tail", "aria-hidden": "true" });
   private shownArguments: string | undefined;
@@ -77,7 +77,7 @@ export class ToolCard {
 
   private drawTitle(): HTMLElement | string {
     const { summary, target } = this.item;
-    // Not a button, because it is inside the clickable row. The keyboard reaches the link below in the expanded card.
+    // Not a button, because it is inside the clickable row. Keyboard users open the file by the link in the expanded card.
     return target === "" ? summary : h("span", { class: "path", "data-open": target, title: `Open ${target}` }, summary);
   }
 
@@ -107,7 +107,7 @@ export class ToolCard {
     const isTail = !isOpen && item.status === "running" && text !== "";
     this.tail.hidden = !isTail;
     this.tail.textContent = isTail ? text.trimEnd().split("\n").slice(-TAIL_LINES).join("\n") : "";
-    // Collapsed cards have no text in the page, because a long session has thousands of them.
+    // Draw the text only in expanded cards, because a long session has thousands of cards.
     if (isOpen) this.drawOpen(text);
     else this.empty();
   }
@@ -131,7 +131,7 @@ export class ToolCard {
     this.actions.dataset["state"] = state;
     const buttons = [
       ...(target === "" ? [] : [textButton("Open File", () => { send({ type: "openFile", target }); }, { class: "link" })]),
-      // while the command runs, its buttons are next to the row
+      // While the command runs, these buttons are next to the row instead.
       ...(hasTerminal && killable === null ? [textButton("Show in Terminal", () => { send({ type: "terminal", callId: id }); }, { class: "link" })] : []),
     ];
     this.actions.hidden = buttons.length === 0;

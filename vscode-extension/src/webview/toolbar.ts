@@ -20,7 +20,7 @@ function formatTokens(tokens: number): string {
   return tokens >= 1_000_000 ? `${tokens / 1_000_000}M` : `${Math.round(tokens / 1000)}k`;
 }
 
-/** The models that match the typed words. */
+/** Returns the menu entries of the models that match the typed words. */
 export function modelEntries({ models, providers }: ModelsResult, words: string, now: SessionView, choose: (provider: string, model: string) => void): Entry[] {
   const wanted = words.toLowerCase().split(/\s+/);
   const known = new Map(providers.map((provider) => [provider.id, provider]));
@@ -40,7 +40,7 @@ export function modelEntries({ models, providers }: ModelsResult, words: string,
   });
 }
 
-/** A control with its icon. */
+/** Wraps a control of the toolbar, with an icon if one is given. */
 function choice(name: string, control: HTMLElement, sign: HTMLElement | null = null): HTMLElement {
   return h("span", { class: `choice-chip ${name}` }, sign, control, icon("chevron-down"));
 }
@@ -90,7 +90,7 @@ export class Toolbar {
     this.model.setAttribute("aria-label", `Model: ${this.nameOf(session)}`);
     this.showEfforts(session);
     this.showUsage(session.usage);
-    // A session has a running server, so its models can be requested.
+    // If there is a session, the server is running, so request its models.
     if (isNew && session.id !== "") this.send({ type: "models", look: false });
   }
 

@@ -1,5 +1,5 @@
-// The transcript: displays a section of the session's items and keeps the scroll position. The page has a limited
-// number of items; earlier and later ones are fetched while scrolling.
+// The transcript: displays a section of the session's items and keeps the scroll position. The page has a limited number
+// of items; earlier and later items are fetched while the user scrolls.
 import { h, iconButton, textButton } from "./dom";
 import { Entries } from "./entries";
 import { Groups } from "./groups";
@@ -10,7 +10,7 @@ import { Tail } from "./tail";
 const NEAR_END_PX = 40;
 const NEAR_EDGE_PX = 800;
 const MAX_ITEMS = 200;
-const AT_ONCE = 20; // the newest items of a page, drawn at once; the others in slices
+const AT_ONCE = 20; // number of the newest items that are drawn at once; the others are drawn in slices
 const SLICE_MS = 10;
 
 export class Transcript {
@@ -22,7 +22,7 @@ export class Transcript {
   private readonly content: HTMLElement;
   private readonly tail: Tail;
   private width = 0;
-  /** The last position of the list. */
+  /** The last scroll position of the list. */
   private top = 0;
   private readonly toEndButton: HTMLElement;
   private first = 0;
@@ -41,7 +41,7 @@ export class Transcript {
     this.entries = new Entries(context);
     this.groups = new Groups(context.expanded);
     this.more = h("div", { class: "more", hidden: true }, textButton("Show Earlier", () => { this.askEarlier(); }, { class: "link" }));
-    // Not live: a screen reader would read every delta; announce.ts announces what matters.
+    // Not a live region, because a screen reader would read every delta. announce.ts makes the announcements.
     this.list = h("section", { id: "transcript", role: "log", "aria-live": "off", "aria-label": "Conversation", tabindex: 0 });
     this.content = h("div", {}, this.more);
     this.tail = new Tail(context);
@@ -60,7 +60,7 @@ export class Transcript {
     this.entries.fold(agentId, isHidden);
   }
 
-  /** Shows or hides the row of a call whose changes have their own items. */
+  /** Shows or hides the row of a call, which is hidden at first because its changes have their own items. */
   toggleCall(callId: string): void {
     this.entries.toggleCall(callId);
   }
@@ -124,7 +124,7 @@ export class Transcript {
     });
   }
 
-  /** Draws the changes, and stays at the end if it was there. */
+  /** Draws the changes. Stays at the end if the transcript was scrolled to the end. */
   update(items: readonly ItemView[], appends: readonly Append[]): void {
     if (this.afterwards) {
       this.afterwards.push(() => { this.update(items, appends); });
@@ -185,7 +185,7 @@ export class Transcript {
   private onScroll(): void {
     const { scrollHeight, scrollTop, clientHeight } = this.list;
     if (clientHeight === 0) return; // there is no layout yet
-    // The width has changed: lines were wrapped again, which scrolls without the user.
+    // If the width has changed, lines were wrapped again, and the scroll position changed without the user.
     if (this.list.clientWidth !== this.width) {
       this.width = this.list.clientWidth;
       if (this.sticks) {
@@ -194,7 +194,7 @@ export class Transcript {
       }
     }
     const below = scrollHeight - scrollTop - clientHeight;
-    // The event of our own scrolling may arrive after more items were appended. Only the user scrolls upwards.
+    // The event of the page's own scrolling may arrive after more items were appended. Only the user scrolls upwards.
     const isUp = scrollTop < this.top;
     this.top = scrollTop;
     if (this.sticks && !isUp && below >= NEAR_END_PX) {
@@ -224,7 +224,7 @@ export class Transcript {
   }
 
   private add(item: ItemView): void {
-    // Items outside the displayed section are sent with their page.
+    // Ignore items outside the displayed section. The page gets them when the user scrolls there.
     if (!this.hasEnd || item.index < this.first) return;
     this.content.append(this.entries.make(item));
     this.last = Math.max(this.last, item.index);
@@ -235,7 +235,7 @@ export class Transcript {
     if (out.length > 0) this.setFirst((out.at(-1)?.index ?? -1) + 1, true);
   }
 
-  /** Creates the elements of a page in slices; later changes wait until the end. */
+  /** Creates the elements of a page in slices. Updates wait until all elements exist. */
   private drawInSlices(items: readonly ItemView[], insert: (elements: HTMLElement[]) => void, done: () => void): void {
     const mine = ++this.drawing;
     const waiting: (() => void)[] = (this.afterwards = this.afterwards ?? []);
@@ -261,7 +261,7 @@ export class Transcript {
     slice();
   }
 
-  /** Inserts before all items without moving the visible ones. */
+  /** Inserts elements before all items, without moving the visible items on the screen. */
   private insertBefore(elements: readonly HTMLElement[]): void {
     const top = this.more.nextElementSibling;
     const before = this.sticks ? 0 : (top?.getBoundingClientRect().top ?? 0);

@@ -12,7 +12,7 @@ const LABELS: Readonly<Record<Action, string>> = {
 
 export function noticeElement({ level, text, hint, actions = [] }: NoticeItem, context: RenderContext): HTMLElement {
   const hintElement = hint === undefined ? null : h("div", { class: "dim" }, hint);
-  // The buttons of a failure say what to do next; the hint of a warning gives the reason.
+  // Omit the hint of a failure, because its buttons show what to do next. The hint of a warning explains its reason.
   const why = level === "error" ? null : hintElement;
   if (actions.length === 0 || context.isReadOnly()) return h("article", { class: `notice ${level}` }, icon(ICONS[level]), h("div", {}, text, hintElement));
   const act = (action: Action) => () => {

@@ -1,6 +1,6 @@
-// A server that answers from a table and remembers what it was asked.
+// A fake connection that answers requests from a table and records them.
 import type { Method, Notifications, Requests, SessionInfo, SubscribeResult } from "../../connection/protocol";
-import type { Connection } from "../../sessions/seams";
+import type { Connection } from "../../sessions/interfaces";
 
 export interface Asked {
   readonly method: Method;

@@ -1,10 +1,10 @@
-// The golden messages that the tests of all languages read (tests/golden/protocol).
+// The golden messages (tests/golden/protocol), which the tests of the server and of all clients use.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentEvent, EventData, EventKind, SubscribeResult, Tokens } from "../../connection/protocol";
 
 export function golden(name: string): unknown {
-  // npm runs scripts in the extension's folder.
+  // The working folder is vscode-extension, because npm runs scripts there.
   return JSON.parse(readFileSync(join(process.cwd(), "../tests/golden/protocol", name), "utf8"));
 }
 
@@ -12,9 +12,9 @@ export const sessionEvents = (golden("session.json") as { events: AgentEvent[] }
 
 export const accessEvent = (golden("access.json") as { event: AgentEvent }).event;
 
-// Of what the server offers, what this client has no use for: `agent/submit` with whenBusy steers, hunks come as events,
-// trust is the editor's own, and the text of a document is asked for by the library of the language client.
-export const UNSPOKEN = ["agent/steer", "agent/hunks", "agent/output", "workspace/textDocumentContent", "agent/trust"];
+// Methods of the server that this client does not call: it steers by agent/submit with whenBusy, gets hunks by events,
+// uses the trust of the editor, and the language client library requests the text of documents.
+export const UNUSED_METHODS = ["agent/steer", "agent/hunks", "agent/output", "workspace/textDocumentContent", "agent/trust"];
 
 interface Example {
   readonly method: string;
@@ -33,7 +33,7 @@ export interface FoldCase {
 
 export const foldCases = (golden("folds.json") as { cases: FoldCase[] }).cases;
 
-/** The data of the first event of a kind. */
+/** Returns the first event of a kind in the golden session. */
 export function eventOf(kind: EventKind): AgentEvent {
   const found = sessionEvents.find((event) => event.kind === kind);
   if (!found) throw new Error(`no ${kind} in the golden session`);
@@ -45,7 +45,7 @@ export function tokens(inputTokens: number, outputTokens: number): Tokens {
   return { inputTokens, outputTokens, reasoningTokens: null, cacheReadTokens: null, cacheWriteTokens: null, reportedCostUsd: null };
 }
 
-/** A recorded event, with data that fits its kind. */
+/** Creates a recorded event, with data of the type for its kind. */
 export function recorded<K extends EventKind>(seq: number, kind: K, data: Partial<EventData[K]>): AgentEvent {
   return { sessionId: "s1", seq, kind, timestamp: "", data };
 }

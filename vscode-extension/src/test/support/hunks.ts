@@ -1,4 +1,4 @@
-// Hunks for tests, with only what matters named.
+// Creates hunks for tests, with defaults for the fields that a test does not set.
 import type { Hunk } from "../../snapshot/items";
 import { type Hunks, setHunk } from "../../review/model";
 

@@ -1,4 +1,4 @@
-// The built chat page in a DOM without layout: receives what the extension would send, and records its messages.
+// Runs the built chat page in a DOM without layout. Tests send it the extension's messages, and it records its own.
 import { readFileSync } from "node:fs";
 import { JSDOM } from "jsdom";
 import { Feed } from "../../chat/feed";
@@ -8,13 +8,13 @@ import type { FromView, Posted, ToView } from "../../webview/messages";
 const SCRIPT = readFileSync("out/webview/main.js", "utf8");
 
 export class WebviewPage {
-  /** Messages for user actions; automatic messages are recorded in the fields below. */
+  /** Messages for user actions. Automatic messages are recorded in the fields below. */
   readonly sent: FromView[] = [];
   readonly drafts: Extract<Posted, { type: "draft" }>[] = [];
   /** The session id of the last message. */
   of = "";
   drawn = 0;
-  /** The last reported value. */
+  /** The last value that the page reported. */
   hasKeyboard = false;
   modelsAsked = 0;
   homeAsked = 0;
@@ -31,10 +31,10 @@ export class WebviewPage {
     });
     this.document = this.dom.window.document;
     Object.assign(this.dom.window, {
-      // It draws nothing, so nothing grows.
+      // There is no layout, so sizes never change.
       ResizeObserver: class { observe(): void { return; } },
       acquireVsCodeApi: () => ({
-        // As over the real channel: a copy, not the page's own object.
+        // Copy the message, as VS Code does.
         postMessage: (message: Posted) => { this.take(structuredClone(message)); },
         getState: () => this.state,
         setState: (now: unknown) => (this.state = now),
@@ -64,7 +64,7 @@ export class WebviewPage {
     if (message) this.dom.window.dispatchEvent(new this.dom.window.MessageEvent("message", { data: message }));
   }
 
-  /** Shows a snapshot as the extension would, from nothing. */
+  /** Displays a snapshot with the message that the extension sends to a new page. */
   show(s: Snapshot): Feed {
     const feed = new Feed({ relative: (path) => path.replace("/home/ada/shop/", "") });
     this.receive(feed.takeNewestPage(s));
@@ -84,7 +84,7 @@ export class WebviewPage {
     return found;
   }
 
-  /** One of a menu's, by its first line; the menu need not be open. */
+  /** Returns the action of a menu with this label. The menu need not be open. */
   action(label: string): HTMLButtonElement {
     const all = [...this.document.querySelectorAll<HTMLButtonElement>("[role=menuitem]")];
     const found = all.find((item) => item.querySelector(".label")?.textContent === label);

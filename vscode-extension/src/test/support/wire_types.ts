@@ -1,8 +1,8 @@
-// Our types of messages, and what the compiler finds in more source that uses them.
+// Compiles further source against the types of protocol messages, and returns the compiler's errors.
 import { join } from "node:path";
 import ts from "typescript";
 
-/** The types of messages, with the text of a file that is compiled next to those of src. */
+/** Compiles the text `extra` as a file in src, so that it can import the protocol types. */
 export class WireTypes {
   private readonly program: ts.Program;
 
@@ -22,7 +22,7 @@ export class WireTypes {
     return join(process.cwd(), "src/golden_messages.ts");
   }
 
-  /** The compiler's messages about the extra source. Lines count from 0. */
+  /** The compiler's errors in the extra source. Lines count from 0. */
   problems(): { line: number; text: string }[] {
     const source = this.program.getSourceFile(this.extraPath);
     return [...this.program.getSyntacticDiagnostics(source), ...this.program.getSemanticDiagnostics(source)].map((found) => ({

@@ -1,5 +1,5 @@
 // req: H20
-// The text of an ask in place, of terminals and of failed tests.
+// Messages of ask in place, and messages about terminals and failed tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { askInput, formatLocation, triggerAt } from "../../asking/words";
@@ -34,7 +34,7 @@ test("the symbol at a line is the innermost one of several lines", () => {
   assert.deepEqual([0, 2, 5, 8, 11].map((line) => symbolAt(all, line)?.name), [undefined, "Cart", "total", "Cart", undefined]);
 });
 
-test("lines are named from 1", () => {
+test("lines in the name of a location count from 1", () => {
   assert.equal(formatLocation("a.py", 2, 4), "a.py:3-4");
   assert.equal(formatLocation("a.py", 2, 3), "a.py:3");
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Attention, type Notify, shouldNotify, parseNotify, countPending } from "../../status/attention";
-import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import { recorded } from "../support/golden";
 
 const SEEN = { hasFocus: true, isChatVisible: true };
@@ -13,7 +13,7 @@ const GONE = { hasFocus: false, isChatVisible: false };
 for (const [how, expected] of Object.entries({
   off: [false, false, false, false], away: [false, false, true, true], unseen: [false, true, true, true], system: [false, true, true, true],
 })) {
-  test(`with ${how} a notification is shown where it is wanted, and never to who looks at the chat`, () => {
+  test(`with ${how} a notification is shown if the setting asks for it, and never while the user looks at the chat`, () => {
     assert.deepEqual([SEEN, HIDDEN, AWAY, GONE].map((sight) => shouldNotify(how as Notify, sight)), expected);
   });
 }
@@ -26,11 +26,11 @@ test("the badge counts pending requests and disappears with the answers", () => 
   const s = newSnapshot();
   const attention = new Attention();
   assert.equal(attention.badge(countPending(s, 0)), undefined);
-  apply(s, recorded(1, "approval_requested", { requestId: "a", summary: "", rules: [] }));
-  apply(s, recorded(2, "question_asked", { questionId: "q", question: "Which?", choices: [], multiple: false }));
-  assert.deepEqual(attention.badge(countPending(s, 3)), { value: 3, tooltip: "agent-ls waits for 3 answers of yours" });
-  apply(s, recorded(3, "approval_resolved", { requestId: "a", decision: "deny", scope: "once", decidedBy: "c", reason: "" }));
-  apply(s, recorded(4, "question_answered", { questionId: "q", answers: [], declined: true }));
+  applyEvent(s, recorded(1, "approval_requested", { requestId: "a", summary: "", rules: [] }));
+  applyEvent(s, recorded(2, "question_asked", { questionId: "q", question: "Which?", choices: [], multiple: false }));
+  assert.deepEqual(attention.badge(countPending(s, 3)), { value: 3, tooltip: "agent-ls waits for 3 answers from you" });
+  applyEvent(s, recorded(3, "approval_resolved", { requestId: "a", decision: "deny", scope: "once", decidedBy: "c", reason: "" }));
+  applyEvent(s, recorded(4, "question_answered", { questionId: "q", answers: [], declined: true }));
   assert.equal(attention.badge(countPending(s, 0)), undefined);
 });
 

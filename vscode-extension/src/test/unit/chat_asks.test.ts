@@ -1,7 +1,7 @@
 // req: H9, L8, X10
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import { recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 
@@ -15,8 +15,8 @@ test("a question is answered by a choice, several choices, free text, or left op
   const page = open(t);
   const s = newSnapshot();
   const asked = { question: "Which one?", choices: ["Euro", "Dollar"] };
-  apply(s, recorded(1, "question_asked", { ...asked, questionId: "q1", multiple: false }));
-  apply(s, recorded(2, "question_asked", { ...asked, questionId: "q2", multiple: true }));
+  applyEvent(s, recorded(1, "question_asked", { ...asked, questionId: "q1", multiple: false }));
+  applyEvent(s, recorded(2, "question_asked", { ...asked, questionId: "q2", multiple: true }));
   const feed = page.show(s);
   const [one, many] = [...page.document.querySelectorAll(".question")];
   assert.ok(one && many);
@@ -32,7 +32,7 @@ test("a question is answered by a choice, several choices, free text, or left op
   assert.deepEqual(page.sent.at(-1), { type: "answer", questionId: "q1", answers: ["Neither"], declined: false });
   press(one, "Skip");
   assert.deepEqual(page.sent.at(-1), { type: "answer", questionId: "q1", answers: [], declined: true });
-  apply(s, recorded(3, "question_answered", { questionId: "q1", answers: ["Dollar"], declined: false }));
+  applyEvent(s, recorded(3, "question_answered", { questionId: "q1", answers: ["Dollar"], declined: false }));
   page.receive(feed.takeChanges(s));
   assert.equal(page.document.querySelectorAll(".question").length, 1);
 });
@@ -40,9 +40,9 @@ test("a question is answered by a choice, several choices, free text, or left op
 test("a subagent is one line that expands, and its messages can be rolled back to", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  apply(s, { ...recorded(1, "user_input", { text: "Look." }), turnId: "t1" });
-  apply(s, recorded(2, "subagent", { agentId: "agent_1", status: "running", task: "Look for it", reason: "", output: "", turnsUsed: 0 }));
-  apply(s, { ...recorded(3, "tool_call_start", { callId: "c", name: "grep", arguments: "{}", summary: "x" }), agentId: "agent_1" });
+  applyEvent(s, { ...recorded(1, "user_input", { text: "Look." }), turnId: "t1" });
+  applyEvent(s, recorded(2, "subagent", { agentId: "agent_1", status: "running", task: "Look for it", reason: "", output: "", turnsUsed: 0 }));
+  applyEvent(s, { ...recorded(3, "tool_call_start", { callId: "c", name: "grep", arguments: "{}", summary: "x" }), agentId: "agent_1" });
   const feed = page.show(s);
   const its = page.find("[data-agent=agent_1]");
   assert.equal(its.hidden, true);
@@ -52,7 +52,7 @@ test("a subagent is one line that expands, and its messages can be rolled back t
   assert.equal(its.hidden, false);
   page.find(".user .back").click();
   assert.deepEqual(page.sent.at(-1), { type: "rollBack", turnId: "t1" });
-  apply(s, recorded(4, "reverted", { revertId: "r1", conversation: true, turns: ["t1"], restoredTurns: [], files: [] }));
+  applyEvent(s, recorded(4, "reverted", { revertId: "r1", conversation: true, turns: ["t1"], restoredTurns: [], files: [] }));
   page.receive(feed.takeChanges(s));
   assert.ok(page.find(".user").classList.contains("out"));
   page.find(".reverted button").click();

@@ -4,7 +4,7 @@ import { type TestContext, test } from "node:test";
 import type { Feed } from "../../chat/feed";
 import { makeTextChange } from "../../chat/queue_changes";
 import type { Snapshot } from "../../snapshot/items";
-import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import type { FromView, Offer } from "../../webview/messages";
 import { recorded, sessionEvents } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
@@ -24,7 +24,7 @@ async function until(isSo: () => boolean): Promise<void> {
 
 function withItems(count: number): Snapshot {
   const s = newSnapshot();
-  for (let i = 1; i <= count; i++) apply(s, recorded(i, "user_input", { text: `message ${i}` }));
+  for (let i = 1; i <= count; i++) applyEvent(s, recorded(i, "user_input", { text: `message ${i}` }));
   return s;
 }
 
@@ -42,7 +42,7 @@ test("each message is drawn once, after all of its parts have arrived", async (t
   const feed = page.show(s);
   await until(() => page.drawn === 1);
   assert.equal(page.document.querySelectorAll("article").length, 50);
-  apply(s, recorded(121, "user_input", { text: "more" }));
+  applyEvent(s, recorded(121, "user_input", { text: "more" }));
   next(page, feed, s);
   await until(() => page.drawn === 2);
   assert.equal(page.document.querySelectorAll("article").length, 51);
@@ -62,7 +62,7 @@ test("the page has only a window of a long session, which moves back and forth",
     await until(() => texts()[0] === `message ${500 - shown + 1}` && texts().length <= 200);
   }
   assert.deepEqual([texts().length, texts().at(-1)], [200, "message 350"]);
-  apply(s, recorded(501, "user_input", { text: "out of sight" }));
+  applyEvent(s, recorded(501, "user_input", { text: "out of sight" }));
   next(page, feed, s);
   assert.equal(texts().at(-1), "message 350");
   page.receive(feed.takeLaterPage(s, 349));
@@ -80,7 +80,7 @@ test("queued messages can be edited, moved, sent and removed, and an edit surviv
   const s = newSnapshot();
   const feed = page.show(s);
   const queue = (...texts: string[]) => {
-    apply(s, recorded(s.lastSeq + 1, "queue", { items: texts.map((text) => ({ queuedId: text, text, clientKey: "", images: 0 })) }));
+    applyEvent(s, recorded(s.lastSeq + 1, "queue", { items: texts.map((text) => ({ queuedId: text, text, clientKey: "", images: 0 })) }));
     next(page, feed, s);
   };
   queue("one", "two", "three");
@@ -116,19 +116,19 @@ test("images of queued messages are listed, also while the text is edited", (t) 
   const page = open(t);
   const s = newSnapshot();
   const feed = page.show(s);
-  apply(s, recorded(1, "queue", { items: [{ queuedId: "one", text: "look", clientKey: "", images: 2 }, { queuedId: "two", text: "", clientKey: "", images: 1 }] }));
+  applyEvent(s, recorded(1, "queue", { items: [{ queuedId: "one", text: "look", clientKey: "", images: 2 }, { queuedId: "two", text: "", clientKey: "", images: 1 }] }));
   next(page, feed, s);
   const rows = () => [...page.document.querySelectorAll<HTMLElement>("#queue li")].map((each) => each.textContent);
   assert.deepEqual(rows(), ["look+ 2 pictures", "+ 1 picture"]);
   page.find('#queue [data-action="edit"]').click();
-  assert.match(rows()[0] ?? "", /2 pictures stay with it/);
+  assert.match(rows()[0] ?? "", /2 pictures stay attached/);
   assert.deepEqual(makeTextChange("one", "look here"), { edit: { queuedId: "one", input: [{ type: "text", text: "look here" }], keepImages: true } });
 });
 
 test("a replacement command is sent with the answer, without a rule", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  for (const event of sessionEvents.slice(0, sessionEvents.findIndex(({ kind }) => kind === "approval_requested") + 1)) apply(s, event);
+  for (const event of sessionEvents.slice(0, sessionEvents.findIndex(({ kind }) => kind === "approval_requested") + 1)) applyEvent(s, event);
   page.show(s);
   page.action("Run Another Command Instead…").click();
   (page.find("textarea.command") as HTMLTextAreaElement).value = "python -m pytest -q tests/test_cart.py";
@@ -175,7 +175,7 @@ test("a mention is selected by keys, attached, and named in the text", (t) => {
 test("Escape closes the list without stopping the turn; a late answer shows nothing", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  apply(s, recorded(1, "state", { state: "PROCESSING" }));
+  applyEvent(s, recorded(1, "state", { state: "PROCESSING" }));
   page.show(s);
   const { request } = ask(page, "@ca");
   page.receive({ type: "offers", request, offers: OFFERS });
@@ -197,7 +197,7 @@ test("a command without arguments runs when it is selected", (t) => {
 test("a model is found by typing, a missing key is displayed, and efforts belong to the model", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  apply(s, sessionEvents[0] ?? assert.fail());
+  applyEvent(s, sessionEvents[0] ?? assert.fail());
   page.show(s);
   const providers = [{ id: "anthropic", name: "Anthropic", hasKey: true, keyVariable: "A" }, { id: "openai", name: "OpenAI", hasKey: false, keyVariable: "OPENAI_API_KEY" }];
   const model = (provider: string, id: string, efforts: string[]) => ({ provider, id, name: id.toUpperCase(), efforts, isDefault: false, images: true });
@@ -250,13 +250,13 @@ test("an answer is announced to screen readers when it is complete, not while it
   const s = newSnapshot();
   const feed = page.show(s);
   const said = () => page.find("[aria-label='Answers of the agent']").textContent;
-  apply(s, recorded(1, "assistant_text_start", { partId: "p" }));
+  applyEvent(s, recorded(1, "assistant_text_start", { partId: "p" }));
   for (const [i, text] of ["It ", "works."].entries()) {
-    apply(s, { sessionId: "s1", kind: "assistant_text_delta", timestamp: "", partId: "p", offset: i * 3, after: 1, data: { text } });
+    applyEvent(s, { sessionId: "s1", kind: "assistant_text_delta", timestamp: "", partId: "p", offset: i * 3, after: 1, data: { text } });
     next(page, feed, s);
     assert.equal(said(), "");
   }
-  apply(s, recorded(2, "assistant_text_end", { partId: "p", text: "It works.", interrupted: false }));
+  applyEvent(s, recorded(2, "assistant_text_end", { partId: "p", text: "It works.", interrupted: false }));
   next(page, feed, s);
   assert.equal(said(), "It works.");
 });
@@ -264,7 +264,7 @@ test("an answer is announced to screen readers when it is complete, not while it
 test("a web link is passed to the host, never followed by the page", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  apply(s, recorded(1, "assistant_text_end", { partId: "p", text: "[web](https://example.org/?q=1)", interrupted: false }));
+  applyEvent(s, recorded(1, "assistant_text_end", { partId: "p", text: "[web](https://example.org/?q=1)", interrupted: false }));
   page.show(s);
   const link = page.find(".markdown a");
   assert.equal(link.getAttribute("href"), "#");
@@ -277,11 +277,11 @@ test("the plan is displayed while active, and a turn's files can be kept and und
   const s = newSnapshot();
   const events = sessionEvents.filter(({ kind, seq }) => kind !== "hunk_state" && seq !== undefined);
   for (const event of events) {
-    // A second file, because a single one is shown by its own item.
-    if (event.kind === "processing_end") apply(s, { ...event, kind: "file_change", seq: s.lastSeq + 1, data: { callId: "other", path: "/w/b.py", uri: "file:///w/b.py", action: "modify", added: 1, removed: 0, diff: "", hunks: [] } });
-    apply(s, { ...event, seq: s.lastSeq + 1 });
+    // Change a second file, because the end of a turn with one file is hidden.
+    if (event.kind === "processing_end") applyEvent(s, { ...event, kind: "file_change", seq: s.lastSeq + 1, data: { callId: "other", path: "/w/b.py", uri: "file:///w/b.py", action: "modify", added: 1, removed: 0, diff: "", hunks: [] } });
+    applyEvent(s, { ...event, seq: s.lastSeq + 1 });
   }
-  apply(s, recorded(s.lastSeq + 1, "plan", { explanation: "", items: [{ text: "Read", status: "done" }, { text: "Write", status: "active" }] }));
+  applyEvent(s, recorded(s.lastSeq + 1, "plan", { explanation: "", items: [{ text: "Read", status: "done" }, { text: "Write", status: "active" }] }));
   page.show(s);
   assert.match(page.find("#plan summary").textContent, /1\/2.*Write/);
   page.button("Keep all changes of this turn").click();

@@ -1,16 +1,16 @@
-// Clicks at the moment something changes under them.
+// Clicks while the page below the pointer changes.
 // req: H7, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventData } from "../../connection/protocol";
 import type { Snapshot } from "../../snapshot/items";
-import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import { recorded, sessionEvents } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 
 function sessionUntil(kind: string): Snapshot {
   const s = newSnapshot();
-  for (const event of sessionEvents.slice(0, sessionEvents.findIndex((each) => each.kind === kind) + 1)) apply(s, event);
+  for (const event of sessionEvents.slice(0, sessionEvents.findIndex((each) => each.kind === kind) + 1)) applyEvent(s, event);
   return s;
 }
 
@@ -26,9 +26,9 @@ test("a clicked element is not redrawn before the click ends, then all updates a
   const feed = page.show(s);
   const keep = page.button("Keep All");
   pointer(page, "pointerdown", keep);
-  apply(s, recorded(s.lastSeq + 1, "file_change", { ...made, callId: "c9", hunks: made.hunks.map((hunk) => ({ ...hunk, id: "h9" })) }));
+  applyEvent(s, recorded(s.lastSeq + 1, "file_change", { ...made, callId: "c9", hunks: made.hunks.map((hunk) => ({ ...hunk, id: "h9" })) }));
   page.receive(feed.takeChanges(s));
-  apply(s, recorded(s.lastSeq + 1, "user_input", { text: "and more" }));
+  applyEvent(s, recorded(s.lastSeq + 1, "user_input", { text: "and more" }));
   page.receive(feed.takeChanges(s));
   assert.equal(keep.isConnected, true);
   pointer(page, "pointerup", keep);
@@ -46,7 +46,7 @@ test("a second touch next to the button does not block drawing", async (t) => {
   const s = sessionUntil("file_change");
   const feed = page.show(s);
   pointer(page, "pointerdown", page.button("Keep All"));
-  apply(s, recorded(s.lastSeq + 1, "user_input", { text: "and more" }));
+  applyEvent(s, recorded(s.lastSeq + 1, "user_input", { text: "and more" }));
   page.receive(feed.takeChanges(s));
   pointer(page, "pointerdown", page.find("#transcript"));
   await new Promise((done) => page.dom.window.setTimeout(done, 0));

@@ -24,7 +24,7 @@ test("diagnostics are settled shortly after the last report about the new text",
   assert.equal(settlesAtMs({ publishedMs: 400 }), 400 + PUBLISH_QUIET_MS);
 });
 
-test("without reports about a new text, old diagnostics are taken for it after a while", () => {
+test("without reports about a new text, the known diagnostics count as current after a while", () => {
   assert.equal(settlesAtMs({ changedMs: 500, publishedMs: 400 }), 500 + SILENCE_MS);
   assert.equal(settlesAtMs({ changedMs: 500 }), 500 + SILENCE_MS);
 });

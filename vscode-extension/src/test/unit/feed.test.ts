@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Feed } from "../../chat/feed";
 import type { Snapshot } from "../../snapshot/items";
-import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import type { FileView, ItemView, ToView, ToolView } from "../../webview/messages";
 import { delta, recorded, sessionEvents } from "../support/golden";
 
@@ -19,25 +19,25 @@ function as<T extends ToView["type"]>(type: T, message: ToView | undefined): Mes
 function itemsUntil(kind: string): readonly ItemView[] {
   const s = newSnapshot();
   for (const event of sessionEvents) {
-    apply(s, event);
+    applyEvent(s, event);
     if (event.kind === kind) break;
   }
   return as("reset", feedOf().takeNewestPage(s)).items;
 }
 
 function withText(s: Snapshot, text: string): void {
-  apply(s, recorded(s.lastSeq + 1, "assistant_text_start", { partId: "p" }));
-  apply(s, delta("assistant_text_delta", "p", 0, text, s.lastSeq));
+  applyEvent(s, recorded(s.lastSeq + 1, "assistant_text_start", { partId: "p" }));
+  applyEvent(s, delta("assistant_text_delta", "p", 0, text, s.lastSeq));
 }
 
-test("of a growing text only the new part is sent, once", () => {
+test("only the new part of a growing text is sent, and only once", () => {
   const s = newSnapshot();
   const feed = feedOf();
   feed.takeNewestPage(s);
   withText(s, "Hello");
   assert.deepEqual(as("update", feed.takeChanges(s)).items.map((item) => "text" in item && item.text), ["Hello"]);
-  apply(s, delta("assistant_text_delta", "p", 5, " 😀", s.lastSeq));
-  apply(s, delta("assistant_text_delta", "p", 7, "!", s.lastSeq));
+  applyEvent(s, delta("assistant_text_delta", "p", 5, " 😀", s.lastSeq));
+  applyEvent(s, delta("assistant_text_delta", "p", 7, "!", s.lastSeq));
   const update = as("update", feed.takeChanges(s));
   assert.deepEqual([update.items, update.appends], [[], [{ id: "p", text: " 😀!", open: true }]]);
   assert.equal(feed.takeChanges(s), undefined);
@@ -48,14 +48,14 @@ test("a replaced text is sent completely", () => {
   const feed = feedOf();
   withText(s, "Helo");
   feed.takeNewestPage(s);
-  apply(s, recorded(2, "assistant_text_end", { partId: "p", text: "Hello", interrupted: false }));
+  applyEvent(s, recorded(2, "assistant_text_end", { partId: "p", text: "Hello", interrupted: false }));
   const update = as("update", feed.takeChanges(s));
   assert.deepEqual([update.appends, update.items.map((item) => "text" in item && item.text)], [[], ["Hello"]]);
 });
 
 test("a long history is sent in pages, newest first, and undisplayed items are not updated", () => {
   const s = newSnapshot();
-  for (let i = 1; i <= 250; i++) apply(s, recorded(i, "user_input", { text: String(i) }));
+  for (let i = 1; i <= 250; i++) applyEvent(s, recorded(i, "user_input", { text: String(i) }));
   const feed = feedOf();
   const reset = as("reset", feed.takeNewestPage(s));
   assert.deepEqual([reset.first, reset.items.length, reset.more], [200, 50, true]);
@@ -71,7 +71,7 @@ test("the session is sent when something in it changed", () => {
   const s = newSnapshot();
   const feed = feedOf();
   feed.takeNewestPage(s);
-  apply(s, recorded(1, "state", { state: "PROCESSING" }));
+  applyEvent(s, recorded(1, "state", { state: "PROCESSING" }));
   assert.equal(as("update", feed.takeChanges(s)).session?.activity, "working");
   assert.equal(feed.takeChanges(s), undefined);
 });
@@ -86,11 +86,11 @@ test("a change has its relative path and the states of its hunks", () => {
 test("a long output is truncated in the middle with a mark, a running one shows its end", () => {
   const s = newSnapshot();
   const long = "x".repeat(30_000);
-  apply(s, recorded(1, "tool_call_start", { callId: "c", name: "shell", arguments: "{}", summary: "make" }));
-  apply(s, delta("tool_call_output_delta", "c:out", 0, `${long}end`, 1));
+  applyEvent(s, recorded(1, "tool_call_start", { callId: "c", name: "shell", arguments: "{}", summary: "make" }));
+  applyEvent(s, delta("tool_call_output_delta", "c:out", 0, `${long}end`, 1));
   const running = as("reset", feedOf().takeNewestPage(s)).items[0] as ToolView;
   assert.deepEqual([running.output.length, running.output.endsWith("end")], [2_000, true]);
-  apply(s, recorded(2, "tool_call_end", { callId: "c", name: "shell", output: long, summary: "", isError: false, durationMs: 1500, exitCode: 2 }));
+  applyEvent(s, recorded(2, "tool_call_end", { callId: "c", name: "shell", output: long, summary: "", isError: false, durationMs: 1500, exitCode: 2 }));
   const done = as("reset", feedOf().takeNewestPage(s)).items[0] as ToolView;
   assert.deepEqual([done.cutChars, done.outcome], [14_000, "exit 2 · 1.5 s"]);
   assert.match(done.output, /⋯ 14000 characters not shown here/);

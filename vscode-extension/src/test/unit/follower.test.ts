@@ -11,7 +11,7 @@ function follow(source: Partial<Source>) {
   return { follower, ends, text: () => written.join("") };
 }
 
-/** A server that keeps a text and gives at most some of it at once. */
+/** A fake server that stores a text and returns at most a part of it per read. */
 class Kept {
   text = "";
   exitCode: number | undefined;

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Feed } from "../../chat/feed";
-import { restoreSnapshot, prepend } from "../../snapshot/history";
+import { restoreSnapshot, prependHistory } from "../../snapshot/history";
 import type { StoredItem, SubscribeResult } from "../../connection/protocol";
-import { apply, newSnapshot, pendingApprovals, applySubscription } from "../../snapshot/snapshot";
+import { applyEvent, newSnapshot, pendingApprovals, applySubscription } from "../../snapshot/snapshot";
 import type { EndView } from "../../webview/messages";
 import { NOTHING_PENDING, sessionInfo, subscription } from "../support/fake_connection";
 import { delta, recorded, sessionEvents } from "../support/golden";
@@ -58,18 +58,18 @@ test("open parts continue at their offsets", () => {
   const s = opened();
   const text = s.partItem.get("p2");
   assert.equal(text?.part.text, "Now I see");
-  assert.equal(apply(s, delta("assistant_text_delta", "p2", 9, " it", 20)), "applied");
-  assert.equal(apply(s, recorded(21, "assistant_text_end", { partId: "p2", text: "Now I see it", interrupted: false })), "applied");
+  assert.equal(applyEvent(s, delta("assistant_text_delta", "p2", 9, " it", 20)), "applied");
+  assert.equal(applyEvent(s, recorded(21, "assistant_text_end", { partId: "p2", text: "Now I see it", interrupted: false })), "applied");
   assert.deepEqual([text.part.text, text.part.open], ["Now I see it", false]);
-  assert.equal(apply(s, recorded(22, "steering_injected", { steerId: "st1", text: "faster" })), "applied");
+  assert.equal(applyEvent(s, recorded(22, "steering_injected", { steerId: "st1", text: "faster" })), "applied");
   assert.equal(s.steers.get("st1")?.status, "injected");
   assert.equal(s.items.length, 6);
 });
 
 test("a turn that was open has its file summary when it ends", () => {
   const s = opened();
-  apply(s, { ...recorded(21, "file_change", { ...FILE, callId: "c3", diff: "", hunks: [] }), turnId: "t1" });
-  apply(s, { ...recorded(22, "processing_end", { reason: "completed" }), turnId: "t1" });
+  applyEvent(s, { ...recorded(21, "file_change", { ...FILE, callId: "c3", diff: "", hunks: [] }), turnId: "t1" });
+  applyEvent(s, { ...recorded(22, "processing_end", { reason: "completed" }), turnId: "t1" });
   const last = s.items.at(-1);
   assert.deepEqual(last?.kind === "end" && last.files, [{ ...FILE, added: 4, removed: 2 }]);
 });
@@ -78,11 +78,11 @@ test("older pages are inserted before existing items, which do not move", () => 
   const s = opened();
   const before = s.items.map(({ id, index }) => `${id} ${index}`);
   const older = [stored(12, "text", { partId: "p0", text: "Done.", interrupted: false }, "t0"), stored(11, "user", { text: "first" }, "t0")];
-  prepend(s, { items: older, more: false });
+  prependHistory(s, { items: older, more: false });
   assert.deepEqual(s.items.slice(2).map(({ id, index }) => `${id} ${index}`), before);
   assert.deepEqual(s.items.slice(0, 2).map(({ id, index }) => `${id} ${index}`), ["i11 -2", "p0 -1"]);
   assert.deepEqual([s.first, s.more, s.oldestSeq], [-2, false, 11]);
-  apply(s, recorded(21, "user_input", { text: "new" }));
+  applyEvent(s, recorded(21, "user_input", { text: "new" }));
   assert.deepEqual([s.items.at(-1)?.index, s.touched.has(6)], [6, true]);
   const page = new Feed({ relative: (path) => path }).takeEarlierPage(s, 0);
   assert.deepEqual(page.type === "earlier" && [page.items.map(({ id }) => id), page.first, page.more], [["i11", "p0"], -2, false]);
@@ -94,12 +94,12 @@ test("the end of a turn offers keep and undo for its open hunks", () => {
     const reset = new Feed({ relative: (path) => path }).takeNewestPage(s);
     return (reset.type === "reset" ? reset.items : []).find((item): item is EndView => item.kind === "end");
   };
-  for (const event of sessionEvents.filter(({ kind }) => kind !== "hunk_state")) apply(s, { ...event, ...(event.seq !== undefined && { seq: s.lastSeq + 1 }) });
+  for (const event of sessionEvents.filter(({ kind }) => kind !== "hunk_state")) applyEvent(s, { ...event, ...(event.seq !== undefined && { seq: s.lastSeq + 1 }) });
   assert.deepEqual([end()?.openIds, end()?.text, end()?.files.length], [["h1"], "", 1]);
   const kept = sessionEvents.find(({ kind }) => kind === "hunk_state");
   assert.ok(kept);
   s.touched.clear();
-  apply(s, { ...kept, seq: s.lastSeq + 1 });
+  applyEvent(s, { ...kept, seq: s.lastSeq + 1 });
   assert.ok([...s.touched].some((index) => s.items[index]?.kind === "end"), "the card is drawn anew");
   assert.deepEqual(end()?.openIds, []);
 });

@@ -1,10 +1,10 @@
 // req: H9
-// The empty state: examples, recent sessions, the state of the key; and what code blocks offer.
+// The content of an empty chat (examples, recent sessions, state of the API key), and the actions of code blocks.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { examplesFor, withRecent } from "../../chat/home_model";
 import { notebookDiff } from "../../chat/notebook_diff";
-import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import type { Home } from "../../webview/messages";
 import { recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
@@ -61,7 +61,7 @@ test("the first message replaces the welcome view", (t) => {
   t.after(() => { page.close(); });
   const s = newSnapshot();
   const feed = page.show(s);
-  apply(s, recorded(1, "user_input", { text: "hello" }));
+  applyEvent(s, recorded(1, "user_input", { text: "hello" }));
   page.receive(feed.takeChanges(s));
   page.receive({ type: "home", home: HOME });
   assert.equal(page.document.getElementById("welcome"), null);
@@ -87,7 +87,7 @@ test("code of an answer can be inserted, or passed to the agent as a change", (t
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const s = newSnapshot();
-  apply(s, recorded(1, "assistant_text_end", { partId: "p", text: "So:\n\n```python\nx = 1\n```\n", interrupted: false }));
+  applyEvent(s, recorded(1, "assistant_text_end", { partId: "p", text: "So:\n\n```python\nx = 1\n```\n", interrupted: false }));
   page.show(s);
   page.button("Insert this code at the cursor").click();
   assert.deepEqual(page.sent.at(-1), { type: "insert", text: "x = 1\n" });

@@ -16,7 +16,7 @@ let storage: string;
 beforeEach(() => { storage = mkdtempSync(join(tmpdir(), "agent-ls-")); });
 afterEach(() => { rmSync(storage, { recursive: true }); });
 
-/** Programs that work, but for the one whose arguments hold `failing`. */
+/** Fake programs that succeed, except the one whose arguments contain `failing`. */
 function steps(failing = "nothing", output = "", signal?: AbortSignal): Steps & { readonly ran: string[]; readonly said: string[] } {
   const ran: string[] = [], said: string[] = [];
   const run = (_program: string, args: readonly string[]): Promise<Outcome> => {
@@ -60,7 +60,7 @@ test("an environment whose Python is missing is created again", async () => {
 });
 
 const FAILURES = [
-  ["venv", "The virtual environment was not created because ensurepip is not available.", /python3 cannot make environments/, /sudo apt install python3\.12-venv/],
+  ["venv", "The virtual environment was not created because ensurepip is not available.", /python3 cannot create virtual environments/, /sudo apt install python3\.12-venv/],
   ["-r", "WARNING: x\nERROR: Could not find a version that satisfies the requirement pygls==2\nERROR: No matching distribution found", /Could not find a version that satisfies the requirement pygls==2$/, /package index/],
   ["--version", "Traceback\nImportError: libfoo", /does not start: ImportError: libfoo/, /Show Log/],
 ] as const;

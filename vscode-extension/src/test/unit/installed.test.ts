@@ -32,7 +32,7 @@ test("a program of that name that fails, or is something else, is not offered", 
   assert.equal(await findInstalled(folder), undefined);
 });
 
-test("only a server of the same minor version takes the place of the bundled one", () => {
+test("only a server of the same minor version replaces the bundled one", () => {
   assert.ok(isCompatible("1.2.9", "1.2.0-abc"));
   assert.ok(!isCompatible("1.3.0", "1.2.0-abc"));
   assert.ok(!isCompatible("2.2.0", "1.2.0-abc"));

@@ -68,5 +68,5 @@ test("a rename has its edits with their versions, and its operations other than 
   assert.deepEqual(convertEdits(undefined, () => undefined), { documents: [], fileOperations: [] });
   const one = [{ range: span(0, 0, 1), newText: "" }];
   const huge: Edit = { entries: () => Array.from({ length: 1_001 }, () => [A, one] as const) };
-  assert.throws(() => convertEdits(huge, () => undefined), /more than can be handed on/);
+  assert.throws(() => convertEdits(huge, () => undefined), /too many places/);
 });

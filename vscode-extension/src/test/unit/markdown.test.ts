@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { targetOf } from "../../chat/target";
-import { newSnapshot, apply } from "../../snapshot/snapshot";
+import { newSnapshot, applyEvent } from "../../snapshot/snapshot";
 import { recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 
 function answered(text: string): WebviewPage {
   const s = newSnapshot();
-  apply(s, recorded(1, "assistant_text_start", { partId: "p" }));
-  apply(s, recorded(2, "assistant_text_end", { partId: "p", text, interrupted: false }));
+  applyEvent(s, recorded(1, "assistant_text_start", { partId: "p" }));
+  applyEvent(s, recorded(2, "assistant_text_end", { partId: "p", text, interrupted: false }));
   const page = new WebviewPage();
   page.show(s);
   return page;
@@ -63,8 +63,8 @@ test("a file moved without changes is one change, with both names", (t) => {
     ({ callId: "c", path, uri: `file://${path}`, action, added: action === "create" ? 2 : 0, removed: action === "delete" ? 2 : 0, diff: "x", hunks: [raw(id, path, action)] });
   for (const order of [["delete", "create"], ["create", "delete"]] as const) {
     const s = newSnapshot();
-    order.forEach((action, i) => { apply(s, { ...recorded(i + 1, "file_change", change(action === "create" ? "/w/new.py" : "/w/old.py", action, `h${i}`)), turnId: "t" }); });
-    apply(s, { ...recorded(3, "processing_end", { reason: "completed" }), turnId: "t" });
+    order.forEach((action, i) => { applyEvent(s, { ...recorded(i + 1, "file_change", change(action === "create" ? "/w/new.py" : "/w/old.py", action, `h${i}`)), turnId: "t" }); });
+    applyEvent(s, { ...recorded(3, "processing_end", { reason: "completed" }), turnId: "t" });
     const page = new WebviewPage();
     t.after(() => { page.close(); });
     page.show(s);
@@ -81,11 +81,11 @@ test("after an answer by key the focus is in the prompt", (t) => {
   const s = newSnapshot();
   const page = new WebviewPage();
   t.after(() => { page.close(); });
-  apply(s, recorded(1, "question_asked", { questionId: "q", question: "Which?", choices: ["Euro", "Dollar"], multiple: false }));
+  applyEvent(s, recorded(1, "question_asked", { questionId: "q", question: "Which?", choices: ["Euro", "Dollar"], multiple: false }));
   const feed = page.show(s);
   page.button("Euro").focus();
   page.button("Euro").click();
-  apply(s, recorded(2, "question_answered", { questionId: "q", answers: ["Euro"], declined: false }));
+  applyEvent(s, recorded(2, "question_answered", { questionId: "q", answers: ["Euro"], declined: false }));
   page.receive(feed.takeChanges(s));
   assert.equal(page.document.activeElement, page.prompt);
 });
@@ -94,11 +94,11 @@ test("a stopped turn can be continued until another message is sent", (t) => {
   const s = newSnapshot();
   const page = new WebviewPage();
   t.after(() => { page.close(); });
-  apply(s, { ...recorded(1, "processing_end", { reason: "interrupted" }), turnId: "t" });
+  applyEvent(s, { ...recorded(1, "processing_end", { reason: "interrupted" }), turnId: "t" });
   const feed = page.show(s);
   page.button("Continue").click();
   assert.deepEqual(page.sent.at(-1), { type: "act", action: "continue" });
-  apply(s, recorded(2, "user_input", { text: "Something else", clientKey: "", queuedId: "" }));
+  applyEvent(s, recorded(2, "user_input", { text: "Something else", clientKey: "", queuedId: "" }));
   page.receive(feed.takeChanges(s));
   assert.equal(page.document.querySelector("[data-action=continue]"), null);
 });

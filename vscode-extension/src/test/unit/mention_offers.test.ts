@@ -1,10 +1,10 @@
 // req: H24
-// Mentions of all kinds: what is offered, and the chips of the prompt and of a message that was sent.
+// Mentions of all kinds: their completions, and their chips in the prompt and in sent messages.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attachmentsOf } from "../../chat/labels";
 import { mentionIcon, mentionsOf, terminalLabel, terminalPart } from "../../chat/mention_offers";
-import { displaySentMessage } from "../../chat/said";
+import { displaySentMessage } from "../../chat/message_display";
 import type { Completion, InputPart } from "../../connection/protocol";
 import { newSnapshot } from "../../snapshot/snapshot";
 import { WebviewPage } from "../support/webview_page";

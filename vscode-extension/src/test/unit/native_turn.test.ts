@@ -1,5 +1,5 @@
 // req: H20
-// A turn for another chat of the editor: its reports, its end, and its session.
+// A turn for another chat of the editor: its progress reports, its end, and its session.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApprovalItem, FileItem, ToolItem } from "../../snapshot/items";

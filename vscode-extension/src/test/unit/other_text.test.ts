@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventHunk } from "../../connection/protocol";
 import type { FileItem } from "../../snapshot/items";
-import { asides } from "../../review/other_text";
-import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { inlineTextsOf } from "../../review/other_text";
+import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import { recorded } from "../support/golden";
 import { hunk } from "../support/hunks";
 
-const asideLines = (...args: Parameters<typeof hunk>) => asides(hunk(...args)).map(({ line, text }) => `${line} ${text}`);
+const asideLines = (...args: Parameters<typeof hunk>) => inlineTextsOf(hunk(...args)).map(({ line, text }) => `${line} ${text}`);
 
 test("replaced lines are displayed line by line", () => {
   assert.deepEqual(asideLines("h", 4, 6, { oldLines: ["  a = 1", "  b = 2"], newLines: ["x", "y"] }), ["4 − a = 1", "5 − b = 2"]);
@@ -32,7 +32,7 @@ test("a proposal is displayed at its position", () => {
   const state = "proposed" as const;
   assert.deepEqual(asideLines("h", 4, 5, { state, oldLines: ["a"], newLines: ["x", "y"] }), ["4 → x  (+1 line)"]);
   assert.deepEqual(asideLines("h", 4, 4, { state, newLines: ["x"] }), ["4 ↑ would be added here: x"]);
-  assert.deepEqual(asideLines("h", 4, 5, { state, oldLines: ["a"] }), ["4 → goes"]);
+  assert.deepEqual(asideLines("h", 4, 5, { state, oldLines: ["a"] }), ["4 → would be removed"]);
 });
 
 const RAW: EventHunk = {
@@ -44,12 +44,12 @@ test("a proposal is in the transcript with its diff, and only once", () => {
   const s = newSnapshot();
   const files = () => s.items.filter((item): item is FileItem => item.kind === "file");
   const news = { path: RAW.path, uri: RAW.uri, by: "agent" as const, comment: "" };
-  apply(s, recorded(1, "hunk_state", { ...news, hunks: [RAW, { ...RAW, id: "h2", start: 7, end: 7, baseLines: [] }] }));
+  applyEvent(s, recorded(1, "hunk_state", { ...news, hunks: [RAW, { ...RAW, id: "h2", start: 7, end: 7, baseLines: [] }] }));
   assert.deepEqual(files().map(({ added, removed, hunkIds, diff }) => [added, removed, hunkIds, diff]), [
     [2, 1, ["h1", "h2"], "@@ -2,1 +2,1 @@\n-old\n+new\n@@ -8,0 +8,1 @@\n+new\n"],
   ]);
-  apply(s, recorded(2, "hunk_state", { ...news, by: "user", hunks: [{ ...RAW, state: "kept" }] }));
-  apply(s, recorded(3, "file_change", { callId: "c1", path: RAW.path, uri: RAW.uri, action: "modify", added: 1, removed: 1, diff: "", hunks: [] }));
+  applyEvent(s, recorded(2, "hunk_state", { ...news, by: "user", hunks: [{ ...RAW, state: "kept" }] }));
+  applyEvent(s, recorded(3, "file_change", { callId: "c1", path: RAW.path, uri: RAW.uri, action: "modify", added: 1, removed: 1, diff: "", hunks: [] }));
   assert.equal(files().length, 1);
   assert.equal(s.hunks.get("h1")?.state, "kept");
 });

@@ -1,11 +1,11 @@
 // req: R4, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { foldAccess, isReadOnly, isRefused, describeOwner } from "../../sessions/owners";
+import { foldAccess, isReadOnly, refuseIfReadOnly, describeOwner } from "../../sessions/owners";
 import type { AgentEvent } from "../../connection/protocol";
 import { Library } from "../../sessions/library";
 import { Sessions } from "../../sessions/session";
-import { findActivity, apply, newSnapshot, openQuestion, pendingApprovals, applySubscription } from "../../snapshot/snapshot";
+import { findActivity, applyEvent, newSnapshot, openQuestion, pendingApprovals, applySubscription } from "../../snapshot/snapshot";
 import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
 import { accessEvent, recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
@@ -16,8 +16,8 @@ const QUESTION = { questionId: "q1", callId: "c2", question: "Which one?", choic
 
 function asking() {
   const s = newSnapshot();
-  apply(s, recorded(1, "approval_requested", ASKED));
-  apply(s, recorded(2, "question_asked", QUESTION));
+  applyEvent(s, recorded(1, "approval_requested", ASKED));
+  applyEvent(s, recorded(2, "question_asked", QUESTION));
   s.session = { id: "s1", access: "owner" };
   return s;
 }
@@ -26,7 +26,7 @@ const readOnly: AgentEvent = { sessionId: "s1", kind: "access", timestamp: "", d
 
 test("the golden access event is applied in any order, and does not change the numbers", () => {
   const s = asking();
-  assert.equal(apply(s, accessEvent), "applied");
+  assert.equal(applyEvent(s, accessEvent), "applied");
   assert.equal(s.lastSeq, 2);
   assert.deepEqual([isReadOnly(s), s.session.owner], [true, OWNER]);
 });
@@ -34,10 +34,10 @@ test("the golden access event is applied in any order, and does not change the n
 test("requests in another editor's session are for that editor's user", () => {
   const s = asking();
   assert.deepEqual([pendingApprovals(s).length, openQuestion(s)?.id, findActivity(s)], [1, "q1", "waiting"]);
-  apply(s, readOnly);
+  applyEvent(s, readOnly);
   assert.deepEqual([pendingApprovals(s), openQuestion(s), findActivity(s)], [[], undefined, "idle"]);
   assert.deepEqual([...s.touched].sort(), [0, 1, 2]);
-  apply(s, { ...readOnly, data: { access: "owner" } });
+  applyEvent(s, { ...readOnly, data: { access: "owner" } });
   assert.deepEqual([pendingApprovals(s).length, openQuestion(s)?.id], [1, "q1"]);
   const said = s.items.flatMap((item) => (item.kind === "notice" ? [item.text] : []));
   assert.deepEqual(said, ["Read-only: owned by Neovim (process 4711 on ada).", "This window now owns the session."]);
@@ -51,13 +51,13 @@ test("the owner of a session is described as far as it is known", () => {
 test("a session_end with another owner does not close the session", () => {
   const s = asking();
   foldAccess(s, { access: "readOnly" });
-  apply(s, recorded(3, "session_end", { state: "CLOSED", reason: "completed" }));
+  applyEvent(s, recorded(3, "session_end", { state: "CLOSED", reason: "completed" }));
   assert.ok(!s.items.some((item) => item.kind === "notice" && item.text === "Session closed."));
 });
 
 test("a former owner is forgotten with the next subscription", () => {
   const s = asking();
-  apply(s, readOnly);
+  applyEvent(s, readOnly);
   applySubscription(s, { ...subscription("s1"), lastSeq: 2, session: sessionInfo("s1") });
   assert.deepEqual([isReadOnly(s), s.session.owner], [false, undefined]);
 });
@@ -84,7 +84,7 @@ test("changes of another editor's session are refused with a message; reads are 
   await sessions.open("s1");
   await sessions.interrupt();
   await sessions.configure({ mode: "plan" });
-  assert.ok(isRefused(sessions, "agent/approve", "answered"));
+  assert.ok(refuseIfReadOnly(sessions, "agent/approve", "answered"));
   assert.deepEqual(await sessions.requestForCurrent("agent/rules", ({ sessionId }) => ({ sessionId })), { rules: [] });
   assert.deepEqual(connection.methods(), ["agent/subscribe", "agent/rules"]);
   const said = sessions.snapshot.items.flatMap((item) => (item.kind === "notice" ? [item.text] : []));
@@ -108,7 +108,7 @@ test("the chat of another editor's session has no answers and no prompt, but a t
   assert.ok(buttons() > 0);
   assert.equal(page.document.querySelector("[data-action=takeOver]"), null);
 
-  apply(s, readOnly);
+  applyEvent(s, readOnly);
   page.receive(feed.takeChanges(s));
   assert.equal(buttons(), 0);
   const text = page.document.body.textContent;
@@ -121,7 +121,7 @@ test("the chat of another editor's session has no answers and no prompt, but a t
   page.button("Take Over").click();
   assert.deepEqual(page.sent.at(-1), { type: "command", command: "takeOver" });
 
-  apply(s, { ...readOnly, data: { access: "owner" } });
+  applyEvent(s, { ...readOnly, data: { access: "owner" } });
   page.receive(feed.takeChanges(s));
   assert.ok(buttons() > 0);
   assert.equal(page.prompt.disabled, false);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { folds } from "../../snapshot/folds";
 import { EVENT_METHOD, problemOf } from "../../connection/protocol";
-import { UNSPOKEN, golden, sessionEvents } from "../support/golden";
+import { UNUSED_METHODS, golden, sessionEvents } from "../support/golden";
 
 const TYPES = join("src", "wire");
 
@@ -21,7 +21,7 @@ test("every method of the server is implemented here or excluded on purpose", ()
   const all = [...sources()].join("\n");
   const methods = Object.keys((golden("schema.json") as { methods: object }).methods);
   assert.ok(methods.length > 30);
-  assert.deepEqual(methods.filter((method) => !all.includes(`"${method}"`)).sort(), [...UNSPOKEN].sort());
+  assert.deepEqual(methods.filter((method) => !all.includes(`"${method}"`)).sort(), [...UNUSED_METHODS].sort());
 });
 
 test("every recorded event kind of the golden session is reduced", () => {

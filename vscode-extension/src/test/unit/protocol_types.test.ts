@@ -1,10 +1,10 @@
 // req: H9
-// The types of messages that are written from the server's schema hold what servers say: each golden message is of its type.
+// The generated types match real messages: each golden message is compiled against its type.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
 import type { AgentEvent } from "../../connection/protocol";
-import { UNSPOKEN, examples, foldCases, golden, sessionEvents } from "../support/golden";
+import { UNUSED_METHODS, examples, foldCases, golden, sessionEvents } from "../support/golden";
 import { WireTypes } from "../support/wire_types";
 
 interface Message {
@@ -37,7 +37,7 @@ async function madeUp(): Promise<Message[]> {
       all.push(JSON.parse(received.subarray(start + 4, end).toString()) as Message);
       received = received.subarray(end);
     }
-    // The last thing that it tells before it waits for the user.
+    // The scripted server's last event before it waits for the user.
     if (all.some(({ params }) => params?.kind === "approval_requested")) break;
   }
   server.kill();
@@ -56,10 +56,10 @@ function* ofEvent(message: AgentEvent): Generator<Literal> {
   yield { of: `${message.kind}, data`, type: table === "DeltaData" ? table : `${table}["${message.kind}"]`, value: message.data };
 }
 
-/** Every golden message, or each of its parts, with the type that it is to be of. */
+/** Yields every golden message, or each of its parts, with the type that it must have. */
 function* literals(): Generator<Literal> {
   for (const { method, params, result } of examples) {
-    if (UNSPOKEN.includes(method)) continue;
+    if (UNUSED_METHODS.includes(method)) continue;
     const isNotification = result === null;
     yield { of: `${method}, params`, type: isNotification ? `Notifications["${method}"]` : `Requests["${method}"]["params"]`, value: params };
     if (!isNotification) yield { of: `${method}, result`, type: `Requests["${method}"]["result"]`, value: result };

@@ -5,7 +5,7 @@ import { UnexpectedEnds, restartDelayMs } from "../../connection/recovery";
 
 const MINUTE_MS = 60_000;
 
-test("each crash within three minutes restarts later, the fourth is left to the user", () => {
+test("each crash within three minutes delays the restart more, and after the fourth the user decides", () => {
   const delays = [[], [0], [0, 10], [0, 10, 20]].map((ends) => restartDelayMs(ends, 100));
   assert.deepEqual(delays, [1_000, 4_000, 15_000, undefined]);
 });

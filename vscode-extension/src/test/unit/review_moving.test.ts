@@ -1,11 +1,11 @@
 // req: H6, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { all } from "../../review/model";
-import { type LineChange, type TextChange, lineChange, moveHunks, movedRange, placeHunks } from "../../review/moving";
+import { listHunks } from "../../review/model";
+import { type LineChange, type TextChange, lineChange, moveHunks, moveRange, placeHunks } from "../../review/moving";
 import { hunk, hunksOf } from "../support/hunks";
 
-/** A change by its two places and its text. */
+/** A text change: `text` replaces the text between the two positions. */
 function typed(line: number, character: number, text: string, endLine = line, endCharacter = character): TextChange {
   return { range: { start: { line, character }, end: { line: endLine, character: endCharacter } }, text };
 }
@@ -29,30 +29,30 @@ const MOVES: readonly (readonly [string, TextChange, readonly string[], readonly
   ["the whole text replaced", typed(0, 0, "short", 4, 3), ["short"], [1, 1]],
 ];
 for (const [what, change, lines, expected] of MOVES) {
-  test(`a change is where its lines are after: ${what}`, () => {
+  test(`a hunk moves with its lines: ${what}`, () => {
     const hunks = hunksOf(hunk("h", 2, 4));
     moveHunks(hunks, "file:///a", [change], after(lines));
-    assert.deepEqual(all(hunks).map(({ first, last }) => [first, last]), [expected]);
+    assert.deepEqual(listHunks(hunks).map(({ first, last }) => [first, last]), [expected]);
   });
 }
 
 test("lines typed at a removal are below it", () => {
-  assert.deepEqual(movedRange([2, 2], { first: 2, last: 2, added: 3 }), [2, 2]);
-  assert.deepEqual(movedRange([2, 2], { first: 1, last: 1, added: 3 }), [5, 5]);
+  assert.deepEqual(moveRange([2, 2], { first: 2, last: 2, added: 3 }), [2, 2]);
+  assert.deepEqual(moveRange([2, 2], { first: 1, last: 1, added: 3 }), [5, 5]);
 });
 
 test("several cursors move a hunk by the lines of all of them", () => {
   const hunks = hunksOf(hunk("h", 4, 5));
-  // As the editor tells them: from the bottom to the top, all by the text before.
+  // The order in which VS Code reports changes: from the bottom to the top, with positions before the event.
   assert.ok(moveHunks(hunks, "file:///a", [typed(6, 0, "c\n"), typed(3, 0, "b\n"), typed(0, 0, "a\n")], () => 1));
-  assert.deepEqual(all(hunks).map(({ first, last }) => [first, last]), [[6, 7]]);
+  assert.deepEqual(listHunks(hunks).map(({ first, last }) => [first, last]), [[6, 7]]);
 });
 
-test("a change that moves nothing says so, and other files stay", () => {
+test("a change that moves no hunk returns false, and hunks of other files stay", () => {
   const hunks = hunksOf(hunk("h", 2, 4), hunk("other", 2, 4, { uri: "file:///b" }));
   assert.equal(moveHunks(hunks, "file:///a", [typed(6, 0, "x")], () => 1), false);
   assert.ok(moveHunks(hunks, "file:///a", [typed(0, 0, "x\n")], () => 1));
-  assert.deepEqual(all(hunks).map(({ id, first }) => [id, first]), [["h", 3], ["other", 2]]);
+  assert.deepEqual(listHunks(hunks).map(({ id, first }) => [id, first]), [["h", 3], ["other", 2]]);
 });
 
 test("positions from the server are used; decided and unknown hunks are skipped", () => {
@@ -61,10 +61,10 @@ test("positions from the server are used; decided and unknown hunks are skipped"
   assert.equal(placeHunks(hunks, { uri: "file:///a", hunks: [hunkAt("h", [2, 4])] }), false);
   assert.equal(placeHunks(hunks, { uri: "file:///a", hunks: [hunkAt("h", [7, 9]), hunkAt("unknown", [1, 2])] }), true);
   assert.equal(placeHunks(hunks, { uri: "file:///b", hunks: [hunkAt("h", [1, 2])] }), false);
-  assert.deepEqual(all(hunks).map(({ id, first, last }) => [id, first, last]), [["h", 7, 9]]);
+  assert.deepEqual(listHunks(hunks).map(({ id, first, last }) => [id, first, last]), [["h", 7, 9]]);
 });
 
-/** The same numbers for the same seed. */
+/** A pseudo-random number generator, which returns the same numbers for the same seed. */
 function numbers(seed: number): (below: number) => number {
   let state = seed * 7919 + 1;
   return (below) => {
@@ -73,7 +73,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** Lines of a text, each with the change that it belongs to. A line typed within a change is of it; a border is outside. */
+/** Lines of a text, each with the hunk that it belongs to. Lines inserted inside a hunk belong to it; at its edge not. */
 class Marked {
   constructor(public owners: (string | undefined)[]) {}
 
@@ -88,7 +88,7 @@ class Marked {
 }
 
 for (let seed = 1; seed <= 200; seed += 1) {
-  test(`lines typed and deleted at random leave each change at its lines (${seed})`, () => {
+  test(`lines typed and deleted at random leave each hunk at its lines (${seed})`, () => {
     const below = numbers(seed);
     const text = new Marked(Array.from({ length: 40 }, (_, line) => (line >= 5 && line < 8 ? "a" : line >= 15 && line < 16 ? "b" : line >= 25 && line < 32 ? "c" : undefined)));
     const hunks = hunksOf(hunk("a", 5, 8), hunk("b", 15, 16), hunk("c", 25, 32));
@@ -99,7 +99,7 @@ for (let seed = 1; seed <= 200; seed += 1) {
       const added = isDeletion ? 0 : 1 + below(3);
       moveHunks(hunks, "file:///a", [typed(first, 0, "x\n".repeat(added), last, 0)], () => 1);
       text.replace({ first, last, added });
-      for (const { id, first: start, last: end } of all(hunks)) {
+      for (const { id, first: start, last: end } of listHunks(hunks)) {
         const lines = Array.from({ length: end - start }, (_, i) => start + i);
         assert.deepEqual(lines, text.rangeOf(id), `${id} after step ${step}`);
       }

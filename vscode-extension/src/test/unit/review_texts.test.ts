@@ -1,7 +1,7 @@
 // req: H6, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseText, fileOfSide, inProposed, proposedText, serverParts, sideOf, sideParts } from "../../review/texts";
+import { baseText, fileOfSide, locateProposals, proposedText, serverParts, sideOf, sideParts } from "../../review/texts";
 import { hunk } from "../support/hunks";
 
 const NOW = "one\nTWO\nTWO B\nthree\nfour\n";
@@ -39,7 +39,7 @@ test("proposals are shifted in the proposed text by those above", () => {
     hunk("early", 1, 2, { state: "proposed", newLines: ["x", "y", "z"] }),
     hunk("other", 0, 1),
   ];
-  assert.deepEqual(inProposed(hunks).map(({ hunk: { id }, first, last }) => [id, first, last]), [["early", 1, 4], ["late", 6, 6]]);
+  assert.deepEqual(locateProposals(hunks).map(({ hunk: { id }, first, last }) => [id, first, last]), [["early", 1, 4], ["late", 6, 6]]);
 });
 
 test("each side has the file's path and its name, and other documents have none", () => {

@@ -1,4 +1,4 @@
-// The list of MCP servers: what a row says, and what can be done with a server in its state.
+// The list of MCP servers: the text of a row, and the actions for a server in each state.
 // req: T11
 import * as assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,11 +9,11 @@ const SERVER: McpServerInfo = {
   name: "db", state: "running", source: "user", target: "npx db", title: "", era: "legacy", tools: ["query"], prompts: ["a", "b"], resources: 0,
 };
 
-test("a row says state, what is offered, and the command", () => {
+test("a row of an MCP server has its state, its tools and prompts, and its command", () => {
   assert.deepEqual(serverRow(SERVER), { label: "$(pass-filled) db", description: "running · 1 tool · 2 prompts · user", detail: "npx db" });
 });
 
-test("a row of a failed server says why in place of its command", () => {
+test("a row of a failed server has the error instead of its command", () => {
   const { label, description, detail } = serverRow({ ...SERVER, state: "failed", tools: [], prompts: [], error: "it has ended" });
   assert.deepEqual([label, description, detail], ["$(error) db", "failed · user", "it has ended"]);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SubscribeResult } from "../../connection/protocol";
-import type { Change, EditorContext } from "../../sessions/seams";
+import type { Change, EditorContext } from "../../sessions/interfaces";
 import { Sessions } from "../../sessions/session";
 import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
 import { delta, recorded } from "../support/golden";
@@ -41,7 +41,7 @@ test("without a folder nothing is sent and the user gets a message", async () =>
   assert.deepEqual([connection.methods(), said()], [[], ["No folder is open."]]);
 });
 
-test("every change has its own key", async () => {
+test("every request that changes something has its own client key", async () => {
   const { connection, sessions } = make({ "agent/interrupt": () => ({}), "agent/followUp": () => ({ queuedId: "q" }) });
   await sessions.submit(TEXT);
   await sessions.submit(TEXT, "queue");

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventData } from "../../connection/protocol";
 import type { Item, Snapshot } from "../../snapshot/items";
-import { findActivity, addNotice, apply, takeChangedItems, newSnapshot, pendingApprovals, applySubscription } from "../../snapshot/snapshot";
+import { findActivity, addNotice, applyEvent, takeChangedItems, newSnapshot, pendingApprovals, applySubscription } from "../../snapshot/snapshot";
 import { NOTHING_PENDING } from "../support/fake_connection";
 import { foldCases, recorded, sessionEvents, tokens } from "../support/golden";
 
-/** Those fields of an item that the golden file names. */
+/** Returns only those fields of an item that the golden file contains. */
 function viewOf(item: Item, wanted: Record<string, unknown>): Record<string, unknown> {
   const part = "part" in item ? item.part : undefined;
   const known: Record<string, unknown> = { ...item, ...(part && { text: part.text, open: part.open }) };
@@ -18,7 +18,7 @@ for (const { name, steps, outcomes, view } of foldCases) {
   test(`golden: ${name}`, () => {
     const s = newSnapshot();
     const got = steps.map(({ event, subscribed: result }) => {
-      if (event) return apply(s, event);
+      if (event) return applyEvent(s, event);
       assert.ok(result);
       return applySubscription(s, result);
     });
@@ -32,11 +32,11 @@ for (const { name, steps, outcomes, view } of foldCases) {
 
 function wholeSession(): Snapshot {
   const s = newSnapshot();
-  for (const event of sessionEvents) assert.equal(apply(s, event), "applied", event.kind);
+  for (const event of sessionEvents) assert.equal(applyEvent(s, event), "applied", event.kind);
   return s;
 }
 
-test("the events of a whole session become these items", () => {
+test("the events of a whole session are reduced to the golden items", () => {
   const shown = wholeSession().items.map((item) => ("status" in item ? `${item.kind} ${item.status}` : item.kind));
   assert.deepEqual(shown, [
     "user", "reasoning", "text", "tool done", "tool done", "file", "tool done", "approval allow", "steer injected",
@@ -79,19 +79,19 @@ test("each change is reported once", () => {
 test("the activity is described for the user", () => {
   const s = newSnapshot();
   assert.equal(findActivity(s), "idle");
-  apply(s, recorded(1, "state", { state: "PROCESSING" }));
+  applyEvent(s, recorded(1, "state", { state: "PROCESSING" }));
   assert.equal(findActivity(s), "working");
-  apply(s, recorded(2, "approval_requested", { requestId: "a", summary: "ls", rules: [] }));
+  applyEvent(s, recorded(2, "approval_requested", { requestId: "a", summary: "ls", rules: [] }));
   assert.equal(findActivity(s), "waiting");
-  apply(s, recorded(3, "approval_resolved", { requestId: "a", decision: "allow", reason: "" }));
+  applyEvent(s, recorded(3, "approval_resolved", { requestId: "a", decision: "allow", reason: "" }));
   assert.equal(findActivity(s), "working");
 });
 
 test("closing and reopening a session adds no items", () => {
   const titles = (reason: EventData["session_end"]["reason"]): string[] => {
     const s = newSnapshot();
-    apply(s, recorded(1, "session_end", { state: "CLOSED", reason }));
-    apply(s, recorded(2, "session_start", { provider: "p", model: "m", resumed: true }));
+    applyEvent(s, recorded(1, "session_end", { state: "CLOSED", reason }));
+    applyEvent(s, recorded(2, "session_start", { provider: "p", model: "m", resumed: true }));
     return s.items.flatMap((item) => ("text" in item ? [item.text] : []));
   };
   assert.deepEqual(titles("suspended"), []);
@@ -103,13 +103,13 @@ test("rolled back items are not part of the conversation until the roll back is 
   const s = newSnapshot();
   const base = { conversation: true, turns: [], restoredTurns: [], files: [] };
   const out = () => s.items.map((item) => item.isOut === true);
-  apply(s, { ...recorded(1, "user_input", { text: "one" }), turnId: "t1" });
-  apply(s, { ...recorded(2, "user_input", { text: "two" }), turnId: "t2" });
-  apply(s, recorded(3, "reverted", { ...base, revertId: "r1", turns: ["t2"] }));
+  applyEvent(s, { ...recorded(1, "user_input", { text: "one" }), turnId: "t1" });
+  applyEvent(s, { ...recorded(2, "user_input", { text: "two" }), turnId: "t2" });
+  applyEvent(s, recorded(3, "reverted", { ...base, revertId: "r1", turns: ["t2"] }));
   assert.deepEqual(out(), [false, true, false]);
-  apply(s, recorded(4, "reverted", { ...base, revertId: "r2", restoredTurns: ["t2"] }));
+  applyEvent(s, recorded(4, "reverted", { ...base, revertId: "r2", restoredTurns: ["t2"] }));
   assert.deepEqual(out(), [false, false, false, false]);
-  apply(s, recorded(5, "reverted", { ...base, revertId: "r3", turns: ["t2"], conversation: false }));
+  applyEvent(s, recorded(5, "reverted", { ...base, revertId: "r3", turns: ["t2"], conversation: false }));
   assert.equal(out()[1], false);
 });
 
@@ -117,12 +117,12 @@ test("items of a subagent belong to it, and its context window is not the sessio
   const s = newSnapshot();
   const usage = (inputTokens: number, contextTokens: number) => ({ total: tokens(inputTokens, 1), contextTokens, contextWindowTokens: 100, totalCostUsd: 1 });
   const about = { agentId: "agent_1", task: "Look", reason: "", output: "" } as const;
-  apply(s, recorded(1, "usage", usage(10, 50)));
-  apply(s, recorded(2, "subagent", { ...about, status: "running", turnsUsed: 0 }));
-  apply(s, { ...recorded(3, "tool_call_start", { callId: "c", name: "grep", arguments: "{}", summary: "x" }), agentId: "agent_1" });
-  apply(s, { ...recorded(4, "plan", { explanation: "", items: [] }), agentId: "agent_1" });
-  apply(s, { ...recorded(5, "usage", usage(30, 90)), agentId: "agent_1" });
-  apply(s, recorded(6, "subagent", { ...about, status: "completed", output: "Found.", turnsUsed: 2 }));
+  applyEvent(s, recorded(1, "usage", usage(10, 50)));
+  applyEvent(s, recorded(2, "subagent", { ...about, status: "running", turnsUsed: 0 }));
+  applyEvent(s, { ...recorded(3, "tool_call_start", { callId: "c", name: "grep", arguments: "{}", summary: "x" }), agentId: "agent_1" });
+  applyEvent(s, { ...recorded(4, "plan", { explanation: "", items: [] }), agentId: "agent_1" });
+  applyEvent(s, { ...recorded(5, "usage", usage(30, 90)), agentId: "agent_1" });
+  applyEvent(s, recorded(6, "subagent", { ...about, status: "completed", output: "Found.", turnsUsed: 2 }));
   assert.deepEqual(s.items.map(({ kind, agentId }) => [kind, agentId]), [["subagent", undefined], ["tool", "agent_1"]]);
   assert.deepEqual([s.plan, s.usage?.inputTokens, s.usage?.contextTokens], [undefined, 30, 50]);
 });

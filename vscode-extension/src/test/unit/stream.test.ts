@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { JSDOM } from "jsdom";
 import { Feed } from "../../chat/feed";
-import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import { StreamedMarkdown, work } from "../../webview/stream";
 import { delta, recorded } from "../support/golden";
 
@@ -12,7 +12,7 @@ before(() => {
   Object.assign(globalThis, { document: window.document, Text: window.Text });
 });
 
-/** How often a text was parsed, and what it became. */
+/** Streams a text in pieces. Returns how often it was parsed, and the resulting element. */
 function streamed(pieces: readonly string[]): { parses: number; element: HTMLElement } {
   const stream = new StreamedMarkdown("markdown");
   work.parses = 0;
@@ -25,10 +25,10 @@ function streamed(pieces: readonly string[]): { parses: number; element: HTMLEle
 test("10,000 deltas between two frames are one message with one part", () => {
   const s = newSnapshot();
   const feed = new Feed({ relative: (path) => path });
-  apply(s, recorded(1, "assistant_text_start", { partId: "p" }));
-  apply(s, delta("assistant_text_delta", "p", 0, "x", 1));
+  applyEvent(s, recorded(1, "assistant_text_start", { partId: "p" }));
+  applyEvent(s, delta("assistant_text_delta", "p", 0, "x", 1));
   feed.takeNewestPage(s);
-  for (let i = 1; i <= 10_000; i++) apply(s, delta("assistant_text_delta", "p", i, "x", 1));
+  for (let i = 1; i <= 10_000; i++) applyEvent(s, delta("assistant_text_delta", "p", i, "x", 1));
   const update = feed.takeChanges(s);
   assert.ok(update?.type === "update");
   assert.deepEqual([update.items.length, update.appends.length, update.appends[0]?.text.length], [0, 1, 10_000]);

@@ -1,11 +1,11 @@
 // req: H9
-// What the transcript says, and says once: rows of calls, cards of changes, approvals.
+// The transcript displays each information only once: rows of calls, cards of changes, approvals.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { restoreSnapshot } from "../../snapshot/history";
 import type { Snapshot } from "../../snapshot/items";
 import type { StoredItem } from "../../connection/protocol";
-import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import { fileOf } from "../../snapshot/tool_words";
 import { subscription } from "../support/fake_connection";
 import { recorded } from "../support/golden";
@@ -20,12 +20,12 @@ function open(t: TestContext, s: Snapshot): WebviewPage {
   return page;
 }
 
-/** A session in which these calls were made, one after the other. */
+/** Creates the snapshot of a session with these calls, one after the other. */
 function called(...calls: readonly (readonly [name: string, summary: string, args?: object])[]): Snapshot {
   const s = newSnapshot();
   calls.forEach(([name, summary, args = {}], i) => {
-    apply(s, recorded(s.lastSeq + 1, "tool_call_start", { callId: `c${i}`, index: 0, name, arguments: JSON.stringify(args), summary }));
-    apply(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: `c${i}`, name }));
+    applyEvent(s, recorded(s.lastSeq + 1, "tool_call_start", { callId: `c${i}`, index: 0, name, arguments: JSON.stringify(args), summary }));
+    applyEvent(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: `c${i}`, name }));
   });
   return s;
 }
@@ -36,7 +36,7 @@ function isSeen(element: Element): boolean {
 
 function edited(s: Snapshot, callId: string, path = "/w/a.py"): void {
   const hunk = { id: `h-${callId}`, sessionId: "s1", turnId: "t", callId, path, uri: `file://${path}`, what: "content", state: "pending", baseStart: 0, baseEnd: 1, start: 0, end: 1, baseLines: ["a\n"], lines: ["b\n"], link: "", laterTurns: [] } as const;
-  apply(s, { ...recorded(s.lastSeq + 1, "file_change", { callId, path, uri: `file://${path}`, action: "modify", added: 1, removed: 1, diff: "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n", hunks: [hunk] }), turnId: "t" });
+  applyEvent(s, { ...recorded(s.lastSeq + 1, "file_change", { callId, path, uri: `file://${path}`, action: "modify", added: 1, removed: 1, diff: "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n", hunks: [hunk] }), turnId: "t" });
 }
 
 test("a row names the lines that were read, and a click opens the file there", (t) => {
@@ -67,8 +67,8 @@ test("a call without a file, or with truncated arguments, opens nothing", () => 
 test("a change is displayed once: by its card, and the call is a click away", (t) => {
   const s = called(["edit_file", "a.py", { file_path: "a.py", old_string: "a" }]);
   edited(s, "c0");
-  apply(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: "c0", name: "edit_file" }));
-  apply(s, { ...recorded(s.lastSeq + 1, "processing_end", { reason: "completed" }), turnId: "t" });
+  applyEvent(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: "c0", name: "edit_file" }));
+  applyEvent(s, { ...recorded(s.lastSeq + 1, "processing_end", { reason: "completed" }), turnId: "t" });
   const page = open(t, s);
   assert.equal(isSeen(page.find(".tool")), false);
   assert.equal(isSeen(page.find(".turn")), false);
@@ -83,7 +83,7 @@ test("a turn with several files has a summary", (t) => {
   const s = called(["edit_file", "a.py"], ["edit_file", "b.py"]);
   edited(s, "c0");
   edited(s, "c1", "/w/b.py");
-  apply(s, { ...recorded(s.lastSeq + 1, "processing_end", { reason: "completed" }), turnId: "t" });
+  applyEvent(s, { ...recorded(s.lastSeq + 1, "processing_end", { reason: "completed" }), turnId: "t" });
   assert.match(open(t, s).find(".turn").textContent, /2 files changed/);
 });
 
@@ -91,10 +91,10 @@ test("an allowed approval is displayed in its call's row; a denial with a reason
   const s = newSnapshot();
   const effect = { type: "CommandEffect", command: "make", workingDir: "/w", envVars: [], background: false } as const;
   for (const [callId, decision, reason] of [["c1", "allow", ""], ["c2", "deny", "not now"]] as const) {
-    apply(s, recorded(s.lastSeq + 1, "tool_call_start", { callId, index: 0, name: "shell", arguments: "{}", summary: "make" }));
-    apply(s, recorded(s.lastSeq + 1, "approval_requested", { requestId: callId, callId, tool: "shell", summary: "make", reason: "", effect, digest: "", rules: [], agentId: "" }));
-    apply(s, recorded(s.lastSeq + 1, "approval_resolved", { requestId: callId, decision, scope: "session", decidedBy: "", reason, ruleId: "", clientKey: "", command: "" }));
-    apply(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId, name: "shell", isError: decision === "deny" }));
+    applyEvent(s, recorded(s.lastSeq + 1, "tool_call_start", { callId, index: 0, name: "shell", arguments: "{}", summary: "make" }));
+    applyEvent(s, recorded(s.lastSeq + 1, "approval_requested", { requestId: callId, callId, tool: "shell", summary: "make", reason: "", effect, digest: "", rules: [], agentId: "" }));
+    applyEvent(s, recorded(s.lastSeq + 1, "approval_resolved", { requestId: callId, decision, scope: "session", decidedBy: "", reason, ruleId: "", clientKey: "", command: "" }));
+    applyEvent(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId, name: "shell", isError: decision === "deny" }));
   }
   const page = open(t, s);
   assert.match(page.find(".tool .outcome").textContent, /allowed for this session/);
@@ -103,40 +103,40 @@ test("an allowed approval is displayed in its call's row; a denial with a reason
 
 test("consecutive read-only calls are one line that expands, with the reasoning between them", (t) => {
   const s = called(["read_file", "a.py"], ["grep", "total"]);
-  apply(s, recorded(s.lastSeq + 1, "reasoning_end", { partId: "r", text: "Hm.", interrupted: false }));
-  apply(s, recorded(s.lastSeq + 1, "tool_call_start", { callId: "last", index: 0, name: "read_file", arguments: "{}", summary: "b.py" }));
+  applyEvent(s, recorded(s.lastSeq + 1, "reasoning_end", { partId: "r", text: "Hm.", interrupted: false }));
+  applyEvent(s, recorded(s.lastSeq + 1, "tool_call_start", { callId: "last", index: 0, name: "read_file", arguments: "{}", summary: "b.py" }));
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const feed = page.show(s);
   assert.equal(page.document.querySelector(".group"), null, "the third still runs");
-  apply(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: "last", name: "read_file" }));
+  applyEvent(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: "last", name: "read_file" }));
   page.receive(feed.takeChanges(s));
   assert.equal(page.find(".group").textContent, "Read 2 files, searched 1 time");
   assert.equal([...page.document.querySelectorAll(".tool, .reasoning")].filter(isSeen).length, 0);
   page.find(".group").click();
   assert.deepEqual([page.find(".group").getAttribute("aria-expanded"), [...page.document.querySelectorAll(".tool, .reasoning")].filter(isSeen).length], ["true", 4]);
-  apply(s, recorded(s.lastSeq + 1, "user_input", { text: "go on" }));
+  applyEvent(s, recorded(s.lastSeq + 1, "user_input", { text: "go on" }));
   page.receive(feed.takeChanges(s));
   assert.equal(page.find(".group").getAttribute("aria-expanded"), "true", "it stays open");
 });
 
 test("a failed command is never folded", (t) => {
   const s = called(["read_file", "a.py"], ["read_file", "b.py"], ["grep", "x"]);
-  apply(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: "c1", name: "read_file", isError: true }));
+  applyEvent(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: "c1", name: "read_file", isError: true }));
   assert.equal(open(t, s).document.querySelector(".group"), null);
 });
 
 test("a running command has its duration, its terminal and Stop next to it", (t) => {
   const s = newSnapshot();
-  apply(s, recorded(1, "tool_call_start", { callId: "c", index: 0, name: "shell", arguments: "{}", summary: "make" }));
-  apply(s, recorded(2, "terminal_open", { terminalId: "t1", callId: "c", title: "make", background: false }));
+  applyEvent(s, recorded(1, "tool_call_start", { callId: "c", index: 0, name: "shell", arguments: "{}", summary: "make" }));
+  applyEvent(s, recorded(2, "terminal_open", { terminalId: "t1", callId: "c", title: "make", background: false }));
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const feed = page.show(s);
   assert.match(page.find(".tool .clock").textContent, /^\d+ s$/);
   page.button("Stop this command").click();
   assert.deepEqual(page.sent.at(-1), { type: "kill", terminalId: "t1" });
-  apply(s, recorded(3, "terminal_exit", { terminalId: "t1", exitCode: 0 }));
+  applyEvent(s, recorded(3, "terminal_exit", { terminalId: "t1", exitCode: 0 }));
   page.receive(feed.takeChanges(s));
   assert.equal(page.document.querySelector(".tool .clock"), null);
   assert.equal(page.find(".tool .quick").hidden, true);
@@ -145,8 +145,8 @@ test("a running command has its duration, its terminal and Stop next to it", (t)
 test("an approval displays the model's purpose of the command", (t) => {
   const s = newSnapshot();
   const effect = { type: "CommandEffect", command: "make", workingDir: "/w", envVars: [], background: false } as const;
-  apply(s, recorded(1, "tool_call_start", { callId: "c", index: 0, name: "shell", arguments: '{"command": "make", "description": "Build the \\"docs\\""}', summary: "make" }));
-  apply(s, recorded(2, "approval_requested", { requestId: "a", callId: "c", tool: "shell", summary: "make", reason: "", effect, digest: "", rules: [], agentId: "" }));
+  applyEvent(s, recorded(1, "tool_call_start", { callId: "c", index: 0, name: "shell", arguments: '{"command": "make", "description": "Build the \\"docs\\""}', summary: "make" }));
+  applyEvent(s, recorded(2, "approval_requested", { requestId: "a", callId: "c", tool: "shell", summary: "make", reason: "", effect, digest: "", rules: [], agentId: "" }));
   assert.equal(open(t, s).find(".approval .about").textContent, 'Build the "docs"');
 });
 

@@ -1,7 +1,7 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import { recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 
@@ -13,10 +13,10 @@ for (const [name, isError, words] of [
   ["edit_file", true, "Editing"],
   ["deploy", false, "deploy"],
 ] as const) {
-  test(`a row of a tool speaks to people: ${name} ${isError ? "failed" : "done"}`, (t) => {
+  test(`a row of a tool call describes it for users: ${name} ${isError ? "failed" : "done"}`, (t) => {
     const s = newSnapshot();
-    apply(s, recorded(1, "tool_call_start", { callId: "c", index: 0, name, arguments: "{}", summary: "a.py" }));
-    apply(s, recorded(2, "tool_call_end", { ...END, callId: "c", name, isError }));
+    applyEvent(s, recorded(1, "tool_call_start", { callId: "c", index: 0, name, arguments: "{}", summary: "a.py" }));
+    applyEvent(s, recorded(2, "tool_call_end", { ...END, callId: "c", name, isError }));
     const page = new WebviewPage();
     t.after(() => { page.close(); });
     page.show(s);

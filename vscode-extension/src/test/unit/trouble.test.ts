@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeActivity } from "../../snapshot/activity";
 import type { NoticeItem, Snapshot } from "../../snapshot/items";
-import { addNotice, apply, newSnapshot } from "../../snapshot/snapshot";
+import { addNotice, applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import { actionsOf, hintForPeople } from "../../commands/failure_actions";
 import { recorded } from "../support/golden";
 
 function failed(errorKind: string, more: object = {}): Snapshot {
   const s = newSnapshot();
-  apply(s, recorded(1, "user_input", { text: "go", clientKey: "k", queuedId: "" }));
-  apply(s, recorded(2, "error", { message: "It failed.", errorKind, hint: "Try this.", retryable: false, ...more }));
+  applyEvent(s, recorded(1, "user_input", { text: "go", clientKey: "k", queuedId: "" }));
+  applyEvent(s, recorded(2, "error", { message: "It failed.", errorKind, hint: "Try this.", retryable: false, ...more }));
   return s;
 }
 
@@ -25,7 +25,7 @@ for (const [kind, more, expected] of [
   ["invalid_request", { action: "chooseModel" }, ["chooseModel"]],
   ["authentication", { action: "something new" }, ["setKey", "retry"]],
 ] as const) {
-  test(`a failure offers what helps: ${kind} ${JSON.stringify(more)}`, () => {
+  test(`a failure offers the actions for its kind: ${kind} ${JSON.stringify(more)}`, () => {
     assert.deepEqual(notice(failed(kind, more))?.actions, expected);
   });
 }
@@ -33,7 +33,7 @@ for (const [kind, more, expected] of [
 test("actions offered after a failure disappear with the next message", () => {
   const s = failed("authentication");
   s.touched.clear();
-  apply(s, recorded(3, "user_input", { text: "again", clientKey: "k2", queuedId: "" }));
+  applyEvent(s, recorded(3, "user_input", { text: "again", clientKey: "k2", queuedId: "" }));
   assert.equal(notice(s)?.actions, undefined);
   assert.ok(s.touched.has(1), "it is drawn without its buttons");
 });
@@ -53,11 +53,11 @@ test("the end of the transcript displays the current activity", () => {
   s.progress = "Setting up the server: packages";
   assert.equal(describeActivity(s), "Setting up the server: packages");
   delete s.progress;
-  apply(s, recorded(1, "state", { state: "PROCESSING" }));
+  applyEvent(s, recorded(1, "state", { state: "PROCESSING" }));
   assert.equal(describeActivity(s), "Thinking");
-  apply(s, recorded(2, "tool_call_start", { callId: "c", index: 0, name: "shell", arguments: "{}", summary: "pytest -q\nmore" }));
+  applyEvent(s, recorded(2, "tool_call_start", { callId: "c", index: 0, name: "shell", arguments: "{}", summary: "pytest -q\nmore" }));
   assert.equal(describeActivity(s), "Waiting for the command", "its row has the words");
-  apply(s, recorded(3, "approval_requested", { requestId: "a", summary: "ls", rules: [] }));
+  applyEvent(s, recorded(3, "approval_requested", { requestId: "a", summary: "ls", rules: [] }));
   assert.equal(describeActivity(s), "", "it waits for the user");
 });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Snapshot } from "../../snapshot/items";
-import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import { delta, recorded, sessionEvents } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 
@@ -15,7 +15,7 @@ function open(t: TestContext, state?: unknown): WebviewPage {
 function sessionUntil(kind?: string): Snapshot {
   const s = newSnapshot();
   for (const event of sessionEvents) {
-    apply(s, event);
+    applyEvent(s, event);
     if (event.kind === kind) break;
   }
   return s;
@@ -33,7 +33,7 @@ test("a whole session is drawn, each item once", async (t) => {
   const page = open(t);
   const s = sessionUntil();
   page.show(s);
-  // The newest at once, the others a little at a time.
+  // The newest items are drawn at once, the others in slices.
   while (page.drawn === 0) await new Promise((done) => setImmediate(done));
   assert.equal(page.document.querySelectorAll("article").length, s.items.length);
   assert.equal(page.find(".user").textContent, "Never let the total be negative.");
@@ -48,12 +48,12 @@ test("a stream in parts gives the same result as the whole text", (t) => {
   const page = open(t);
   const s = newSnapshot();
   const feed = page.show(s);
-  apply(s, recorded(1, "assistant_text_start", { partId: "p" }));
+  applyEvent(s, recorded(1, "assistant_text_start", { partId: "p" }));
   for (let i = 0; i < text.length; i++) {
-    apply(s, delta("assistant_text_delta", "p", i, text.charAt(i), 1));
+    applyEvent(s, delta("assistant_text_delta", "p", i, text.charAt(i), 1));
     page.receive(feed.takeChanges(s));
   }
-  apply(s, recorded(2, "assistant_text_end", { partId: "p", text, interrupted: false }));
+  applyEvent(s, recorded(2, "assistant_text_end", { partId: "p", text, interrupted: false }));
   page.receive(feed.takeChanges(s));
   const plain = (html: string) => html.replace(/<\/?div>|\s+/g, "");
   const whole = open(t);
@@ -74,10 +74,10 @@ const HOSTILE = [
 test("model text is never active markup: no script, no image, no other scheme", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  apply(s, recorded(1, "assistant_text_end", { partId: "p", text: HOSTILE, interrupted: false }));
-  apply(s, recorded(2, "user_input", { text: HOSTILE }));
-  apply(s, recorded(3, "tool_call_start", { callId: "c", name: HOSTILE, arguments: JSON.stringify({ [HOSTILE]: HOSTILE }), summary: HOSTILE }));
-  apply(s, recorded(4, "tool_call_end", { callId: "c", name: HOSTILE, output: HOSTILE, summary: HOSTILE, isError: false, durationMs: 0 }));
+  applyEvent(s, recorded(1, "assistant_text_end", { partId: "p", text: HOSTILE, interrupted: false }));
+  applyEvent(s, recorded(2, "user_input", { text: HOSTILE }));
+  applyEvent(s, recorded(3, "tool_call_start", { callId: "c", name: HOSTILE, arguments: JSON.stringify({ [HOSTILE]: HOSTILE }), summary: HOSTILE }));
+  applyEvent(s, recorded(4, "tool_call_end", { callId: "c", name: HOSTILE, output: HOSTILE, summary: HOSTILE, isError: false, durationMs: 0 }));
   page.show(s);
   assert.equal(page.document.querySelectorAll("#app script, #app img, #app iframe, #app [onerror], #app [style]:not(textarea)").length, 0);
   const links = [...page.document.querySelectorAll("a")].map((link) => link.getAttribute("href"));
@@ -88,7 +88,7 @@ test("model text is never active markup: no script, no image, no other scheme", 
 test("a link to a file asks the editor to open it", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  apply(s, recorded(1, "assistant_text_end", { partId: "p", text: "See [cart](shop/cart.py:12).", interrupted: false }));
+  applyEvent(s, recorded(1, "assistant_text_end", { partId: "p", text: "See [cart](shop/cart.py:12).", interrupted: false }));
   page.show(s);
   page.find(".markdown a").click();
   assert.deepEqual(page.sent.at(-1), { type: "openFile", target: "shop/cart.py:12" });
@@ -121,8 +121,8 @@ test("no part of an effect under approval is hidden or reordered", (t) => {
   const asked = { tool: "shell", summary: words, reason: "", digest: "d", rules: [] };
   const command = { type: "CommandEffect", command: words, workingDir: "/w", envVars: [], background: false } as const;
   const write = { type: "WriteEffect", files: [{ path: "/w/a.py", action: "modify", diff, changeKey: "k" }] } as const;
-  apply(s, recorded(1, "approval_requested", { ...asked, requestId: "a", callId: "c", effect: command }));
-  apply(s, recorded(2, "approval_requested", { ...asked, requestId: "b", callId: "d", effect: write }));
+  applyEvent(s, recorded(1, "approval_requested", { ...asked, requestId: "a", callId: "c", effect: command }));
+  applyEvent(s, recorded(2, "approval_requested", { ...asked, requestId: "b", callId: "d", effect: write }));
   page.show(s);
   const whole = "ls \u241b];rm -r build;\u2407 \ufffdtxet";
   assert.equal(page.find(".approval .command").textContent, whole);
@@ -133,7 +133,7 @@ test("an approval of an added tool displays all its arguments, and offers no rep
   const page = open(t);
   const s = newSnapshot();
   const effect = { type: "CallEffect", tool: "deploy", text: "./scripts/deploy --to production", category: "admin", definition: "", argv: [], workingDir: "/w", envVars: [["TOKEN", "${TOKEN}"]] } as const;
-  apply(s, recorded(1, "approval_requested", { requestId: "a", callId: "c", tool: "deploy", summary: "./scripts/deploy…", reason: "", effect, digest: "d", rules: [] }));
+  applyEvent(s, recorded(1, "approval_requested", { requestId: "a", callId: "c", tool: "deploy", summary: "./scripts/deploy…", reason: "", effect, digest: "d", rules: [] }));
   page.show(s);
   assert.match(page.find(".approval").textContent, /Allow deploy\?.*\.\/scripts\/deploy --to production.*with TOKEN=\$\{TOKEN\}/s);
   assert.doesNotMatch(page.find(".approval").textContent, /Run Another Command/);
@@ -143,7 +143,7 @@ function manyRules(): Snapshot {
   const s = newSnapshot();
   const effect = { type: "CommandEffect", command: "npm run build", workingDir: "/w", envVars: [], background: false } as const;
   const rules = (["session", "project", "user"] as const).map((scope) => ({ id: scope, label: { session: "Allow npm run build … in this session", project: "Allow npm run build … in this project, from now on", user: "Allow npm run build … in all projects, from now on" }[scope], scope, allows: ["npm run build --verbose"], stillAsked: [] }));
-  apply(s, recorded(1, "approval_requested", { requestId: "a", callId: "c", tool: "shell", summary: "npm run build", reason: "", effect, digest: "d", rules }));
+  applyEvent(s, recorded(1, "approval_requested", { requestId: "a", callId: "c", tool: "shell", summary: "npm run build", reason: "", effect, digest: "d", rules }));
   return s;
 }
 
@@ -211,7 +211,7 @@ test("an approval takes no focus, and is announced", (t) => {
   const s = newSnapshot();
   const feed = page.show(s);
   page.find("textarea").focus();
-  for (const event of sessionEvents.slice(0, sessionEvents.findIndex(({ kind }) => kind === "approval_requested") + 1)) apply(s, event);
+  for (const event of sessionEvents.slice(0, sessionEvents.findIndex(({ kind }) => kind === "approval_requested") + 1)) applyEvent(s, event);
   page.receive(feed.takeChanges(s));
   assert.equal(page.document.activeElement?.tagName, "TEXTAREA");
   assert.equal(page.find("[role=status]").textContent, "The agent asks: run python -m pytest -q");
@@ -278,8 +278,8 @@ test("draft and attachments are restored after a reload", async (t) => {
 test("output is displayed without colours, and an overwritten line with its last state", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  apply(s, recorded(1, "tool_call_start", { callId: "c", name: "shell", arguments: "{}", summary: "make" }));
-  apply(s, delta("tool_call_output_delta", "c:out", 0, "\u001b[31mred\u001b(B\u001b[m\u0007\r\n10%\r50%\r100%\u001b7\u001b8\u001bPq#0\u001b\\\n", 1));
+  applyEvent(s, recorded(1, "tool_call_start", { callId: "c", name: "shell", arguments: "{}", summary: "make" }));
+  applyEvent(s, delta("tool_call_output_delta", "c:out", 0, "\u001b[31mred\u001b(B\u001b[m\u0007\r\n10%\r50%\r100%\u001b7\u001b8\u001bPq#0\u001b\\\n", 1));
   page.show(s);
   assert.equal(page.find(".tail").textContent, "red\n100%");
 });

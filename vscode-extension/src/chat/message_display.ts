@@ -1,4 +1,4 @@
-// The display of a user message: the user's text, attachments, and text only for the model. Pure.
+// Converts a user message for display: the user's text, attachments, and the text that only the model gets. Pure.
 import type { InputPart } from "../connection/protocol";
 import { pathOf, uriOf } from "../connection/uris";
 import type { Attachment } from "../webview/messages";
@@ -17,7 +17,7 @@ export interface DisplayedMessage {
   readonly chips: readonly Chip[];
   /** Images as data URLs. */
   readonly pictures: readonly string[];
-  /** Further text for the model, collapsed; "" for none. */
+  /** The text that the model gets, displayed collapsed; "" if it is the same as the displayed text. */
   readonly more: string;
 }
 
@@ -26,7 +26,7 @@ export interface PathContext {
   readonly relative: (path: string) => string;
 }
 
-const FOLDED_LINES = 12; // lines of a text that may not be the user's own
+const COLLAPSED_LINES = 12; // a longer logged text is collapsed, because it may contain more than the user's own words
 
 function chipOf(part: InputPart, { relative }: PathContext): Chip | undefined {
   const label = labelOf(part);
@@ -43,7 +43,7 @@ function chipOf(part: InputPart, { relative }: PathContext): Chip | undefined {
   return { icon, label: first === last ? `${path}:${first}` : `${path}:${first}-${last}`, target: `${part.uri}#L${first}-L${last}` };
 }
 
-/** The display of a message that this window sent: its parts are known. */
+/** Converts a message that this window sent, so that its parts are known. */
 export function displaySentMessage(parts: readonly InputPart[], modelText: string, context: PathContext): DisplayedMessage {
   const words = parts.flatMap((part) => {
     if (part.type === "text") return [part.text];
@@ -72,12 +72,12 @@ function splitAttachments(modelText: string): { readonly parts: readonly InputPa
   }
 }
 
-/** The display of a logged message: only its text for the model is known. */
+/** Converts a message from the session's log, which contains only the text for the model. */
 export function displayLoggedMessage(modelText: string, context: PathContext): DisplayedMessage {
   const { parts, rest } = splitAttachments(modelText);
   const chips = parts.flatMap((part) => chipOf(part, context) ?? []);
   const lines = rest.split("\n");
-  if (lines.length <= FOLDED_LINES) return { text: rest, chips, pictures: [], more: "" };
+  if (lines.length <= COLLAPSED_LINES) return { text: rest, chips, pictures: [], more: "" };
   return { text: `${lines.slice(0, 3).join("\n")}\n…`, chips, pictures: [], more: rest };
 }
 

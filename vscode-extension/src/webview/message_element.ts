@@ -1,6 +1,6 @@
-// Renders a user message: its text, attachments as chips and images, and text for the model only, collapsed.
+// Renders a user message: its text, its attachments as chips and images, and a collapsed element with the model's text.
 import { h, icon } from "./dom";
-import type { Chip, DisplayedMessage } from "../chat/said";
+import type { Chip, DisplayedMessage } from "../chat/message_display";
 import type { FromView } from "./messages";
 
 interface Context {

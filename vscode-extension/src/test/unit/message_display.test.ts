@@ -1,7 +1,7 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { restorePrompt, displaySentMessage, displayLoggedMessage } from "../../chat/said";
+import { restorePrompt, displaySentMessage, displayLoggedMessage } from "../../chat/message_display";
 
 const CONTEXT = { relative: (path: string) => path.replace("/home/ada/shop/", "") };
 const CART = "file:///home/ada/shop/shop/my%20cart.py";
@@ -13,7 +13,7 @@ test("a message is displayed as written, with chips for its attachments", () => 
   assert.equal(said.more, "all of it", "the code that went along is folded");
 });
 
-test("text and files have nothing to expand", () => {
+test("a message with only text and files has no collapsed text", () => {
   assert.equal(displaySentMessage([{ type: "file", uri: CART }, { type: "text", text: "Look." }], "File: /x\n\nLook.", CONTEXT).more, "");
 });
 

@@ -1,8 +1,8 @@
-// Moments between two sessions: what is typed and done just before another one is shown.
+// Typing and actions at the moment when the chat switches to another session.
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isLate } from "../../chat/late";
+import { isLate } from "../../chat/late_messages";
 import { newSnapshot } from "../../snapshot/snapshot";
 import type { FromView } from "../../webview/messages";
 import { WebviewPage } from "../support/webview_page";

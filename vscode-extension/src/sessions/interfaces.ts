@@ -1,7 +1,7 @@
-// Interfaces that sessions need, and the changes that they report.
+// The interfaces that Sessions needs (connection, editor), and the changes that it reports to its listeners.
 import type { AgentEvent, Configuration, FileHunks, Method, Notifications, Requests } from "../connection/protocol";
 
-/** The connection. `request` starts the server if necessary, and rejects with an error for problemOf. */
+/** The connection to the server. `request` starts the server if necessary. Its errors can be read by problemOf. */
 export interface Connection {
   readonly isRunning: boolean;
   request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]>;
@@ -9,7 +9,7 @@ export interface Connection {
   notify<N extends keyof Notifications>(method: N, params: Notifications[N]): void;
 }
 
-/** Information of the editor that sessions need. */
+/** Information that sessions need from the editor or the browser. */
 export interface EditorContext {
   newKey(): string;
   /** The URI of the folder for a new session. */
@@ -23,11 +23,11 @@ export interface Change {
   readonly sessionId?: string;
   /** The applied event; absent after a subscription or a notice. */
   readonly event?: AgentEvent;
-  /** The open hunks that a subscription listed. */
+  /** The session's open hunks, present after a subscription. */
   readonly files?: readonly FileHunks[];
-  /** The displayed snapshot is another one. */
+  /** Another snapshot is displayed now. */
   readonly switched?: boolean;
-  /** The server has ended, and its state is gone. */
+  /** The server has ended, so its sessions and hunks are no longer known. */
   readonly forgotten?: boolean;
 }
 
@@ -36,5 +36,5 @@ export function isDelta({ event }: Change): boolean {
   return event !== undefined && event.seq === undefined;
 }
 
-/** When a message sent during a turn takes effect: at the next step, after the turn, or instead of it. */
-export type Ask = "send" | "queue" | "stopFirst";
+/** What a message does during a turn: steer it at its next step, wait for its end, or stop it and start a new turn. */
+export type SubmitMode = "send" | "queue" | "stopFirst";

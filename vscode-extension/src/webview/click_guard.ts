@@ -1,4 +1,4 @@
-// Delays redraws while a mouse button is pressed, so that a click hits the element on which it began.
+// Delays redraws while a mouse button is pressed, so that a click reaches the element on which it began.
 
 const CLICKED = "button, summary, a, label, select, input, [role=option], [data-open], [data-link]";
 
@@ -7,7 +7,7 @@ export class ClickGuard {
   private readonly drawQueue: (() => void)[] = [];
 
   constructor(page: Window) {
-    // Not on a scrollbar, which sends no pointerup.
+    // Ignore other targets such as a scrollbar, which sends no pointerup.
     page.addEventListener("pointerdown", ({ target }) => {
       if (target instanceof Element && target.closest(CLICKED) !== null) this.isDown = true;
       else this.release();
@@ -17,7 +17,7 @@ export class ClickGuard {
     page.addEventListener("pointermove", ({ buttons }) => { if (buttons === 0) this.release(); }, true);
   }
 
-  /** Draws now, or after the click; always in order. */
+  /** Draws now, or after the click if a button is pressed. Keeps the order of the calls. */
   drawAfterClick(draw: () => void): void {
     if (this.isDown || this.drawQueue.length > 0) this.drawQueue.push(draw);
     else draw();
@@ -26,7 +26,7 @@ export class ClickGuard {
   private release(): void {
     if (!this.isDown) return;
     this.isDown = false;
-    // The click event follows pointerup.
+    // Wait for the click event, which follows pointerup.
     setTimeout(() => {
       while (!this.isDown && this.drawQueue.length > 0) this.drawQueue.shift()?.();
     }, 0);

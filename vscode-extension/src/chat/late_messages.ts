@@ -1,7 +1,7 @@
-// Detects actions in the chat while it still displayed another session than the current one. Pure.
+// Detects messages that the chat page sent while it still displayed the previous session. Pure.
 import type { FromView, Posted } from "../webview/messages";
 
-/** Messages that concern the displayed session. Others name their object, or need no session. */
+/** Messages that act on the displayed session. Other messages contain the id of their object, or need no session. */
 const OF_SESSION: ReadonlySet<FromView["type"]> = new Set<FromView["type"]>([
   "submit", "stop", "configure", "allow", "deny", "answer", "rollBack", "kill", "terminal", "earlier", "later",
   "unsteer", "editQueued", "moveQueued", "removeQueued", "startQueued",

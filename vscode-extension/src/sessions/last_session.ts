@@ -1,20 +1,21 @@
-// Remembers the session of this window over reloads: it is opened again with the chat, or at once if it is unfinished.
+// Stores which session this window displays, to open it again after a reload: when the chat is first shown, or at once
+// if the session is unfinished.
 import type * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { inBackground } from "../logger";
 import type { ReviewStore } from "../review/store";
-import { isDelta } from "./seams";
+import { isDelta } from "./interfaces";
 import { findActivity } from "../snapshot/snapshot";
 
 const KEY = "agentLs.session";
 
 interface Memory {
   readonly id: string;
-  /** Whether the session runs, waits for an answer, or has changes to review. */
+  /** Whether the session is working, waits for an answer, or has changes to review. */
   readonly isUnfinished: boolean;
 }
 
-export class Remembered implements vscode.Disposable {
+export class LastSession implements vscode.Disposable {
   private readonly subscriptions: { dispose(): void }[];
   private wasReopened = false;
   private saved = "";
@@ -30,7 +31,7 @@ export class Remembered implements vscode.Disposable {
     return this.memory?.isUnfinished ?? false;
   }
 
-  /** Runs once; later the user decides what to open. */
+  /** Opens the stored session again. Does so only once per window; afterwards the user decides what to open. */
   reopen(): void {
     const id = this.memory?.id;
     const { sessions, log } = this.ctx;
@@ -49,13 +50,13 @@ export class Remembered implements vscode.Disposable {
 
   private async open(id: string): Promise<void> {
     const { sessions, client, extension } = this.ctx;
-    // A deleted session is reported only once.
+    // Forget a session that cannot be opened, for example a deleted one, so that the error is shown only once.
     if (!(await sessions.open(id)) && client.isRunning) await extension.workspaceState.update(KEY, undefined);
   }
 
   private remember(): void {
     const { sessions, client, extension, log } = this.ctx;
-    // After the server's end the snapshot says idle, although the session may be unfinished.
+    // When the server has ended, the snapshot is set to idle, although the session may be unfinished.
     if (sessions.currentId === undefined || !client.isRunning) return;
     const doing = findActivity(sessions.snapshot);
     const memory: Memory = { id: sessions.currentId, isUnfinished: doing === "working" || doing === "waiting" || this.store.hunks.size > 0 };
