@@ -102,7 +102,7 @@ class Call:
     outcome: CallOutcome | None = None
     summary: str = ""
     """One-line summary of the arguments, as in the start event."""
-    landed: ToolOutput | None = None
+    completed_edit: ToolOutput | None = None
     """The result of a completed edit, set while the call waits for the diagnostics of the edit."""
     hooked: HookedCall | None = None
     """The call in the form that the hooks received before it ran; None if the call did not run."""
@@ -175,7 +175,7 @@ class Dispatcher:
             if self.is_asked(call):
                 raise
             tap.close()
-            output = call.landed or self._make_interrupted(call, parsed)
+            output = call.completed_edit or self._make_interrupted(call, parsed)
             self._end(call, output, parsed.tool, config, started_ms)
             raise
         finally:
@@ -442,7 +442,7 @@ class Dispatcher:
         edit stays applied.
         """
         news = self._ports.editor_context.watch_edit([file.path for file in effect.files])
-        output = call.landed = await prepared.run()
+        output = call.completed_edit = await prepared.run()
         if output.is_error or not output.files:
             return output
         caused = await news()
