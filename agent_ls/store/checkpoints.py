@@ -56,11 +56,11 @@ def checkpoint(
 class WrittenSince:
     """The session's writes since some turn. `files` has the writes to each file by path, oldest first.
 
-    `untold` has the paths of changed files whose content was not recorded, so that they cannot be restored.
+    `unrecorded` has the paths of changed files whose content was not recorded, so that they cannot be restored.
     """
 
     files: dict[str, list[Written]] = field(default_factory=dict)
-    untold: set[str] = field(default_factory=set)
+    unrecorded: set[str] = field(default_factory=set)
 
 
 def find_written_since(path: Path, at_turn: str) -> WrittenSince:
@@ -88,7 +88,7 @@ def find_written_since(path: Path, at_turn: str) -> WrittenSince:
     if not has_begun:
         raise UnknownTurnError(at_turn)
     named = {path for _, path in told}
-    found.untold.update(
+    found.unrecorded.update(
         event.path for event in events if (event.call_id, event.path) not in told and event.path not in named
     )
     return found

@@ -125,7 +125,7 @@ class SessionLock:
         stat = os.fstat(descriptor)
         self._descriptor, self._identity = descriptor, (stat.st_dev, stat.st_ino)
 
-    def tell_ending(self) -> None:
+    def announce_release(self) -> None:
         """Record in the lock file that the session is about to be released, so that other processes wait. The
         lock stays held.
         """

@@ -13,7 +13,7 @@ from agent_ls.loop.events.types import Envelope, Title
 from agent_ls.store import blobs, locks
 from agent_ls.store.errors import StoreError
 from agent_ls.store.forks import fork_log
-from agent_ls.store.handover import forget
+from agent_ls.store.handover import delete_request
 from agent_ls.store.layout import (
     Layout,
     StoredSummary,
@@ -168,7 +168,7 @@ class SessionStore:
             lock.release()
             raise
         log.is_ours, log.on_restored = lock.is_ours, lock.restore
-        forget(folder)
+        delete_request(folder)
         recorder = StoreRecorder(log, outputs_path(folder), report, stored.latest, title_path(folder))
         return OpenSession(folder, recorder, lock, stored)
 

@@ -35,7 +35,7 @@ from agent_ls.policy.situation import (
     Situation,
     UnconfinedSetting,
 )
-from agent_ls.store.fold import Fold
+from agent_ls.store.session_state import SessionState
 from agent_ls.system import SPARE_FOR_CALLS, describe_out_of_files, is_out_of_files, require_spare_files
 
 _WIDTH: dict[ApprovalScope, int] = {"once": 0, "turn": 1, "session": 2, "project": 3, "user": 4}
@@ -171,7 +171,7 @@ class PolicyApprover:
         """Wait until the user answers an approval request that `restore` has restored, and return the decision."""
         return await self.approvals.wait(request.request_id)
 
-    def restore(self, stored: Fold, suspended: Suspended | None) -> None:
+    def restore(self, stored: SessionState, suspended: Suspended | None) -> None:
         """Restore the session's rules, and the approvals that a suspended turn waits for."""
         turn_id = suspended.turn_id if suspended else ""
         self.grants.restore([*stored.session_grants], [*stored.turn_grants] if suspended else [], turn_id)

@@ -271,9 +271,9 @@ class SessionBuilder:
         """
         link = SessionLink()
         stored = SessionFiles(opened, header)
-        config = opened.stored.fold.config if opened.stored else {}
+        config = opened.stored.state.config if opened.stored else {}
         location = create_location(self, header, settings, stored, link, worktree)
-        notices = Notices(opened.recorder.notice, opened.stored.fold.notices if opened.stored else ())
+        notices = Notices(opened.recorder.notice, opened.stored.state.notices if opened.stored else ())
         if location.site:
             self.sites.notify(location.local, notices.post)
         permissions = self._permissions(location, choice, settings, link)
@@ -486,7 +486,7 @@ class SessionBuilder:
 
     def _watch(self, location: SessionLocation, opened: OpenSession, notices: Notices) -> TouchedFiles:
         """Watch the files that the model has read or changed, and report their changes by notices."""
-        fold = opened.stored.fold if opened.stored else None
+        state = opened.stored.state if opened.stored else None
         touched = TouchedFiles(
             FileSource(
                 location.files,  # not recorded: the model did not request these reads
@@ -496,7 +496,7 @@ class SessionBuilder:
             self.review,
             tell=notices.post,
             watch=self.editor.watch or NoWatch(),
-            known=fold.shown | fold.known if fold else {},
+            known=state.shown | state.known if state else {},
             record=opened.recorder.record_known,
         )
         opened.recorder.on_read = touched.record_read
@@ -551,7 +551,7 @@ class SessionBuilder:
     ) -> SessionPrompts:
         """Create the source of the system prompt and of the project's documents."""
         earlier = stored.opened.stored
-        facts = facts_from_json(earlier.fold.config.get("environment")) if earlier else None
+        facts = facts_from_json(earlier.state.config.get("environment")) if earlier else None
         site = location.site
         return SessionPrompts(
             PromptWorkspace(
@@ -582,7 +582,7 @@ class SessionBuilder:
             stored.remember({PLACE: location.site.place.machine})
         if local := location.listed:
             stored.remember({COMMAND_MARK: local.mark})
-        if opened.stored and (ended := opened.stored.fold.ended_with_process):
+        if opened.stored and (ended := opened.stored.state.ended_with_process):
             live.notice(ended_notice(ended))
 
     async def _gather_early(self, folder: str, prompts: SessionPrompts) -> None:

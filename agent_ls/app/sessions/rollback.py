@@ -28,9 +28,9 @@ from agent_ls.patch.unified import unified_diff
 from agent_ls.review.rewind import NOT_KEPT, AgentChange, ConflictRange, FileVersion, RewindConflict, rewind
 from agent_ls.store.checkpoints import WrittenSince, difference, find_written_since
 from agent_ls.store.errors import UnknownTurnError
-from agent_ls.store.fold import Fold
 from agent_ls.store.journal import Written
 from agent_ls.store.reader import read_session
+from agent_ls.store.session_state import SessionState
 
 TRIES = 3  # number of attempts to read and write files that others may change in between
 KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
@@ -106,11 +106,11 @@ class _RollBack:
 
     async def carry_out(self) -> RolledBack:
         wanted, live = self._wanted, self._live
-        fold, since = await anyio.to_thread.run_sync(self._read)
-        then = fold.checkpoints.get(wanted.at_turn)
+        state, since = await anyio.to_thread.run_sync(self._read)
+        then = state.checkpoints.get(wanted.at_turn)
         if then is None:
             raise UnknownTurnError(wanted.at_turn)
-        gone, back = difference(fold.turn_ids, then.turn_ids) if wanted.conversation else ((), ())
+        gone, back = difference(state.turn_ids, then.turn_ids) if wanted.conversation else ((), ())
         result = RolledBack("", then.text, gone, back, ())
         if wanted.files == "preview":
             return replace(result, files=tuple(await self._plan_files(since)))
@@ -130,16 +130,16 @@ class _RollBack:
             live.touched.mark_known(file.path)
         return replace(result, revert_id=revert_id, files=files)
 
-    def _read(self) -> tuple[Fold, WrittenSince]:
+    def _read(self) -> tuple[SessionState, WrittenSince]:
         """Read the log. Blocks."""
         path = self._live.stored.path
-        return read_session(path).fold, find_written_since(path, self._wanted.at_turn)
+        return read_session(path).state, find_written_since(path, self._wanted.at_turn)
 
     # -- planning
 
     async def _plan_files(self, since: WrittenSince) -> list[RolledFile]:
         """Plan the files. A file that already has its old content is left out."""
-        chosen = {path for path in (*since.files, *since.untold) if self._is_chosen(path)}
+        chosen = {path for path in (*since.files, *since.unrecorded) if self._is_chosen(path)}
         looked = [await self._look_at(path, since.files.get(path, ())) for path in sorted(chosen)]
         return [file for file in looked if file]
 
@@ -241,7 +241,7 @@ def _notice(wanted: Wanted, restored: Sequence[str], since: WrittenSince) -> str
             f"The user rolled these files back to their state before an earlier input: {names}. Read these "
             "files again."
         )
-    if wanted.files == "keep" and (since.files or since.untold):
+    if wanted.files == "keep" and (since.files or since.unrecorded):
         return (
             "The user rolled the conversation back to here. Files that were changed after this point keep "
             "their changes: read a file again before you rely on its text."

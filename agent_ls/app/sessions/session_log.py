@@ -44,7 +44,7 @@ async def end_left_commands(opened: OpenSession) -> None:
         return
     from agent_ls.environments.local.trees import process_tree  # only needed for a resume
 
-    mark = opened.stored.fold.config.get(COMMAND_MARK)
+    mark = opened.stored.state.config.get(COMMAND_MARK)
     if isinstance(mark, str):
         with anyio.CancelScope(shield=True):
             await process_tree.end_marked(mark, END_GRACE_S)
