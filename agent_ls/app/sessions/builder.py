@@ -70,7 +70,7 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFiles
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
-from agent_ls.environments.local.commit import anybody
+from agent_ls.environments.local.commit import allow_any_process
 from agent_ls.environments.local.terminals.own_terminals import ChosenTerminals
 from agent_ls.environments.notebooks import NotebookEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
@@ -148,7 +148,7 @@ class SessionBuilder:
     looking: LookingSandbox
     hide: Callable[[Sequence[str]], None]
 
-    def local(self, folder: str, check_right: Callable[[], None] = anybody) -> ExecutionEnvironment:
+    def local(self, folder: str, check_right: Callable[[], None] = allow_any_process) -> ExecutionEnvironment:
         """Return the environment that accesses `folder`, which may be on another machine.
 
         `check_right` raises an error if writing is no longer allowed.

@@ -120,7 +120,7 @@ def _is_in_place(real: str, facts: os.stat_result) -> bool:
     return facts.st_nlink > 1 or not os.access(os.path.dirname(real), os.W_OK)
 
 
-def anybody() -> None:
+def allow_any_process() -> None:
     """Do nothing: the default for `check_right`, which allows every process to write."""
 
 
@@ -128,7 +128,7 @@ def commit(
     writes: Sequence[FileWrite],
     resolve: Callable[[str], str],
     deleted: DeletedModes,
-    check_right: Callable[[], None] = anybody,
+    check_right: Callable[[], None] = allow_any_process,
 ) -> list[FileState]:
     """Implement ExecutionEnvironment.commit; `resolve` makes a path absolute.
 

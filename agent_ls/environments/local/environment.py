@@ -24,7 +24,7 @@ from agent_ls.environments.base import (
     OutputSink,
     ProcessInfo,
 )
-from agent_ls.environments.local.commit import DeletedModes, anybody, commit
+from agent_ls.environments.local.commit import DeletedModes, allow_any_process, commit
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules
 from agent_ls.environments.local.files import list_folder, read_file
 from agent_ls.environments.local.processes.background import MAX_RUNNING
@@ -74,7 +74,7 @@ class LocalEnvironment:
         environ: Mapping[str, str] | None = None,
         ripgrep: str | None = None,
         terminals: TerminalHost | None = None,
-        check_right: Callable[[], None] = anybody,
+        check_right: Callable[[], None] = allow_any_process,
         limits: LocalLimits = DEFAULT_LIMITS,
     ) -> None:
         """Create the environment.

@@ -27,7 +27,7 @@ from agent_ls.environments.local.trees.base import Child
 
 TERMINATE_GRACE_MS = 2_000  # between SIGTERM and SIGKILL
 
-NEVER_TOLD = -9
+UNKNOWN_EXIT_CODE = -9
 """Reported exit code of a process that could not be ended. It is the code of a process killed by SIGKILL."""
 
 DRAIN_SECONDS = 0.3
@@ -183,7 +183,7 @@ def _result(
         stdout=output.text("stdout"),
         stderr=output.text("stderr"),
         output=output.text("stdout", "stderr"),
-        exit_code=NEVER_TOLD if code is None else code,
+        exit_code=UNKNOWN_EXIT_CODE if code is None else code,
         timed_out=timed_out,
         duration_ms=round((anyio.current_time() - begun) * 1000),
         note=" ".join(notes),
