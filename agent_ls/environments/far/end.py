@@ -35,7 +35,7 @@ from agent_ls.environments.base import (
 )
 from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError
 from agent_ls.environments.far import leftovers
-from agent_ls.environments.far.facts import EndConfig, Facts, Opened, facts_of, opened_facts
+from agent_ls.environments.far.facts import EndConfig, Facts, FarEnvironmentFacts, facts_of, opened_facts
 from agent_ls.environments.far.frames import FarFrameError, FarMessage, FarOutbox, read_messages
 from agent_ls.environments.far.values import ValueFault, pack, pack_error, unpack, unpack_error
 from agent_ls.environments.instruction_files import (
@@ -268,7 +268,7 @@ class _End:
 
     # --- environments
 
-    async def open(self, config: EndConfig) -> Opened:
+    async def open(self, config: EndConfig) -> FarEnvironmentFacts:
         root, home, state = await anyio.to_thread.run_sync(_folders, config.folder)
         environment = LocalEnvironment(
             root,
@@ -284,7 +284,7 @@ class _End:
         await environment.initialize()
         self._opened += 1
         self._environments[self._opened] = environment
-        return Opened(
+        return FarEnvironmentFacts(
             self._opened,
             environment.working_directory(),
             home,

@@ -38,7 +38,7 @@ from agent_ls.environments.far.connection import (
     on_loop,
     value_of,
 )
-from agent_ls.environments.far.facts import EndConfig, Opened
+from agent_ls.environments.far.facts import EndConfig, FarEnvironmentFacts
 from agent_ls.environments.far.host import FarHost
 from agent_ls.environments.far.settling import SettledFiles, lost_commit, settle
 from agent_ls.environments.opened import current_check
@@ -61,7 +61,7 @@ class FarEnvironment:
         *,
         check_right: Callable[[], None] = lambda: None,
         notify: Callable[[str], None] = lambda text: None,
-        known: Opened | None = None,
+        known: FarEnvironmentFacts | None = None,
     ) -> None:
         self.host = host
         self.notify = notify
@@ -73,7 +73,7 @@ class FarEnvironment:
         self._processes: dict[str, tuple[FarConnection, str]] = {}
 
     @property
-    def facts(self) -> Opened | None:
+    def facts(self) -> FarEnvironmentFacts | None:
         """Data about the far end; None before the first connection."""
         return self._opened
 
@@ -266,7 +266,7 @@ class FarEnvironment:
                 return connection, self._opened.number
             config = replace(self._config(), processes_before=len(self._processes))
             raw = await await_call(connection.call("open", config))
-            self._opened = value_of(raw, Opened)[0]
+            self._opened = value_of(raw, FarEnvironmentFacts)[0]
             before, self._connection = self._connection, connection
             lost = [(name, of) for name, (of, _) in self._processes.items() if of is before]
             if before and lost:

@@ -23,7 +23,7 @@ from agent_ls.environments.far.place import Place, PlaceNameError, check_place, 
 from agent_ls.policy.places import Places
 
 if TYPE_CHECKING:
-    from agent_ls.environments.far.facts import EndConfig, Opened
+    from agent_ls.environments.far.facts import EndConfig, FarEnvironmentFacts
     from agent_ls.environments.far.host import FarHost
 
 HINT = "`agent-ls docs remote` has an example for each kind of place"
@@ -51,7 +51,7 @@ class FarSite:
     key: str
     place: Place
     host: FarHost
-    facts: Opened
+    facts: FarEnvironmentFacts
     disk: FarDisk
     places: Places
     root: str
