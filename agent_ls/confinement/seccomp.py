@@ -104,36 +104,36 @@ TIOCGPTN, TIOCSPTLCK.
 """
 
 
-def enforce(*, network: bool, only_looks: bool, scopes_signals: bool) -> None:
+def enforce(*, network: bool, is_read_only: bool, scopes_signals: bool) -> None:
     """Install the filter on the calling thread.
 
     Raises:
         OSError: the kernel refuses.
     """
-    code = program(network=network, only_looks=only_looks, scopes_signals=scopes_signals)
+    code = program(network=network, is_read_only=is_read_only, scopes_signals=scopes_signals)
     buffer = ctypes.create_string_buffer(code, len(code))
     described = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
     check_result(libc().prctl(_PR_SET_SECCOMP, _MODE_FILTER, described, 0, 0))
 
 
-def program(*, network: bool, only_looks: bool, scopes_signals: bool) -> bytes:
-    """Return the filter program. `only_looks`: the filter is for a read-only command.
+def program(*, network: bool, is_read_only: bool, scopes_signals: bool) -> bytes:
+    """Return the filter program. `is_read_only`: the filter is for a read-only command.
 
     `scopes_signals`: the filter allows signals, usually because Landlock confines them.
     """
     assert MACHINE
-    return b"".join(_steps(MACHINE.audit, MACHINE.column, network, only_looks, scopes_signals))
+    return b"".join(_steps(MACHINE.audit, MACHINE.column, network, is_read_only, scopes_signals))
 
 
 def _steps(
-    machine: int, column: int, network: bool, only_looks: bool, scopes_signals: bool
+    machine: int, column: int, network: bool, is_read_only: bool, scopes_signals: bool
 ) -> Iterator[bytes]:
     """Yield the instructions of the filter in order."""
     yield _load(_MACHINE_AT)
     yield from _fail_unless(_IS_EQUAL, machine, errno.ENOSYS)
     yield _load(_NUMBER_AT)
     yield from _if(_IS_AT_LEAST, _X32, errno.EPERM)
-    if only_looks:
+    if is_read_only:
         yield from _if(_IS_AT_LEAST, _LAST_KNOWN + 1, errno.ENOSYS)
         yield from _if(_IS_EQUAL, _CLONE3, errno.ENOSYS)
     if not network:
@@ -141,15 +141,15 @@ def _steps(
         yield from _refuse(IO_URING, column, errno.EPERM)
         yield from _of_call(_SOCKETPAIR[column], _require_values(1, 0xF, (_STREAM, _SEQPACKET), errno.EPERM))
     yield from _refuse(KERNEL, column, errno.EPERM)
-    for call, argument in OF_ANOTHER if only_looks else OF_ANOTHER[:1]:
+    for call, argument in OF_ANOTHER if is_read_only else OF_ANOTHER[:1]:
         yield from _of_call(call[column], _require_values(argument, 0xFFFF_FFFF, (0,), errno.EPERM))
     if not scopes_signals:
         yield from _refuse(SIGNALS, column, errno.EPERM)
         yield from _of_call(_KILL[column], _require_values(0, 0xFFFF_FFFF, (0,), errno.EPERM))
-    refused = (*(() if scopes_signals else _SET_OWNER), *(_SET_LEASE if only_looks else ()))
+    refused = (*(() if scopes_signals else _SET_OWNER), *(_SET_LEASE if is_read_only else ()))
     if refused:
         yield from _of_call(_FCNTL[column], _refuse_values(1, refused, errno.EPERM))
-    if only_looks:
+    if is_read_only:
         for call, kind in PRIORITIES:
             is_process = b"".join((_load(_argument_at(0)), *_fail_unless(_IS_EQUAL, kind, errno.EPERM)))
             own = _require_values(1, 0xFFFF_FFFF, (0,), errno.EPERM)

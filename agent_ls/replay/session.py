@@ -368,7 +368,7 @@ class _RecordedEnvironment:
 
         return news
 
-    def answers(self) -> frozenset[LanguageQuery]:
+    def supported_queries(self) -> frozenset[LanguageQuery]:
         return frozenset(self._answer(tuple, "answers") if self._is_known("answers") else ())
 
     async def definition(self, position: SourcePosition) -> FoundLocations:

@@ -51,8 +51,8 @@ class RecordingLanguage:
         self._inner = inner
         self._tape = tape
 
-    def answers(self) -> frozenset[LanguageQuery]:
-        answers = self._inner.answers()
+    def supported_queries(self) -> frozenset[LanguageQuery]:
+        answers = self._inner.supported_queries()
         _record_note(self._tape, "answers", (), sorted(answers))
         return answers
 

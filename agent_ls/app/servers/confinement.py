@@ -48,7 +48,7 @@ class ServerConfinement:
         why = await sandbox.start_sandbox()
 
         def within() -> Inside | None:
-            return sandbox.wrap_command(command, options, os.path.realpath(folder), only_looks=False)
+            return sandbox.wrap_command(command, options, os.path.realpath(folder), is_read_only=False)
 
         inside = await anyio.to_thread.run_sync(within)
         if inside is None:

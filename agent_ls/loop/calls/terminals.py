@@ -250,10 +250,10 @@ class _Watcher:
     terminals: SessionTerminals
     call_id: str
 
-    def opened(self, terminal: CommandTerminal) -> None:
+    def report_terminal(self, terminal: CommandTerminal) -> None:
         self.terminals.in_terminal(self.call_id, terminal)
 
-    def waits(self, waiting: bool) -> None:
+    def report_waiting(self, waiting: bool) -> None:
         self.terminals.set_waiting(self.call_id, waiting)
 
 

@@ -16,7 +16,7 @@ from agent_ls.environments.local.processes.children import Children
 from agent_ls.environments.local.processes.output import BackgroundOutput
 from agent_ls.environments.local.processes.pipes import InputPipe, drain, new_pipe
 from agent_ls.environments.local.processes.thread_pipes import ThreadInputPipe, new_input
-from agent_ls.environments.local.terminals.shown import InteractiveInput
+from agent_ls.environments.local.terminals.terminal_commands import InteractiveInput
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child
 
 MAX_RUNNING = 20

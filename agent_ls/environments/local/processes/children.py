@@ -27,7 +27,11 @@ from agent_ls.environments.local.terminals.relay_link import (
     reason_of,
 )
 from agent_ls.environments.local.terminals.relays import Relays
-from agent_ls.environments.local.terminals.shown import PIPES_VARIABLES, in_terminal_environ, on_waiting
+from agent_ls.environments.local.terminals.terminal_commands import (
+    PIPES_VARIABLES,
+    in_terminal_environ,
+    on_waiting,
+)
 from agent_ls.environments.local.trees import adoption, cgroups
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child, Trees
 from agent_ls.environments.local.trees.process_tree import MARK_VARIABLE
@@ -143,7 +147,7 @@ class Children:
         if link.adopts_orphans:
             adoption.begin(launch.mark, link.relay_pid, since, lambda: not process.is_over)
         if options.terminal:
-            options.terminal.opened(process)
+            options.terminal.report_terminal(process)
         child = Child(process, launch.mark)
         self._running.add(child)
         return child, process
