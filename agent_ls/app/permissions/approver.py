@@ -129,14 +129,14 @@ class PolicyApprover:
             config=seen.config,
             review=review,
             is_trusted=is_trusted,
-            is_walled=self._kernel.has_sandbox(),
+            is_sandbox_available=self._kernel.has_sandbox(),
             category=question.category,
             confinement=await self._confinement(question),
             unconfined=self._kernel.unconfined(),
         )
         judgement = judge(question.effect, situation)
         if question.must_ask and isinstance(judgement, Allow):
-            judgement = Ask(question.must_ask, is_never_silent=True)
+            judgement = Ask(question.must_ask, needs_approval_in_every_mode=True)
         return seen, judgement
 
     async def _confinement(self, question: ApprovalQuestion) -> Confining:
