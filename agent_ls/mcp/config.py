@@ -39,7 +39,7 @@ class ConfigError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Confined:
+class ServerSandboxLimits:
     """The sandbox of a server. `writable` are writable folders in addition to the session's folder."""
 
     network: bool = False
@@ -54,7 +54,7 @@ class StdioTarget:
     args: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     cwd: str = ""
-    sandbox: Confined | None = None
+    sandbox: ServerSandboxLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         target = HttpTarget(entry.url, tuple(entry.headers.items()))
     else:
         given = entry.sandbox
-        sandbox = Confined(given.network, tuple(given.writable)) if given.enabled else None
+        sandbox = ServerSandboxLimits(given.network, tuple(given.writable)) if given.enabled else None
         target = StdioTarget(entry.command, tuple(entry.args), tuple(entry.env.items()), entry.cwd, sandbox)
     return ServerConfig(
         name=name,

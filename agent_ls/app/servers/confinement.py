@@ -20,7 +20,7 @@ from agent_ls.environments.wrappers.sandbox import Inside
 from agent_ls.policy.places import Places
 
 if TYPE_CHECKING:
-    from agent_ls.mcp.config import Confined
+    from agent_ls.mcp.config import ServerSandboxLimits
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class ServerConfinement:
     _raised: list[tuple[SessionSandbox, Inside]] = field(default_factory=list)
 
     async def confine(
-        self, wanted: Confined, command: str, options: CommandOptions, folder: str
+        self, wanted: ServerSandboxLimits, command: str, options: CommandOptions, folder: str
     ) -> tuple[str, CommandOptions]:
         """Return the command that runs a server in its own sandbox.
 

@@ -24,7 +24,7 @@ from agent_ls.loop.seams import Clock
 if TYPE_CHECKING:
     from agent_ls.app.servers.confinement import ServerConfinement
     from agent_ls.environments.base import CommandOptions
-    from agent_ls.mcp.config import Confined, ServerConfig
+    from agent_ls.mcp.config import ServerConfig, ServerSandboxLimits
     from agent_ls.mcp.server import ServerContext
     from agent_ls.mcp.servers import SessionServers
     from agent_ls.mcp.sources import FoundServers
@@ -96,13 +96,13 @@ class ServersOfSession:
     def _make(self) -> SessionServers:
         from agent_ls.mcp.approvals import ApprovalStore
         from agent_ls.mcp.cache import DescriptionCache
-        from agent_ls.mcp.servers import Host, ServerLimits, SessionServers
+        from agent_ls.mcp.servers import ServerLimits, SessionServers, SessionServices
 
         def limits() -> ServerLimits:
             settings = self.settings().mcp
             return ServerLimits(settings.defer_at_percent, settings.call_timeout_ms, settings.first_wait_ms)
 
-        host = Host(
+        services = SessionServices(
             find=self._find,
             approve=self._approve,
             start=self.start,
@@ -115,7 +115,7 @@ class ServersOfSession:
             redact=lambda text: redacted(text, self.secrets()),
             changed=self.changed,
         )
-        return SessionServers(host, self._context)
+        return SessionServers(services, self._context)
 
     def _find(self) -> FoundServers:
         from agent_ls.mcp.sources import FoundServers, Given, find_servers
@@ -150,7 +150,7 @@ class ServersOfSession:
         )
 
     async def _confine(
-        self, wanted: Confined, command: str, options: CommandOptions, folder: str
+        self, wanted: ServerSandboxLimits, command: str, options: CommandOptions, folder: str
     ) -> tuple[str, CommandOptions]:
         from agent_ls.app.servers.confinement import ServerConfinement
 
