@@ -90,7 +90,7 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Landed:
+class _ClientWrite:
     """A write that was made through the client. Writing `write.base` again reverses it."""
 
     write: FileWrite
@@ -178,18 +178,18 @@ class ClientFilesEnvironment(ForwardingEnvironment):
                 raise CommitError(writes[at].path, "the same file occurs twice in one set of changes")
         on_disk = [at for at in range(len(writes)) if at not in shared]
         states: dict[int, FileState] = {}
-        landed: list[_Landed] = []
+        applied: list[_ClientWrite] = []
         try:
             for at in shared:
                 # The user may have typed while earlier files of the commit were written.
                 latest = seen[at] if at == shared[0] else await self._look_before(writes[at])
                 states[at] = await self._write_one(writes[at], latest, attribution)
-                landed.append(_Landed(writes[at], states[at]))
+                applied.append(_ClientWrite(writes[at], states[at]))
             if on_disk:
                 written = await self.inner.commit([writes[at] for at in on_disk], attribution)
                 states |= dict(zip(on_disk, written, strict=True))
         except EnvError as error:
-            await self._take_back(landed, attribution, error)
+            await self._take_back(applied, attribution, error)
             raise
         return [states[at] for at in range(len(writes))]
 
@@ -264,12 +264,14 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         state = (await self.inner.commit([write], attribution))[0]
         return FileState(state.path, write.base if base is None else base, state.after, note=state.note)
 
-    async def _take_back(self, landed: Sequence[_Landed], attribution: Attribution, error: EnvError) -> None:
+    async def _take_back(
+        self, applied: Sequence[_ClientWrite], attribution: Attribution, error: EnvError
+    ) -> None:
         """Reverse the changes of earlier files after a later file failed. Raises only if a change cannot be
         reversed.
         """
         unrestored = []
-        for item in reversed(landed):
+        for item in reversed(applied):
             path, before, after = item.write.path, item.write.base, item.state.after
             try:
                 seen = await self._look(path)

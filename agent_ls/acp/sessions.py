@@ -12,11 +12,11 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from agent_ls.acp.capabilities import KEYS_METHOD, auth_method, has_usable_provider, initialize_result
 from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.commands import OWN, BuiltInCommands, commands_update
 from agent_ls.acp.conversation import AcpConversation, NotBegunError
 from agent_ls.acp.errors import AUTH_REQUIRED, INTERNAL, RpcError, invalid
-from agent_ls.acp.hello import KEYS_METHOD, auth_method, has_usable_provider, initialize_result
 from agent_ls.acp.options import Choices, OptionChange, config_options, modes, read_change
 from agent_ls.acp.prompts import Prompt, read_prompt
 from agent_ls.acp.servers import ClientServers, read_client_servers
