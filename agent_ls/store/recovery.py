@@ -36,7 +36,7 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.ids import ToolCallId, TurnId
 from agent_ls.loop.inbox import Inbox, Input
 from agent_ls.loop.model.call_ids import CallIds
-from agent_ls.loop.restored import EndedCall, Restored, Settlement, Suspended, SuspendedCall
+from agent_ls.loop.restored import EndedCall, RestoredSession, Settlement, SuspendedCall, SuspendedTurn
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.agents import CUT
 from agent_ls.store.reader import StoredSession
@@ -52,7 +52,7 @@ def recover(
     now: str,
     found: Sequence[RecordedEvent] = (),
     proposed: Mapping[str, str] = MappingProxyType({}),
-) -> Restored:
+) -> RestoredSession:
     """Return the state from which the live session continues. `now` (ISO 8601) is the time of the added turns.
 
     `found` are events about file changes of the interrupted turn that the log lacks. The caller has found
@@ -87,7 +87,7 @@ def recover(
         if state.round:
             turns.append(ToolResultsTurn(results, now))
         settlement = Settlement(state.turn_id, agents, ends, tuple(turns), _make_end_events(state))
-    return Restored(
+    return RestoredSession(
         turns=tuple(state.turns),
         last_seq=stored.last_seq,
         usage=state.usage,
@@ -125,7 +125,7 @@ def _make_suspended(
     asked: Mapping[str, ApprovalRequested],
     proposed: Mapping[str, str],
     questions: tuple[QuestionAsked, ...],
-) -> Suspended:
+) -> SuspendedTurn:
     """Return the turn that waited for the user when the log ended.
 
     `proposed` maps each undecided proposed hunk to its call.
@@ -136,7 +136,7 @@ def _make_suspended(
             break
         rounds += isinstance(turn, ToolResultsTurn)
     before = tuple(end for end in state.ends if not round_ or end.call_id not in round_.ends)
-    return Suspended(
+    return SuspendedTurn(
         TurnId(state.turn_id),
         round_.answer if round_ else None,
         calls,

@@ -13,7 +13,7 @@ from agent_ls.llm.requests import FinishReason, Usage
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.context.titles import title_of
 from agent_ls.loop.emission import output_part
-from agent_ls.loop.events.proposals import Proposed
+from agent_ls.loop.events.proposals import ProposedHunks
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -142,7 +142,7 @@ class SessionState:
     hunk_positions: dict[str, HunkPositions] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     reviews: dict[str, ProposalRecord] = field(default_factory=dict)
-    proposed: Proposed = field(default_factory=Proposed)
+    proposed: ProposedHunks = field(default_factory=ProposedHunks)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     turn_ids: list[str] = field(default_factory=list)
     questions: dict[str, QuestionAsked] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from agent_ls.loop.calls.approval import (
     UnknownApprovalError,
 )
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, RuleOffer
-from agent_ls.loop.restored import Suspended
+from agent_ls.loop.restored import SuspendedTurn
 from agent_ls.policy.decide import judge
 from agent_ls.policy.situation import (
     Allow,
@@ -171,7 +171,7 @@ class PolicyApprover:
         """Wait until the user answers an approval request that `restore` has restored, and return the decision."""
         return await self.approvals.wait(request.request_id)
 
-    def restore(self, stored: SessionState, suspended: Suspended | None) -> None:
+    def restore(self, stored: SessionState, suspended: SuspendedTurn | None) -> None:
         """Restore the session's rules, and the approvals that a suspended turn waits for."""
         turn_id = suspended.turn_id if suspended else ""
         self.grants.restore([*stored.session_grants], [*stored.turn_grants] if suspended else [], turn_id)

@@ -79,7 +79,7 @@ from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
 from agent_ls.loop.calls.redaction import Known
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.ports import Ports
-from agent_ls.loop.restored import Restored
+from agent_ls.loop.restored import RestoredSession
 from agent_ls.loop.seams import PromptSource
 from agent_ls.loop.session import Listeners, Session
 from agent_ls.policy.situation import Mode, ReviewSetting
@@ -262,7 +262,7 @@ class SessionBuilder:
         header: Header,
         choice: SessionChoice,
         settings: Settings,
-        restored: Restored | None,
+        restored: RestoredSession | None,
         worktree: Worktree | None = None,
     ) -> LiveSession:
         """Create a session. Each step gets the finished results of the steps before it.

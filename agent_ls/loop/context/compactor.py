@@ -14,7 +14,7 @@ from typing import Literal, Protocol, TypeAlias
 from agent_ls.llm.errors import ContextLengthError, LlmError
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.context.compaction import DROP_TO_SHARE, Cut, content, cut, transcript
+from agent_ls.loop.context.compaction import DROP_TO_SHARE, CompactionCut, content, find_cut, transcript
 from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.context.summary_call import call_for_summary, summary_request
 from agent_ls.loop.emission import Emitter
@@ -46,7 +46,7 @@ TRANSCRIPT_MIN_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
+class WindowFill:
     """The fill level of the context window.
 
     `tokens` estimates the next request, `window_tokens` is the size of the window (0: unknown), and
@@ -112,7 +112,7 @@ class Compactor:
         """
         if not config.context.may_compact:
             raise CompactionOffError
-        if cut(self._conversation.history, config.context, DROP_TO_SHARE) is None:
+        if find_cut(self._conversation.history, config.context, DROP_TO_SHARE) is None:
             raise NothingToCompactError(len(self._conversation.history.visible))
         if self._request is None:
             self._request = CompactionRequest(new_id("k"), instructions.strip(), client_key)
@@ -122,7 +122,7 @@ class Compactor:
         """Drop a requested compaction that has not started."""
         self._request = None
 
-    def trigger(self, config: SessionConfig, fill: Fill) -> Trigger | None:
+    def trigger(self, config: SessionConfig, fill: WindowFill) -> Trigger | None:
         """Return the reason for a compaction before the next call, or None."""
         if self._request:
             return "request"
@@ -137,7 +137,7 @@ class Compactor:
         self,
         profile: ProviderProfile,
         config: SessionConfig,
-        measure: Callable[[], Fill],
+        measure: Callable[[], WindowFill],
         trigger: Trigger,
     ) -> ModelUsage | None:
         """Compact the conversation. Returns the usage of the summary call, or None if nothing was done.
@@ -148,7 +148,7 @@ class Compactor:
         request, self._request = self._request or CompactionRequest(new_id("k")), None
         before, strategy = measure(), config.context.strategy
         self._last_tokens = before.tokens
-        found = cut(self._conversation.history, config.context, _to_go(before))
+        found = find_cut(self._conversation.history, config.context, _to_go(before))
         if found is None or strategy == "full":
             return None
         told = Compaction(
@@ -187,8 +187,8 @@ class Compactor:
         self,
         profile: ProviderProfile,
         config: SessionConfig,
-        fill: Fill,
-        found: Cut,
+        fill: WindowFill,
+        found: CompactionCut,
         request: CompactionRequest,
     ) -> tuple[CompactionTurn, ProviderProfile]:
         """Return the compaction turn, and the profile of the model that wrote its summary."""
@@ -212,8 +212,8 @@ class Compactor:
         self,
         profile: ProviderProfile,
         config: SessionConfig,
-        fill: Fill,
-        found: Cut,
+        fill: WindowFill,
+        found: CompactionCut,
         request: CompactionRequest,
     ) -> tuple[str, Usage, ProviderProfile]:
         """Ask for a summary: first the model configured for summaries, then the session's model, then its
@@ -239,8 +239,8 @@ class Compactor:
         self,
         profile: ProviderProfile,
         config: SessionConfig,
-        fill: Fill,
-        found: Cut,
+        fill: WindowFill,
+        found: CompactionCut,
         request: CompactionRequest,
     ) -> tuple[str, Usage]:
         fill = replace(fill, window_tokens=profile.context_window_tokens or fill.window_tokens)
@@ -253,8 +253,8 @@ class Compactor:
         self,
         profile: ProviderProfile,
         config: SessionConfig,
-        fill: Fill,
-        found: Cut,
+        fill: WindowFill,
+        found: CompactionCut,
         request: CompactionRequest,
         share: float,
     ) -> tuple[str, Usage]:
@@ -279,7 +279,7 @@ _BECAME = {
 }
 
 
-def _to_go(fill: Fill) -> float:
+def _to_go(fill: WindowFill) -> float:
     """Return the share of the conversation that `dropOldest` removes.
 
     The share is chosen so that half of the window stays in use. If the conversation fills less than half of

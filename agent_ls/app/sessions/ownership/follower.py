@@ -17,7 +17,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.app.sessions.live import SessionSummary
-from agent_ls.loop.events.subscription import Encoded, Subscription
+from agent_ls.loop.events.subscription import EncodedEvent, Subscription
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     Envelope,
@@ -254,7 +254,7 @@ class SessionFollower:
         if number > self._since and self._subscriptions:
             # An event of a newer version is passed on unchanged, so that clients miss no sequence number.
             shown = envelope or Envelope(self.id, number, "", Warning("", "unknown"))
-            item = Encoded(shown, data)
+            item = EncodedEvent(shown, data)
             for subscription in self._subscriptions:
                 subscription.push(item)
 
