@@ -141,9 +141,9 @@ def test_without_locks_an_owner_on_another_host_counts_as_alive_but_can_be_repla
 
 def test_during_a_forced_take_over_another_one_waits(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    held = locks.take(path, "s")
+    held = locks.acquire_lock(path, "s")
     with locks.hold_lock(tmp_path / "lock.force", "s"), pytest.raises(SessionLockedError):
-        locks.seize(path, "s", held.owner)
+        locks.seize_lock(path, "s", held.owner)
     assert held.is_ours()
     held.release()
 
@@ -160,10 +160,10 @@ def test_a_lock_of_a_replaced_lock_file_is_retried(tmp_path: Path) -> None:
             (tmp_path / "new").replace(path)
         locks.kernel_lock(descriptor)
 
-    lock = locks.take(path, "s", slow)
+    lock = locks.acquire_lock(path, "s", slow)
     assert lock.is_ours()
     with pytest.raises(SessionLockedError):
-        locks.take(path, "s")
+        locks.acquire_lock(path, "s")
     lock.release()
 
 
@@ -183,7 +183,7 @@ def test_an_owner_on_another_host_counts_as_alive_and_a_dead_one_here_as_none(tm
 
 def test_an_owner_that_is_about_to_end_is_marked_as_such(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    lock = locks.take(path, "s", program="Neovim")
+    lock = locks.acquire_lock(path, "s", program="Neovim")
     found = locks.owner_of(path)
     assert found and (found.program, found.is_ending) == ("Neovim", False)
     assert str(found).startswith("Neovim, process ")

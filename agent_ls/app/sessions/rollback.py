@@ -28,7 +28,7 @@ from agent_ls.patch.unified import unified_diff
 from agent_ls.review.rewind import NOT_KEPT, AgentChange, ConflictRange, FileVersion, RewindConflict, rewind
 from agent_ls.store.checkpoints import WrittenSince, difference, find_written_since
 from agent_ls.store.errors import UnknownTurnError
-from agent_ls.store.journal import Written
+from agent_ls.store.journal import RecordedWrite
 from agent_ls.store.reader import read_session
 from agent_ls.store.session_state import SessionState
 
@@ -146,7 +146,7 @@ class _RollBack:
     def _is_chosen(self, path: str) -> bool:
         return self._wanted.paths is None or path in self._wanted.paths
 
-    async def _look_at(self, path: str, written: Sequence[Written]) -> RolledFile | None:
+    async def _look_at(self, path: str, written: Sequence[RecordedWrite]) -> RolledFile | None:
         try:
             current = await maybe_bytes(self._live.files, path)
         except EnvError as error:
@@ -156,7 +156,7 @@ class _RollBack:
         plan = partial(self._plan, path, written, current)
         return await anyio.to_thread.run_sync(plan)
 
-    def _plan(self, path: str, written: Sequence[Written], current: bytes | None) -> RolledFile | None:
+    def _plan(self, path: str, written: Sequence[RecordedWrite], current: bytes | None) -> RolledFile | None:
         """Plan one file; None if it already has its old content. Blocks."""
         now = FileVersion(content_name(current), current)
         steps = [AgentChange(self._side(it.before, now), self._side(it.after, now)) for it in written]
