@@ -21,7 +21,7 @@ from agent_ls.mcp.deferred import (
     CALL_TOOL,
     FIND_TOOLS,
     MAX_LISTED,
-    Offered,
+    OfferedTool,
     deferred_tools,
     definition_chars,
 )
@@ -155,7 +155,7 @@ class SessionServers:
         wanted = {config.digest: config for config in found.servers}
         for digest in [*self._running, *self._idle]:
             if digest not in wanted or self._idle.get(digest):
-                self._drop(digest)
+                self._stop_server(digest)
         for digest, config in wanted.items():
             if digest in self._running:
                 self._running[digest].server.config = config
@@ -166,7 +166,7 @@ class SessionServers:
             else:
                 self._idle[digest] = self._not_started(config, state)
         if found.servers:
-            self._tell()
+            self._report_change()
 
     async def _state_of(self, config: ServerConfig) -> State:
         """Return the state that a server should have. Asks the user if there is no decision about the server."""
@@ -183,13 +183,13 @@ class SessionServers:
         answer = await self._services.approve(config)
         if answer is None:
             return "unapproved"
-        await self._keep(config, decision="allowed" if answer else "denied")
+        await self._store_decision(config, decision="allowed" if answer else "denied")
         return "starting" if answer else "denied"
 
     def _folder_of(self, config: ServerConfig) -> str:
         return self._services.keep_folder if config.source == "project" else ""
 
-    async def _keep(self, config: ServerConfig, **changes: Any) -> None:
+    async def _store_decision(self, config: ServerConfig, **changes: Any) -> None:
         """Store a decision about a server. `changes` are the changed fields of the stored entry."""
         folder = self._folder_of(config)
 
@@ -228,13 +228,13 @@ class SessionServers:
         server.settled.set()
         return server
 
-    def _drop(self, digest: str) -> None:
+    def _stop_server(self, digest: str) -> None:
         self._idle.pop(digest, None)
         if running := self._running.pop(digest, None):
             running.server.stop()
             running.scope.cancel()
 
-    def _tell(self) -> None:
+    def _report_change(self) -> None:
         self.news.set()
         self.news = anyio.Event()
         self._services.changed()
@@ -249,11 +249,11 @@ class SessionServers:
                         tool.name: tool.definition for tool in server.description.tools
                     }
                     self._services.start(
-                        partial(self._keep, server.config, tools=dict(self._baselines[digest]))
+                        partial(self._store_decision, server.config, tools=dict(self._baselines[digest]))
                     )
                 write = partial(self._services.cache.write, digest, server.description)
                 self._services.start(partial(anyio.to_thread.run_sync, write))
-        self._tell()
+        self._report_change()
 
     async def _wait(self) -> None:
         """Wait for servers that are not in the cache, for a limited time. The tools of slower servers are offered
@@ -279,14 +279,14 @@ class SessionServers:
         async with self._turn:
             # Ask again about a server that the user denied before.
             changes = {"decision": ""} if is_on and server.state == "denied" else {}
-            await self._keep(server.config, is_off=not is_on, **changes)
-            self._drop(server.config.digest)
+            await self._store_decision(server.config, is_off=not is_on, **changes)
+            self._stop_server(server.config.digest)
             state = await self._state_of(server.config) if is_on else "off"
             if state == "starting":
                 await self._start(server.config)
             else:
                 self._idle[server.config.digest] = self._not_started(server.config, state)
-        self._tell()
+        self._report_change()
         return True
 
     async def restart(self, name: str) -> bool:
@@ -295,7 +295,7 @@ class SessionServers:
         if server is None or server.config.digest not in self._running:
             return False
         async with self._turn:
-            self._drop(server.config.digest)
+            self._stop_server(server.config.digest)
             await self._start(server.config)
         return True
 
@@ -304,7 +304,7 @@ class SessionServers:
         self._is_closed = True
         ending = list(self._running.values())
         for digest in list(self._running):
-            self._drop(digest)
+            self._stop_server(digest)
         for running in ending:
             await running.ended.wait()
         if self._context:
@@ -335,19 +335,21 @@ class SessionServers:
         known = self._baselines.get(digest, {})
         if known.get(tool.name) != tool.definition:
             self._baselines[digest] = {**known, tool.name: tool.definition}
-            self._services.start(partial(self._keep, server.config, tools=dict(self._baselines[digest])))
+            self._services.start(
+                partial(self._store_decision, server.config, tools=dict(self._baselines[digest]))
+            )
 
-    def list_offered(self) -> Sequence[Offered]:
+    def list_offered(self) -> Sequence[OfferedTool]:
         """Return all tools that can be called, sorted by server and name."""
         taken = dict.fromkeys(self._foreign)
-        found: list[Offered] = []
+        found: list[OfferedTool] = []
         for server in self._callable():
             for tool in server.tools:
                 name = tool_name(server.name, tool.name, taken)
                 if name in taken:
                     continue
                 taken[name] = None
-                found.append(Offered(server.name, tool, self._tool(server, tool, name)))
+                found.append(OfferedTool(server.name, tool, self._tool(server, tool, name)))
         return found
 
     def _callable(self) -> Sequence[ManagedServer]:

@@ -118,7 +118,7 @@ class ServersOfSession:
         return SessionServers(services, self._context)
 
     def _find(self) -> FoundServers:
-        from agent_ls.mcp.sources import FoundServers, Given, find_servers
+        from agent_ls.mcp.sources import FoundServers, SuppliedServers, find_servers
 
         if not self.is_trusted():
             return FoundServers()
@@ -128,18 +128,18 @@ class ServersOfSession:
             for name, entry in settings.servers.items()
         }
         folder = Path(self.folder) if settings.project_files else None
-        return find_servers(self.state, folder, Given(entries, self.client()))
+        return find_servers(self.state, folder, SuppliedServers(entries, self.client()))
 
     def _context(self, changed: Callable[[], None]) -> ServerContext:
         from agent_ls.app.servers.login import authenticate, read_entered, server_secrets, why_not_asked
-        from agent_ls.mcp.config import Values
+        from agent_ls.mcp.config import VariableValues
         from agent_ls.mcp.process import ServerProcesses
         from agent_ls.mcp.server import ServerContext
 
         secrets = server_secrets(self.state)
         return ServerContext(
             processes=ServerProcesses(self.environ, self.folder, self._confine),
-            values=Values(self.environ.get, partial(read_entered, secrets), self.folder),
+            values=VariableValues(self.environ.get, partial(read_entered, secrets), self.folder),
             sleep=self.clock.sleep,
             start_timeout_s=self.settings().mcp.start_timeout_ms / 1000,
             protect=self.hide,
