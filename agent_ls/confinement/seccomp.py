@@ -159,7 +159,7 @@ def _steps(
         yield from _of_call(_IOCTL[column], _ioctls())
     else:
         yield from _of_call(_IOCTL[column], _refuse_values(1, _TERMINAL_INJECTION, errno.EPERM))
-    yield _give(_ALLOW)
+    yield _return_answer(_ALLOW)
 
 
 def _ioctls() -> bytes:
@@ -168,13 +168,15 @@ def _ioctls() -> bytes:
     Other ioctls, for example those of `chattr`, can change files that are open only for reading.
     """
     steps = [_load(_argument_at(1))]
-    steps += [step for value in _HARMLESS_IOCTLS for step in (_jump(_IS_EQUAL, value, 0, 1), _give(_ALLOW))]
+    steps += [
+        step for value in _HARMLESS_IOCTLS for step in (_jump(_IS_EQUAL, value, 0, 1), _return_answer(_ALLOW))
+    ]
     for value in (*_TERMINAL_INJECTION, *_TERMINAL_SETTINGS):
         steps += _if(_IS_EQUAL, value, errno.EPERM)
     steps += [
         struct.pack("HBBI", _AND, 0, 0, 0xFF00),
         *_fail_unless(_IS_EQUAL, _OF_TERMINALS, errno.ENOTTY),
-        _give(_ALLOW),
+        _return_answer(_ALLOW),
     ]
     return b"".join(steps)
 
@@ -188,8 +190,8 @@ def _refuse(calls: Sequence[Numbers], column: int, error: int) -> Iterator[bytes
 def _require_values(argument: int, mask: int, values: Sequence[int], error: int) -> bytes:
     """Return instructions that let the call fail with `error` unless the masked argument is one of `values`."""
     steps = [_load(_argument_at(argument)), struct.pack("HBBI", _AND, 0, 0, mask)]
-    steps += [step for value in values for step in (_jump(_IS_EQUAL, value, 0, 1), _give(_ALLOW))]
-    return b"".join((*steps, _give(_FAIL | error)))
+    steps += [step for value in values for step in (_jump(_IS_EQUAL, value, 0, 1), _return_answer(_ALLOW))]
+    return b"".join((*steps, _return_answer(_FAIL | error)))
 
 
 def _refuse_values(argument: int, values: Sequence[int], error: int) -> bytes:
@@ -197,7 +199,7 @@ def _refuse_values(argument: int, values: Sequence[int], error: int) -> bytes:
     steps = [_load(_argument_at(argument))]
     for value in values:
         steps += _if(_IS_EQUAL, value, error)
-    return b"".join((*steps, _give(_ALLOW)))
+    return b"".join((*steps, _return_answer(_ALLOW)))
 
 
 def _of_call(number: int, steps: bytes) -> Iterator[bytes]:
@@ -207,11 +209,11 @@ def _of_call(number: int, steps: bytes) -> Iterator[bytes]:
 
 
 def _if(test: int, value: int, error: int) -> tuple[bytes, bytes]:
-    return _jump(test, value, 0, 1), _give(_FAIL | error)
+    return _jump(test, value, 0, 1), _return_answer(_FAIL | error)
 
 
 def _fail_unless(test: int, value: int, error: int) -> tuple[bytes, bytes]:
-    return _jump(test, value, 1, 0), _give(_FAIL | error)
+    return _jump(test, value, 1, 0), _return_answer(_FAIL | error)
 
 
 def _jump(test: int, value: int, when_true: int, when_false: int) -> bytes:
@@ -222,7 +224,7 @@ def _load(offset: int) -> bytes:
     return struct.pack("HBBI", _LOAD, 0, 0, offset)
 
 
-def _give(answer: int) -> bytes:
+def _return_answer(answer: int) -> bytes:
     return struct.pack("HBBI", _RETURN, 0, 0, answer)
 
 

@@ -25,7 +25,7 @@ from agent_ls.environments.errors import ProcessStartError
 from agent_ls.environments.local.denials import is_denied_anyway
 from agent_ls.environments.local.sandbox import find_sandbox
 from agent_ls.environments.sandbox import REPLACED, Sandbox, SandboxLimits, wrap_command
-from agent_ls.environments.wrappers.sandbox import Inside
+from agent_ls.environments.wrappers.sandbox import SandboxedCommand
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Approver
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.policy.named_places import ACCOUNT_FILES, GUARDED_FOLDERS, GUARDED_NAMES
@@ -75,7 +75,7 @@ class SessionSandbox:
 
     def wrap_command(
         self, command: str, options: CommandOptions, folder: str, *, is_read_only: bool
-    ) -> Inside | None:
+    ) -> SandboxedCommand | None:
         sandbox = self.sandbox if self.settings.enabled or not is_read_only else self.looking.sandbox
         if sandbox is None:
             if is_read_only:
@@ -92,12 +92,12 @@ class SessionSandbox:
             pinned = (*limits.pinned, *_list_between(limits.writable, made))
             limits = replace(limits, guarded=guarded, pinned=tuple(dict.fromkeys(pinned)))
         command, options = wrap_command(command, options, sandbox, limits, os.path.realpath(folder))
-        return Inside(command, options, sandbox, is_read_only, limits.absent, made)
+        return SandboxedCommand(command, options, sandbox, is_read_only, limits.absent, made)
 
     def is_denied_anyway(self, output: str, folder: str) -> bool:
         return is_denied_anyway(output, folder)
 
-    def settle(self, inside: Inside) -> str:
+    def rename_forbidden_files(self, inside: SandboxedCommand) -> str:
         self._placeholders.release(inside.placeholders)
         # While a placeholder exists, no command can create its path: files there are from the user.
         covered = {*inside.placeholders, *self._placeholders.in_use}

@@ -23,7 +23,7 @@ class Notices:
         self._search: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
 
     def look_with(self, search: Callable[[], Awaitable[None]]) -> None:
-        """Set the search for changed files that `look` runs. Without it, `look` does nothing."""
+        """Set the search for changed files that `collect` runs. Without it, `collect` does nothing."""
         self._search = search
 
     async def collect(self) -> None:

@@ -27,7 +27,7 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class SandboxedCommand:
     """A command in the form that runs in the sandbox. `is_read_only`: it has the limits of a read-only command.
 
     `absent` are paths that the command must not create. `placeholders` are empty folders that agent-ls has
@@ -76,7 +76,7 @@ class CommandSandbox(Protocol):
 
     def wrap_command(
         self, command: str, options: CommandOptions, folder: str, *, is_read_only: bool
-    ) -> Inside | None:
+    ) -> SandboxedCommand | None:
         """Return the command in the form that runs in the sandbox; None if it runs unchanged.
 
         Blocks: run in a thread.
@@ -94,7 +94,7 @@ class CommandSandbox(Protocol):
         """
         ...
 
-    def settle(self, inside: Inside) -> str:
+    def rename_forbidden_files(self, inside: SandboxedCommand) -> str:
         """Rename files that the command has created at the forbidden paths `inside.absent`.
 
         Return a sentence about the renamed files, "" for none. Call after the command has ended. Blocks.
@@ -111,7 +111,7 @@ class SandboxedEnvironment(ForwardingEnvironment):
         super().__init__(inner)
         self._sandbox = limits
         self._may_leave = may_leave
-        self._inside: dict[str, tuple[str, Inside]] = {}
+        self._inside: dict[str, tuple[str, SandboxedCommand]] = {}
 
     async def initialize(self) -> None:
         await self.inner.initialize()
@@ -136,7 +136,7 @@ class SandboxedEnvironment(ForwardingEnvironment):
             result = await self.inner.exec_command(inside.command, inside.options, on_output)
         finally:
             with CancelScope(shield=True):
-                note = await run_sync(self._sandbox.settle, inside)
+                note = await run_sync(self._sandbox.rename_forbidden_files, inside)
         result = _append_note(result, note) if note else result
         result = replace(result, exit_code=exit_code(result.exit_code, inside.sandbox))
         at = "" if result.exit_code == 0 or result.timed_out else failed_at(result.output, inside.sandbox)
@@ -158,7 +158,7 @@ class SandboxedEnvironment(ForwardingEnvironment):
             started = await self.inner.start_process(inside.command, inside.options)
         except BaseException:
             with CancelScope(shield=True):
-                await run_sync(self._sandbox.settle, inside)
+                await run_sync(self._sandbox.rename_forbidden_files, inside)
             raise
         self._inside[started.id] = (command, inside)
         return self._as_given(started)
@@ -174,12 +174,12 @@ class SandboxedEnvironment(ForwardingEnvironment):
 
     async def _finish_process(self, process: ProcessInfo) -> ProcessInfo:
         if found := self._inside.get(process.id):
-            await run_sync(self._sandbox.settle, found[1])
+            await run_sync(self._sandbox.rename_forbidden_files, found[1])
         return self._as_given(process)
 
     async def _wrap_command(
         self, command: str, options: CommandOptions, *, is_read_only: bool
-    ) -> Inside | None:
+    ) -> SandboxedCommand | None:
         folder = self._folder(options)
         return await run_sync(
             lambda: self._sandbox.wrap_command(command, options, folder, is_read_only=is_read_only)

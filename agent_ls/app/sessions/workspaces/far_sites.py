@@ -146,7 +146,7 @@ class FarSites:
             assert facts is not None, "initialize sets them"
             root = folder if names else facts.root
             if names:
-                real = (await anyio.to_thread.run_sync(host.look, [facts.root]))[facts.root].real
+                real = (await anyio.to_thread.run_sync(host.read_facts, [facts.root]))[facts.root].real
                 names = PathMap((*names.pairs, (folder, real))) if real != facts.root else names
             to_far, to_near = (names.to_far, names.to_near) if names else (str, str)
             disk = FarDisk(host, (facts.root,), to_far, to_near)

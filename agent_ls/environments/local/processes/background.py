@@ -75,7 +75,7 @@ class BackgroundProcesses:
         self._starting = 0
         self._backgrounds: dict[str, _Background] = {}
 
-    async def settle(self) -> None:
+    async def wait_for_ends(self) -> None:
         """Wait for the end of all processes. The caller has sent them a signal to end."""
         for background in self._backgrounds.values():
             await _wait_until_settled(background)

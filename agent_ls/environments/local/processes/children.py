@@ -93,7 +93,7 @@ class Children:
         None is returned if the command belongs to no call, or no terminal can be opened.
         """
         call_id = options.attribution.call_id
-        return await self._relays.take(call_id) if self._relays and call_id else None
+        return await self._relays.reserve_terminal(call_id) if self._relays and call_id else None
 
     async def prepare_launch(self, command: str, folder: str, options: CommandOptions) -> CommandLaunch:
         """Check folder and program, and return the program with its environment variables, ready to start.
@@ -145,7 +145,7 @@ class Children:
         launch = replace(launch, environ=environ, group=cgroups.create(launch.mark))
         process = await link.start(launch, take, on_waiting(options.terminal))
         if link.adopts_orphans:
-            adoption.begin(launch.mark, link.relay_pid, since, lambda: not process.is_over)
+            adoption.register_command(launch.mark, link.relay_pid, since, lambda: not process.is_over)
         if options.terminal:
             options.terminal.report_terminal(process)
         child = Child(process, launch.mark)

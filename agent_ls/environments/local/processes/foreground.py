@@ -66,7 +66,7 @@ class LocalProcesses:
             return
         with anyio.CancelScope(shield=True):
             await self._children.end_all()
-            await self.background.settle()
+            await self.background.wait_for_ends()
             await self._children.close_terminals()
 
     async def run(
