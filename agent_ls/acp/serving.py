@@ -86,12 +86,12 @@ async def _serve(connection: AcpStreams) -> None:
                 wire.handle(sessions.request, sessions.notice)
                 await everything.start(manager.run)
                 if not connection.is_answered:
-                    wire.take(connection.first)
-                read_lines(connection.reader, connection.rest, wire.take, over.set)
+                    wire.handle_line(connection.first)
+                read_lines(connection.reader, connection.rest, wire.handle_line, over.set)
                 tasks.start_soon(_warm_up, manager)
                 with handle_termination_signals(over.set):
                     await over.wait()
-                wire.end()
+                wire.handle_disconnect()
                 tasks.cancel_scope.cancel()
         finally:
             everything.cancel_scope.cancel()
