@@ -43,7 +43,7 @@ from agent_ls.loop.events.types import (
     UserInput,
 )
 from agent_ls.loop.ids import new_id
-from agent_ls.loop.inbox import RemoveQueued, StartNow
+from agent_ls.loop.inbox import QueueRemoval, StartNow
 
 log = logging.getLogger(__name__)
 
@@ -230,7 +230,7 @@ class AcpConversation:
         for prompt in tuple(self._prompts):
             prompt.is_cancelled = True
             if prompt.queued_id in ids and prompt is not self._current:
-                session.change_queue(RemoveQueued(prompt.queued_id))
+                session.change_queue(QueueRemoval(prompt.queued_id))
                 if not session.is_busy:
                     prompt.finish("cancelled")
         turn_id = session.turn_id
@@ -411,7 +411,7 @@ class AcpConversation:
             session.interrupt()
         elif prompt.queued_id:
             with suppress(Exception):
-                session.change_queue(RemoveQueued(prompt.queued_id))
+                session.change_queue(QueueRemoval(prompt.queued_id))
 
     # --- output of commands
 

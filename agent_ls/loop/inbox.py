@@ -37,7 +37,7 @@ class QueuedSteer:
 
 
 @dataclass(frozen=True, slots=True)
-class EditQueued:
+class QueueEdit:
     """Replace the text of a queued message. The message keeps its position, id and client key.
 
     If `keeps_images`, `images` are added to the existing ones; otherwise they replace them.
@@ -50,7 +50,7 @@ class EditQueued:
 
 
 @dataclass(frozen=True, slots=True)
-class MoveQueued:
+class QueueMove:
     """Move a queued message to the position before the message with id `before`, or to the end if `before` is
     "".
     """
@@ -60,7 +60,7 @@ class MoveQueued:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveQueued:
+class QueueRemoval:
     queued_id: str
 
 
@@ -71,7 +71,7 @@ class StartNow:
     queued_id: str
 
 
-QueueChange: TypeAlias = EditQueued | MoveQueued | RemoveQueued | StartNow
+QueueChange: TypeAlias = QueueEdit | QueueMove | QueueRemoval | StartNow
 
 
 class Inbox:
@@ -143,23 +143,23 @@ class Inbox:
         message that `change` names.
         """
         places = {item.queued_id: place for place, item in enumerate(self._queue)}
-        before = change.before if isinstance(change, MoveQueued) else ""
+        before = change.before if isinstance(change, QueueMove) else ""
         if change.queued_id not in places or (before and before not in places):
             return False
         item = self._queue[places[change.queued_id]]
         match change:
-            case EditQueued(text=text, images=images):
+            case QueueEdit(text=text, images=images):
                 shown = (*item.images, *images) if change.keeps_images else images
                 if shown != item.images:
                     self._keep_images(item.queued_id, shown)
                 self._queue[places[change.queued_id]] = replace(item, text=text, images=shown)
                 return True
-            case RemoveQueued():
+            case QueueRemoval():
                 self._queue.remove(item)
             case StartNow():
                 self._queue.remove(item)
                 self._queue.appendleft(item)
-            case MoveQueued() if before != change.queued_id:
+            case QueueMove() if before != change.queued_id:
                 self._queue.remove(item)
                 self._queue.insert(self._place_of(before), item)
         # `_urgent` is the number of messages at the front that stay before a message sent after a stop. After

@@ -6,7 +6,7 @@ import pytest
 
 from agent_ls.loop.errors import SessionClosedError
 from agent_ls.loop.events.types import ProcessingEnd, QueueChanged, UserInput
-from agent_ls.loop.inbox import EditQueued, Inbox, Input, MoveQueued, QueueChange, RemoveQueued, StartNow
+from agent_ls.loop.inbox import Inbox, Input, QueueChange, QueueEdit, QueueMove, QueueRemoval, StartNow
 from tests.support.fake_provider import FakeProvider, Gate, text
 from tests.support.sessions import RunningSession, running_session
 
@@ -23,13 +23,13 @@ def order(box: Inbox) -> str:
 @pytest.mark.parametrize(
     ("change", "after"),
     [
-        (MoveQueued("c", "a"), "cab"),
-        (MoveQueued("a", "c"), "bac"),
-        (MoveQueued("a"), "bca"),
-        (MoveQueued("b", "b"), "abc"),
-        (RemoveQueued("b"), "ac"),
+        (QueueMove("c", "a"), "cab"),
+        (QueueMove("a", "c"), "bac"),
+        (QueueMove("a"), "bca"),
+        (QueueMove("b", "b"), "abc"),
+        (QueueRemoval("b"), "ac"),
         (StartNow("c"), "cab"),
-        (EditQueued("b", "other"), "abc"),
+        (QueueEdit("b", "other"), "abc"),
     ],
 )
 def test_a_change_moves_only_the_named_message(change: QueueChange, after: str) -> None:
@@ -40,7 +40,7 @@ def test_a_change_moves_only_the_named_message(change: QueueChange, after: str) 
 
 
 @pytest.mark.parametrize(
-    "change", [MoveQueued("x"), MoveQueued("a", "x"), RemoveQueued("x"), StartNow(""), EditQueued("x", "y")]
+    "change", [QueueMove("x"), QueueMove("a", "x"), QueueRemoval("x"), StartNow(""), QueueEdit("x", "y")]
 )
 def test_a_change_of_an_unknown_message_changes_nothing(change: QueueChange) -> None:
     box = inbox("abc")
@@ -52,7 +52,7 @@ def test_a_change_of_an_unknown_message_changes_nothing(change: QueueChange) -> 
 def test_an_edited_message_keeps_its_id_and_key() -> None:
     box = inbox("ab")
 
-    assert box.apply_change(EditQueued("b", "other"))
+    assert box.apply_change(QueueEdit("b", "other"))
     assert box.queue[1] == Input("other", (), "key-b", "b")
 
 
@@ -76,10 +76,10 @@ async def test_queue_changes_are_published_and_the_first_message_runs_next() -> 
         b.session.submit("go")
         await gate.reached.wait()
         first, second, third = (b.session.follow_up(words) for words in ("a", "b", "c"))
-        assert b.session.change_queue(MoveQueued(third, first))
-        assert b.session.change_queue(EditQueued(first, "A"))
-        assert b.session.change_queue(RemoveQueued(second))
-        assert not b.session.change_queue(RemoveQueued(second))
+        assert b.session.change_queue(QueueMove(third, first))
+        assert b.session.change_queue(QueueEdit(first, "A"))
+        assert b.session.change_queue(QueueRemoval(second))
+        assert not b.session.change_queue(QueueRemoval(second))
         gate.open()
         await b.idle()
     assert [event.text for event in b.recorder.of(UserInput)] == ["go", "c", "A"]
@@ -120,4 +120,4 @@ async def test_the_queue_of_a_closed_session_cannot_be_changed() -> None:
     async with running_session(FakeProvider([])) as b:
         b.session.abort()
         with pytest.raises(SessionClosedError):
-            b.session.change_queue(RemoveQueued("q"))
+            b.session.change_queue(QueueRemoval("q"))
