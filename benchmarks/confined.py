@@ -28,7 +28,7 @@ RUNS = 31
 LIMIT_MS = 10.0
 
 
-async def never(command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
+async def never(command: str, options: CommandOptions, at: str, is_read_only: bool) -> bool:
     """Refuse to run any command again without confinement."""
     return False
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agent_ls.acp.diffs import diff_content, first_line
-from agent_ls.acp.updates import TITLE_CHARS, cut, text_entry
+from agent_ls.acp.updates import TITLE_CHARS, text_entry, truncate_middle
 from agent_ls.app.context.attachments import format_code_block
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
@@ -107,7 +107,7 @@ def review_options() -> tuple[Option, ...]:
     return (Option("allow", "Make these changes", "allow_once"), Option("deny", "Reject them", "reject_once"))
 
 
-def chosen(result: object, options: Sequence[Option]) -> Option | None:
+def find_selected_option(result: object, options: Sequence[Option]) -> Option | None:
     """Return the option that the client selected; None if it was not offered."""
     outcome = result.get("outcome") if isinstance(result, Mapping) else None
     if not isinstance(outcome, Mapping) or outcome.get("outcome") != "selected":
@@ -122,7 +122,7 @@ def is_closed(result: object) -> bool:
 
 
 def answer_of(result: object, options: Sequence[Option], by: str, reason: str = "") -> ApprovalAnswer:
-    option = chosen(result, options)
+    option = find_selected_option(result, options)
     if option is None:
         return ApprovalAnswer("deny", reason=CLOSED if is_closed(result) else NO_ANSWER, decided_by=by)
     if option.kind == "reject_once":
@@ -150,11 +150,11 @@ def permission_call(
         locations.append({"path": path} | ({"line": line} if line else {}))
     command = effect.get("command")
     if isinstance(command, str) and command:
-        content.append(text_entry(format_code_block(cut(command))))
+        content.append(text_entry(format_code_block(truncate_middle(command))))
     elif isinstance(text := effect.get("text") or effect.get("url"), str) and text:
-        content.append(text_entry(format_code_block(cut(text))))
+        content.append(text_entry(format_code_block(truncate_middle(text))))
     if request.effect.get("type") == "ServerEffect" and (variables := effect.get("variables")):
-        content.append(text_entry(f"with {cut(', '.join(map(str, variables)))}"))
+        content.append(text_entry(f"with {truncate_middle(', '.join(map(str, variables)))}"))
     if request.reason:
         content.append(text_entry(request.reason))
     paths = effect.get("paths")

@@ -70,13 +70,13 @@ class BuiltInCommands:
         """
         if name == "compact":
             session = conversation.live.session
-            return await conversation.work(lambda: session.compact(arguments))
+            return await conversation.run_turn(lambda: session.compact(arguments))
         acts = {
             "undo": self._undo, "changes": self._changes, "rules": self._rules, "trust": self._trust,
             "mcp": self._mcp,
         }  # fmt: skip
-        with conversation.speaking():
-            conversation.say(await acts[name](conversation, arguments))
+        with conversation.sending_at_once():
+            conversation.send_text(await acts[name](conversation, arguments))
         return "end_turn"
 
     async def _undo(self, conversation: AcpConversation, arguments: str) -> str:

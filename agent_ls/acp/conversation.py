@@ -43,7 +43,7 @@ from agent_ls.loop.events.types import (
     UserInput,
 )
 from agent_ls.loop.ids import new_id
-from agent_ls.loop.inbox import Remove, StartNow
+from agent_ls.loop.inbox import QueueRemoval, StartNow
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +141,7 @@ class AcpConversation:
         self._after = after
         self._tasks.start_soon(self._follow)
 
-    def drop(self) -> None:
+    def stop_sending(self) -> None:
         """Stop sending, because another conversation replaces this one."""
         self.is_over = True
         self._events.close()
@@ -156,7 +156,7 @@ class AcpConversation:
         return self.is_over or self.live.session.is_closing or self.live.scope.cancel_called
 
     @contextmanager
-    def speaking(self) -> Iterator[None]:
+    def sending_at_once(self) -> Iterator[None]:
         """Send updates at once during this block, for a command that starts no turn."""
         prompt = _Prompt(new_id("acp"))
         self._prompts.append(prompt)
@@ -206,7 +206,7 @@ class AcpConversation:
             raise prompt.outcome
         return prompt.outcome
 
-    async def work(self, start: Callable[[], object]) -> str:
+    async def run_turn(self, start: Callable[[], object]) -> str:
         """Run a turn that has no user message (`/compact`) to its end, and return the stop reason."""
         prompt = _Prompt(new_id("acp"), is_work=True)
         self._prompts.append(prompt)
@@ -230,7 +230,7 @@ class AcpConversation:
         for prompt in tuple(self._prompts):
             prompt.is_cancelled = True
             if prompt.queued_id in ids and prompt is not self._current:
-                session.change_queue(Remove(prompt.queued_id))
+                session.change_queue(QueueRemoval(prompt.queued_id))
                 if not session.is_busy:
                     prompt.finish("cancelled")
         turn_id = session.turn_id
@@ -259,7 +259,7 @@ class AcpConversation:
             else:
                 self._held.append(update)
 
-    def say(self, text: str, kind: str = "agent_message_chunk") -> None:
+    def send_text(self, text: str, kind: str = "agent_message_chunk") -> None:
         """Send the user a text that does not come from the model."""
         self.send(chunk(kind, text, message_id(self.id, new_id("said"))))
 
@@ -269,7 +269,7 @@ class AcpConversation:
         for line in encoded:
             envelope = codec.decode(line)
             if envelope is not None:
-                self._requests.note(envelope)
+                self._requests.store_event_parts(envelope)
                 for update in self.mapper.feed(envelope):
                     self._notify(update)
         self.mapper.is_replay = False
@@ -294,7 +294,7 @@ class AcpConversation:
             with self._events:
                 async for item in self._events:
                     if (item.envelope.seq or self._after + 1) > self._after:
-                        await self._see(item.envelope)
+                        await self._handle_event(item.envelope)
                         await self._wire.drain()
         except Exception:
             log.exception("events of session %s can no longer be read", self.id)
@@ -309,11 +309,11 @@ class AcpConversation:
             self._requests.withdraw()
             self._on_end(self)
 
-    async def _see(self, envelope: Envelope) -> None:
+    async def _handle_event(self, envelope: Envelope) -> None:
         event = envelope.event
         if isinstance(event, FileChange) and event.action == "modify":
             self._texts[event.path] = await anyio.to_thread.run_sync(text_now, event.path)
-        self._requests.note(envelope)
+        self._requests.store_event_parts(envelope)
         if isinstance(event, UserInput) and not envelope.agent_id:
             await self._begin(event)
         self.send(*self.mapper.feed(envelope))
@@ -343,7 +343,7 @@ class AcpConversation:
                 self._current.limit = False
             case ProcessingEnd(reason=reason):
                 await self._end(reason)
-        self._tick()
+        self._schedule_output()
 
     async def _begin(self, event: UserInput) -> None:
         """Handle the event at the start of the turn of a user message.
@@ -411,11 +411,11 @@ class AcpConversation:
             session.interrupt()
         elif prompt.queued_id:
             with suppress(Exception):
-                session.change_queue(Remove(prompt.queued_id))
+                session.change_queue(QueueRemoval(prompt.queued_id))
 
     # --- output of commands
 
-    def _tick(self) -> None:
+    def _schedule_output(self) -> None:
         if self.mapper.has_output and not self._ticking:
             self._ticking = True
             self._tasks.start_soon(self._send_output)

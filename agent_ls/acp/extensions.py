@@ -35,7 +35,7 @@ from agent_ls.acp.extension_types import (
 from agent_ls.acp.sessions import OpenSessions, Params as RawParams
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.loop.events.types import Hunk
-from agent_ls.loop.inbox import QueueChange, Remove, StartNow
+from agent_ls.loop.inbox import QueueChange, QueueRemoval, StartNow
 
 P = TypeVar("P", bound=ExtensionParams)
 Handler: TypeAlias = Callable[[Any], Awaitable[AcpStruct]]
@@ -100,7 +100,7 @@ class Extensions:
         session = (await self._sessions.conversation(params.session_id)).live.session
         changes: list[QueueChange] = []
         if params.remove is not None:
-            changes.append(Remove(params.remove))
+            changes.append(QueueRemoval(params.remove))
         if params.start_now is not None:
             changes.append(StartNow(params.start_now))
         if len(changes) > 1:

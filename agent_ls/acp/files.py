@@ -58,7 +58,7 @@ class ClientTexts(Protocol):
     """Interface to read and write the texts of files in the client, for one session. Neither method raises."""
 
     @property
-    def writes(self) -> bool: ...
+    def can_write(self) -> bool: ...
 
     async def read(self, path: str) -> str | None:
         """Return the client's text of a file; None if the client sent no text."""
@@ -70,7 +70,7 @@ class ClientTexts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _FileVersions:
     """The current state of a file on the disk and in the client.
 
     `disk` is the content on the disk, None if the file does not exist. `content` is the content for a reader:
@@ -90,7 +90,7 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Landed:
+class _ClientWrite:
     """A write that was made through the client. Writing `write.base` again reverses it."""
 
     write: FileWrite
@@ -107,7 +107,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         self._client = client
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        seen = await self._look(path, max_bytes)
+        seen = await self._read_versions(path, max_bytes)
         if seen.content is None:
             raise PathNotFoundError(path)
         if len(seen.content) > max_bytes:
@@ -127,7 +127,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
 
     # --- reading
 
-    async def _look(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> _Seen:
+    async def _read_versions(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> _FileVersions:
         """Return the state of the file on the disk and in the client.
 
         Raises:
@@ -170,7 +170,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
     # --- writing
 
     async def _commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        seen = [await self._look_before(write) for write in writes]
+        seen = [await self._check_base(write) for write in writes]
         shared = [at for at, write in enumerate(writes) if self._goes_to_client(write, seen[at])]
         names = [self._absolute(writes[at].path) for at in shared]
         for at in shared:
@@ -178,22 +178,22 @@ class ClientFilesEnvironment(ForwardingEnvironment):
                 raise CommitError(writes[at].path, "the same file occurs twice in one set of changes")
         on_disk = [at for at in range(len(writes)) if at not in shared]
         states: dict[int, FileState] = {}
-        landed: list[_Landed] = []
+        applied: list[_ClientWrite] = []
         try:
             for at in shared:
                 # The user may have typed while earlier files of the commit were written.
-                latest = seen[at] if at == shared[0] else await self._look_before(writes[at])
+                latest = seen[at] if at == shared[0] else await self._check_base(writes[at])
                 states[at] = await self._write_one(writes[at], latest, attribution)
-                landed.append(_Landed(writes[at], states[at]))
+                applied.append(_ClientWrite(writes[at], states[at]))
             if on_disk:
                 written = await self.inner.commit([writes[at] for at in on_disk], attribution)
                 states |= dict(zip(on_disk, written, strict=True))
         except EnvError as error:
-            await self._take_back(landed, attribution, error)
+            await self._take_back(applied, attribution, error)
             raise
         return [states[at] for at in range(len(writes))]
 
-    async def _look_before(self, write: FileWrite) -> _Seen:
+    async def _check_base(self, write: FileWrite) -> _FileVersions:
         """Check, before anything is written, that the write's base equals the current content. Returns the
         current state.
 
@@ -201,7 +201,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
             StaleFileError: the current content is another one.
             EditRefusedError: the write would lose text that only the client has.
         """
-        seen = await self._look(write.path)
+        seen = await self._read_versions(write.path)
         if not seen.is_unsaved:
             if seen.disk != write.base:
                 raise StaleFileError(write.path, "it exists already" if write.base is None else _MOVED_ON)
@@ -216,7 +216,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
                 "discarded there"
             )
             raise EditRefusedError(write.path, reason)
-        if not self._client.writes or not _is_text(write.content):
+        if not self._client.can_write or not _is_text(write.content):
             reason = (
                 "the file has unsaved changes in the editor, and this editor accepts no edits from "
                 "agent-ls; save the file there first"
@@ -224,12 +224,12 @@ class ClientFilesEnvironment(ForwardingEnvironment):
             raise EditRefusedError(write.path, reason)
         return seen
 
-    def _goes_to_client(self, write: FileWrite, seen: _Seen) -> bool:
+    def _goes_to_client(self, write: FileWrite, seen: _FileVersions) -> bool:
         if write.content is None or write.content == write.base or write.mode_from:
             return False
-        return seen.is_unsaved or (self._client.writes and seen.is_shared and _is_text(write.content))
+        return seen.is_unsaved or (self._client.can_write and seen.is_shared and _is_text(write.content))
 
-    async def _write_one(self, write: FileWrite, seen: _Seen, attribution: Attribution) -> FileState:
+    async def _write_one(self, write: FileWrite, seen: _FileVersions, attribution: Attribution) -> FileState:
         """Write one file through the client, and read it back.
 
         Raises:
@@ -237,7 +237,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         """
         wanted, path = write.content or b"", self._absolute(write.path)
         await self._client.write(path, decode(wanted).text)
-        now = await self._look(write.path)
+        now = await self._read_versions(write.path)
         if now.content == wanted:
             note = NOT_SAVED if now.is_unsaved else ""
             return FileState(path, write.base, wanted, note=note)
@@ -264,15 +264,17 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         state = (await self.inner.commit([write], attribution))[0]
         return FileState(state.path, write.base if base is None else base, state.after, note=state.note)
 
-    async def _take_back(self, landed: Sequence[_Landed], attribution: Attribution, error: EnvError) -> None:
+    async def _take_back(
+        self, applied: Sequence[_ClientWrite], attribution: Attribution, error: EnvError
+    ) -> None:
         """Reverse the changes of earlier files after a later file failed. Raises only if a change cannot be
         reversed.
         """
         unrestored = []
-        for item in reversed(landed):
+        for item in reversed(applied):
             path, before, after = item.write.path, item.write.base, item.state.after
             try:
-                seen = await self._look(path)
+                seen = await self._read_versions(path)
                 if seen.content != after:
                     raise StaleFileError(path)
                 state = await self._write_one(FileWrite(path, before, after), seen, attribution)
@@ -288,23 +290,23 @@ class ClientFilesEnvironment(ForwardingEnvironment):
 _MOVED_ON = "the content of the file changed since it was read"
 
 
-def _combine_views(disk: bytes | None, client_text: str | None) -> _Seen:
+def _combine_views(disk: bytes | None, client_text: str | None) -> _FileVersions:
     """Return the state of a file, from its bytes on the disk and the client's text of the file."""
     if disk is not None and (len(disk) > MAX_BYTES or not _is_text(disk)):
-        return _Seen(disk, disk)
+        return _FileVersions(disk, disk)
     # An empty text for a file that is not empty on disk counts as no answer.
     if client_text is None or not is_encodable(client_text) or (client_text == "" and disk):
-        return _Seen(disk, disk)
+        return _FileVersions(disk, disk)
     if disk is None:
         return (
-            _Seen(None, client_text.encode(), client_text, is_unsaved=True)
+            _FileVersions(None, client_text.encode(), client_text, is_unsaved=True)
             if client_text
-            else _Seen(None, None)
+            else _FileVersions(None, None)
         )
     form = decode(disk)
     if _bare(form.text) == _bare(client_text):
-        return _Seen(disk, disk, client_text)
-    return _Seen(disk, encode(_apply_form(form, client_text)), client_text, is_unsaved=True)
+        return _FileVersions(disk, disk, client_text)
+    return _FileVersions(disk, encode(_apply_form(form, client_text)), client_text, is_unsaved=True)
 
 
 def _apply_form(form: DecodedText, client_text: str) -> DecodedText:

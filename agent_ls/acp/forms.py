@@ -36,7 +36,7 @@ def question_form(session_id: str, event: QuestionAsked) -> dict[str, Any]:
 
 def read_answers(result: object, event: QuestionAsked) -> tuple[str, ...]:
     """Return the user's answers; none if they declined or closed the form, or the client sent no valid answer."""
-    content = accepted(result)
+    content = read_form_fields(result)
     other = content.get(OTHER)
     if isinstance(other, str) and other.strip():
         return (other[:MAX_CHARS],)
@@ -46,7 +46,7 @@ def read_answers(result: object, event: QuestionAsked) -> tuple[str, ...]:
     return answers if event.multiple else answers[:1]
 
 
-def accepted(result: object) -> Mapping[str, Any]:
+def read_form_fields(result: object) -> Mapping[str, Any]:
     """Return the fields of a form that the user submitted; empty for every other result."""
     if not isinstance(result, Mapping) or result.get("action") != "accept":
         return {}
@@ -58,7 +58,7 @@ async def ask_reason(wire: AcpWire, session_id: str, call_id: str) -> str:
     """Ask why the user denied a call; "" without an answer. The call stays denied in any case.
 
     Raises:
-        Dropped: the client is gone.
+        ClientDisconnectedError: the client is gone.
     """
     field = {"type": "string", "title": "What should be done instead?", "maxLength": MAX_CHARS}
     form = {"type": "object", "properties": {REASON: field}, "required": [REASON]}
@@ -70,5 +70,5 @@ async def ask_reason(wire: AcpWire, session_id: str, call_id: str) -> str:
         result = await wire.ask("elicitation/create", params)
     except RpcError:
         return ""
-    words = accepted(result).get(REASON)
+    words = read_form_fields(result).get(REASON)
     return words.strip()[:MAX_CHARS] if isinstance(words, str) else ""

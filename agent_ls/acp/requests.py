@@ -16,13 +16,20 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
-from agent_ls.acp.asking import answer_of, changed_paths, chosen, options_for, permission_call, review_options
+from agent_ls.acp.asking import (
+    answer_of,
+    changed_paths,
+    find_selected_option,
+    options_for,
+    permission_call,
+    review_options,
+)
 from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.diffs import WHOLE_TEXT_CHARS
 from agent_ls.acp.errors import RpcError
 from agent_ls.acp.forms import ask_reason, question_form, read_answers
 from agent_ls.acp.updates import Update, UpdateMapper
-from agent_ls.acp.wire import AcpWire, Dropped
+from agent_ls.acp.wire import AcpWire, ClientDisconnectedError
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.live import LiveSession
@@ -83,7 +90,7 @@ class UserRequests:
         self._requests: dict[str, str] = {}
         self._asking: dict[str, anyio.CancelScope] = {}
 
-    def note(self, envelope: Envelope) -> None:
+    def store_event_parts(self, envelope: Envelope) -> None:
         """Store the parts of an event that a later permission request repeats."""
         if isinstance(event := envelope.event, ToolCallStart):
             self._inputs[event.call_id] = event
@@ -119,7 +126,7 @@ class UserRequests:
         try:
             with scope:
                 await self._ask_client(request)
-        except Dropped:
+        except ClientDisconnectedError:
             return  # the request waits for the next client
         except Exception:
             log.exception("an approval could not be requested")
@@ -145,7 +152,7 @@ class UserRequests:
         except RpcError as error:
             log.warning("the client answered a permission request with an error: %s", error)
             result = None
-        option = chosen(result, options)
+        option = find_selected_option(result, options)
         reason = ""
         if option and option.asks_reason:
             reason = await ask_reason(self._wire, self._live.id, call["toolCallId"])
@@ -210,7 +217,7 @@ class UserRequests:
                 ids = [hunk.id for hunk in self._find_proposals(call_id)]
                 verdict: Literal["keep", "undo"] = "keep" if answer.decision == "allow" else "undo"
                 await self._review.review(verdict, Selection(hunk_ids=ids), comment=answer.reason)
-        except Dropped:
+        except ClientDisconnectedError:
             return
         except Exception:
             log.exception("a decision about changes could not be requested")
@@ -264,7 +271,7 @@ class UserRequests:
                     self._live.session.questions.answer(
                         event.question_id, answers, declined=not answers, by=self._client_id
                     )
-        except Dropped:
+        except ClientDisconnectedError:
             return
         finally:
             self._asking.pop(event.question_id, None)

@@ -25,7 +25,7 @@ from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.settings.layers import layered, user_layer
 from agent_ls.app.settings.model import parse_settings
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.loop.calls.redaction import without
+from agent_ls.loop.calls.redaction import redact_line
 from agent_ls.loop.ids import new_id
 from agent_ls.system import handle_termination_signals, use_pidfd_watcher
 
@@ -78,7 +78,7 @@ async def _serve(connection: AcpStreams) -> None:
                     editor=EditorServices(client_files=files if client.reads_files else None),
                 )
                 manager.owners.set_program_name(client.title)
-                wire = AcpWire(writer, tasks, clean=lambda line: without(line, manager.secrets()))
+                wire = AcpWire(writer, tasks, clean=lambda line: redact_line(line, manager.secrets()))
                 folder_settings = FolderSettings(manager, of_user, client.settings, (*wrong, *found))
                 sessions = OpenSessions(manager, wire, tasks, client, new_id("c"), folder_settings.apply)
                 manager.trust.on_change = lambda: tasks.start_soon(folder_settings.apply_again)
@@ -86,12 +86,12 @@ async def _serve(connection: AcpStreams) -> None:
                 wire.handle(sessions.request, sessions.notice)
                 await everything.start(manager.run)
                 if not connection.is_answered:
-                    wire.take(connection.first)
-                read_lines(connection.reader, connection.rest, wire.take, over.set)
+                    wire.handle_line(connection.first)
+                read_lines(connection.reader, connection.rest, wire.handle_line, over.set)
                 tasks.start_soon(_warm_up, manager)
                 with handle_termination_signals(over.set):
                     await over.wait()
-                wire.end()
+                wire.handle_disconnect()
                 tasks.cancel_scope.cancel()
         finally:
             everything.cancel_scope.cancel()

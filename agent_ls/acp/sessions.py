@@ -12,11 +12,11 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from agent_ls.acp.capabilities import KEYS_METHOD, auth_method, has_usable_provider, initialize_result
 from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.commands import OWN, BuiltInCommands, commands_update
 from agent_ls.acp.conversation import AcpConversation, NotBegunError
 from agent_ls.acp.errors import AUTH_REQUIRED, INTERNAL, RpcError, invalid
-from agent_ls.acp.hello import KEYS_METHOD, auth_method, has_usable_provider, initialize_result
 from agent_ls.acp.options import Choices, OptionChange, config_options, modes, read_change
 from agent_ls.acp.prompts import Prompt, read_prompt
 from agent_ls.acp.servers import ClientServers, read_client_servers
@@ -129,7 +129,7 @@ class OpenSessions:
         conversation = self._follow(live)
         self._take_servers(conversation, params)
         for problem in problems:
-            conversation.say(f"{problem}\n", "agent_thought_chunk")
+            conversation.send_text(f"{problem}\n", "agent_thought_chunk")
         result = {"sessionId": live.id, **self._state(live)}
         return await self._with_commands(result, conversation)
 
@@ -141,7 +141,7 @@ class OpenSessions:
             events = await anyio.to_thread.run_sync(live.events_since, 0, last)
         # Remove the conversation: its events are not sent, so a later prompt must not use it.
         except BaseException:
-            conversation.drop()
+            conversation.stop_sending()
             raise
         conversation.replay(events)
         conversation.start(after=last)
@@ -169,7 +169,7 @@ class OpenSessions:
         if (known := self._open.get(session_id)) and known.is_busy:
             raise RpcError(INTERNAL, "This session is already open and is working on a message")
         if known:
-            known.drop()
+            known.stop_sending()
         return self._make(live)
 
     async def _list(self, params: Params) -> Any:
@@ -354,7 +354,7 @@ class OpenSessions:
         self._servers[conversation.id] = found
         for problem in found.problems:
             if problem not in before.problems:
-                conversation.say(f"{problem}\n", "agent_thought_chunk")
+                conversation.send_text(f"{problem}\n", "agent_thought_chunk")
 
     def _servers_of(self, session_id: str) -> ClientServers:
         return self._servers.get(session_id) or ClientServers()

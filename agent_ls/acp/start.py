@@ -7,8 +7,8 @@ import json
 import os
 import sys
 
+from agent_ls.acp.capabilities import initialize_result
 from agent_ls.acp.client import client_facts
-from agent_ls.acp.hello import initialize_result
 from agent_ls.system import claim_stdio
 
 READ_BYTES = 1 << 16

@@ -6,7 +6,7 @@ import anyio
 
 from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.errors import RpcError
-from agent_ls.acp.wire import AcpWire, Dropped
+from agent_ls.acp.wire import AcpWire, ClientDisconnectedError
 
 READ_S = 2.0
 WRITE_S = 10.0
@@ -24,7 +24,7 @@ class WireTexts:
         self._silent = 0
 
     @property
-    def writes(self) -> bool:
+    def can_write(self) -> bool:
         return self._client.writes_files and self._silent < MAX_SILENT
 
     async def read(self, path: str) -> str | None:
@@ -50,5 +50,5 @@ class WireTexts:
             return await self._wire.ask(method, {"sessionId": self._session_id, **params})
         except RpcError as error:
             return error
-        except Dropped:
+        except ClientDisconnectedError:
             return None

@@ -84,7 +84,7 @@ def text_entry(text: str) -> dict[str, Any]:
     return {"type": "content", "content": text_content(text)}
 
 
-def cut(text: str, limit: int = FIELD_CHARS) -> str:
+def truncate_middle(text: str, limit: int = FIELD_CHARS) -> str:
     """Return head and tail of a long text, with a line between them that says how much was left out."""
     if len(text) <= limit:
         return text
@@ -363,14 +363,14 @@ class UpdateMapper:
         raw = {"summary": event.summary, "exitCode": event.exit_code, "errorKind": event.error_kind}
         update["rawOutput"] = {name: value for name, value in raw.items() if value not in (None, "")}
         had_terminal = call.has_terminal
-        call.output = cut(event.output) if event.output else call.output
+        call.output = truncate_middle(event.output) if event.output else call.output
         is_refusal = event.error_kind == "permission_denied" or event.is_error
         if had_terminal and event.exit_code is None:
             # the call never ran a command, or was ended: only its text can be displayed
             call.has_terminal = False
         shown = self._content(event.call_id, call)
         if is_refusal and event.output and not call.has_terminal:
-            shown = [*call.diffs, text_entry(cut(event.output))]
+            shown = [*call.diffs, text_entry(truncate_middle(event.output))]
         if shown:
             update["content"] = shown
         call.diffs, call.output = [], ""
@@ -404,11 +404,11 @@ class UpdateMapper:
                 "title": f"Subagent: {event.task}"[:TITLE_CHARS],
             }  # fmt: skip
             if event.output:
-                update["content"] = [text_entry(cut(event.output))]
+                update["content"] = [text_entry(truncate_middle(event.output))]
             return [update]
         updates = self.make_status_updates(call_id, status)
         if updates and event.output:
-            updates[0]["content"] = [text_entry(cut(event.output))]
+            updates[0]["content"] = [text_entry(truncate_middle(event.output))]
         return updates
 
     def _agent_text(self, agent: str, text: str) -> list[Update]:
@@ -474,7 +474,7 @@ def _usage(event: UsageReport) -> Update:
 
 def _arguments(text: str) -> Any:
     try:
-        value = json.loads(text) if len(text) <= FIELD_CHARS else cut(text)
+        value = json.loads(text) if len(text) <= FIELD_CHARS else truncate_middle(text)
     except (ValueError, RecursionError):
         value = text
     return value

@@ -42,12 +42,12 @@ Handler: TypeAlias = Callable[[str, Any], Awaitable[Any]]
 Id: TypeAlias = int | str
 
 
-class Dropped(Exception):
+class ClientDisconnectedError(Exception):
     """The client has disconnected, so a request to it gets no answer."""
 
 
 @dataclass(slots=True)
-class _Asked:
+class _PendingRequest:
     """A request to the client. `answered` is set with `result` or `error`, or with neither if the client
     disconnects.
     """
@@ -81,13 +81,13 @@ class AcpWire:
         self._request: Handler
         self._notice: Callable[[str, Any], None]
         self._ids = 0
-        self._asked: dict[int, _Asked] = {}
+        self._asked: dict[int, _PendingRequest] = {}
         self._running: dict[Id, anyio.CancelScope] = {}
         self.is_over = False
         """True if the client has disconnected, or the process is about to end."""
 
     def handle(self, request: Handler, notice: Callable[[str, Any], None]) -> None:
-        """Set the handlers for messages of the client. Call this before the first `take`."""
+        """Set the handlers for messages of the client. Call this before the first `handle_line`."""
         self._request = request
         self._notice = notice
 
@@ -102,12 +102,12 @@ class AcpWire:
 
         Raises:
             RpcError: the client answered with an error.
-            Dropped: the client has disconnected.
+            ClientDisconnectedError: the client has disconnected.
         """
         if self.is_over:
-            raise Dropped
+            raise ClientDisconnectedError
         self._ids += 1
-        asked, number = _Asked(), self._ids
+        asked, number = _PendingRequest(), self._ids
         self._asked[number] = asked
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         try:
@@ -119,7 +119,7 @@ class AcpWire:
         finally:
             del self._asked[number]
         if not asked.has_answer:
-            raise Dropped
+            raise ClientDisconnectedError
         if asked.error:
             raise asked.error
         return asked.result
@@ -130,7 +130,7 @@ class AcpWire:
 
     # --- from the client
 
-    def take(self, line: bytes) -> None:
+    def handle_line(self, line: bytes) -> None:
         """Handle one line. Never raises: an invalid message is answered with an error."""
         if not line.strip():
             return
@@ -160,8 +160,8 @@ class AcpWire:
             scope = self._running[id_] = anyio.CancelScope()
             self._group.start_soon(self._answer, id_, method, message.get("params"), scope)
 
-    def end(self) -> None:
-        """Make all waiting `ask` calls raise Dropped, because the client has disconnected."""
+    def handle_disconnect(self) -> None:
+        """Make all waiting `ask` calls raise ClientDisconnectedError, because the client has disconnected."""
         self.is_over = True
         for asked in self._asked.values():
             asked.answered.set()

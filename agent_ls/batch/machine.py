@@ -1,6 +1,6 @@
 """Interface to the machine on which a batch creates its work folders. LocalMachine is for this machine.
 
-`FarMachine` (far_machine.py) implements the interface for the remote machine of `--on`.
+`RemoteMachine` (remote_machine.py) implements the interface for the remote machine of `--on`.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent_ls.batch.far_machine import FarMachine
     from agent_ls.batch.folder import ResultFolder
     from agent_ls.batch.manifest import Task
+    from agent_ls.batch.remote_machine import RemoteMachine
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 MERGE, HERE = "merge", "here"
@@ -107,7 +107,7 @@ def _run(options: argparse.Namespace) -> int:
         task for task in read_manifest(Path(options.manifest), is_far=is_far) if shard.has(task.id)
     ]
     out = ResultFolder(options.out)
-    machine = _far_machine(options.on, out) if is_far else None
+    machine = _remote_machine(options.on, out) if is_far else None
     if machine:
         tasks = anyio.run(_locate, machine, tasks)
     trusted = _list_trusted(tasks, options.trust)
@@ -133,7 +133,7 @@ def _run(options: argparse.Namespace) -> int:
     return EXIT_FAILED if progress.failed else EXIT_DONE
 
 
-def _far_machine(on: str, out: ResultFolder) -> FarMachine:
+def _remote_machine(on: str, out: ResultFolder) -> RemoteMachine:
     """Return the remote machine that `--on` names.
 
     Raises:
@@ -144,7 +144,7 @@ def _far_machine(on: str, out: ResultFolder) -> FarMachine:
     from agent_ls.app.sessions.workspaces.far_sites import find_place
     from agent_ls.app.settings.layers import chosen_settings, read_user_settings
     from agent_ls.batch.attempt import tool_environ
-    from agent_ls.batch.far_machine import FarMachine
+    from agent_ls.batch.remote_machine import RemoteMachine
 
     place = find_place(on, chosen_settings([("your settings file", read_user_settings())], []))
     if place.image:
@@ -152,10 +152,10 @@ def _far_machine(on: str, out: ResultFolder) -> FarMachine:
             f"{place.machine}: the setting place.image starts another container for each process",
             "start the container yourself, and name it with --on",
         )
-    return FarMachine(place, tool_environ(), out)
+    return RemoteMachine(place, tool_environ(), out)
 
 
-async def _locate(machine: FarMachine, tasks: Sequence[Task]) -> Sequence[Task]:
+async def _locate(machine: RemoteMachine, tasks: Sequence[Task]) -> Sequence[Task]:
     """Return the tasks with the full names of their folders. Checks that the folders and git revisions exist."""
     from agent_ls.batch.workfolder import WorkFolders
 

@@ -63,7 +63,7 @@ def _find_servers() -> tuple[FoundServers, bool]:
     from agent_ls.app.settings.layers import user_layer
     from agent_ls.app.settings.model import parse_settings
     from agent_ls.app.settings.state_folder import state_folder
-    from agent_ls.mcp.sources import Given, find_servers
+    from agent_ls.mcp.sources import SuppliedServers, find_servers
     from agent_ls.store.trust import TrustStore
 
     folder = Path().resolve()
@@ -74,7 +74,7 @@ def _find_servers() -> tuple[FoundServers, bool]:
         name: entry.model_dump(by_alias=True, exclude_unset=True) for name, entry in settings.servers.items()
     }
     project = folder if is_trusted and settings.project_files else None
-    return find_servers(state_folder(), project, Given(entries, {})), is_trusted
+    return find_servers(state_folder(), project, SuppliedServers(entries, {})), is_trusted
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -165,7 +165,7 @@ def _remove(options: argparse.Namespace) -> int:
     secrets = server_secrets(state_folder())
     entry = own_servers().get(options.name)
     was_there = remove_server(options.name)
-    was_approved = ApprovalStore(state_folder()).forget(options.name)
+    was_approved = ApprovalStore(state_folder()).delete_decisions(options.name)
     try:
         config = parse_server(options.name, entry, "user")
         if isinstance(config.target, HttpTarget):

@@ -41,13 +41,13 @@ def run(options: argparse.Namespace) -> int:
     folder = named if is_place_name(named) else str(options.folder.absolute())
     try:
         if trust is None:
-            was_known = store.forget(folder)
+            was_known = store.delete_decision(folder)
             print(
                 f"{folder}: "
                 + ("asked about again" if was_known else "you have not decided whether to trust this folder")
             )
             return 0 if was_known else 1
-        store.keep(folder, "trusted" if trust == "trusted" else "restricted", SystemClock().now())
+        store.store_decision(folder, "trusted" if trust == "trusted" else "restricted", SystemClock().now())
     except OSError as error:
         print(f"agent-ls trust: {folder}: {error.strerror or error}", file=sys.stderr)
         return 2

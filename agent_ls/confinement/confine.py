@@ -54,18 +54,18 @@ def confine(confinement: Confinement, *, terminal: str = "", newest: int = landl
         version,
         writable=confinement.writable,
         hidden=confinement.hidden,
-        own_devices=(terminal,) if confinement.only_looks else None,
+        own_devices=(terminal,) if confinement.is_read_only else None,
         keeps_sockets_out=not confinement.network,
     ) as ruleset:
         check_result(libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-        _drop_capabilities(_READ_ANYTHING if confinement.only_looks else _KEPT_OF_ROOT)
+        _drop_capabilities(_READ_ANYTHING if confinement.is_read_only else _KEPT_OF_ROOT)
         ruleset.enforce()
     seccomp.enforce(
         network=confinement.network,
-        only_looks=confinement.only_looks,
+        is_read_only=confinement.is_read_only,
         # If Landlock of this kernel cannot confine signals, seccomp can only forbid all signals. It does so
         # only for read-only commands, because builds must signal their own children.
-        scopes_signals=version >= landlock.SCOPES or not confinement.only_looks,
+        scopes_signals=version >= landlock.SCOPES or not confinement.is_read_only,
     )
 
 

@@ -71,7 +71,7 @@ class Ruleset:
         try:
             self._allow("/", _READ_DIR)
             left_out = hidden if own_devices is None else (*hidden, "/dev")
-            for place in without("/", left_out):
+            for place in list_paths_except("/", left_out):
                 self._allow(place, _READING)
             for place in (*_WRITABLE_DEVICES, *(_SHARED_DEVICES if own_devices is None else own_devices)):
                 self._allow(place, self._rights)
@@ -115,7 +115,7 @@ class Ruleset:
             os.close(descriptor)
 
 
-def without(top: str, left_out: Sequence[str]) -> Iterator[str]:
+def list_paths_except(top: str, left_out: Sequence[str]) -> Iterator[str]:
     """Yield as few paths as possible that together cover everything below `top` except `left_out`."""
     inside = [place for place in left_out if place == top or place.startswith(top.rstrip("/") + "/")]
     if not inside:
@@ -128,4 +128,4 @@ def without(top: str, left_out: Sequence[str]) -> Iterator[str]:
         except OSError:
             return
         for place in places:
-            yield from without(place, inside)
+            yield from list_paths_except(place, inside)

@@ -104,36 +104,36 @@ TIOCGPTN, TIOCSPTLCK.
 """
 
 
-def enforce(*, network: bool, only_looks: bool, scopes_signals: bool) -> None:
+def enforce(*, network: bool, is_read_only: bool, scopes_signals: bool) -> None:
     """Install the filter on the calling thread.
 
     Raises:
         OSError: the kernel refuses.
     """
-    code = program(network=network, only_looks=only_looks, scopes_signals=scopes_signals)
+    code = program(network=network, is_read_only=is_read_only, scopes_signals=scopes_signals)
     buffer = ctypes.create_string_buffer(code, len(code))
     described = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
     check_result(libc().prctl(_PR_SET_SECCOMP, _MODE_FILTER, described, 0, 0))
 
 
-def program(*, network: bool, only_looks: bool, scopes_signals: bool) -> bytes:
-    """Return the filter program. `only_looks`: the filter is for a read-only command.
+def program(*, network: bool, is_read_only: bool, scopes_signals: bool) -> bytes:
+    """Return the filter program. `is_read_only`: the filter is for a read-only command.
 
     `scopes_signals`: the filter allows signals, usually because Landlock confines them.
     """
     assert MACHINE
-    return b"".join(_steps(MACHINE.audit, MACHINE.column, network, only_looks, scopes_signals))
+    return b"".join(_steps(MACHINE.audit, MACHINE.column, network, is_read_only, scopes_signals))
 
 
 def _steps(
-    machine: int, column: int, network: bool, only_looks: bool, scopes_signals: bool
+    machine: int, column: int, network: bool, is_read_only: bool, scopes_signals: bool
 ) -> Iterator[bytes]:
     """Yield the instructions of the filter in order."""
     yield _load(_MACHINE_AT)
     yield from _fail_unless(_IS_EQUAL, machine, errno.ENOSYS)
     yield _load(_NUMBER_AT)
     yield from _if(_IS_AT_LEAST, _X32, errno.EPERM)
-    if only_looks:
+    if is_read_only:
         yield from _if(_IS_AT_LEAST, _LAST_KNOWN + 1, errno.ENOSYS)
         yield from _if(_IS_EQUAL, _CLONE3, errno.ENOSYS)
     if not network:
@@ -141,15 +141,15 @@ def _steps(
         yield from _refuse(IO_URING, column, errno.EPERM)
         yield from _of_call(_SOCKETPAIR[column], _require_values(1, 0xF, (_STREAM, _SEQPACKET), errno.EPERM))
     yield from _refuse(KERNEL, column, errno.EPERM)
-    for call, argument in OF_ANOTHER if only_looks else OF_ANOTHER[:1]:
+    for call, argument in OF_ANOTHER if is_read_only else OF_ANOTHER[:1]:
         yield from _of_call(call[column], _require_values(argument, 0xFFFF_FFFF, (0,), errno.EPERM))
     if not scopes_signals:
         yield from _refuse(SIGNALS, column, errno.EPERM)
         yield from _of_call(_KILL[column], _require_values(0, 0xFFFF_FFFF, (0,), errno.EPERM))
-    refused = (*(() if scopes_signals else _SET_OWNER), *(_SET_LEASE if only_looks else ()))
+    refused = (*(() if scopes_signals else _SET_OWNER), *(_SET_LEASE if is_read_only else ()))
     if refused:
         yield from _of_call(_FCNTL[column], _refuse_values(1, refused, errno.EPERM))
-    if only_looks:
+    if is_read_only:
         for call, kind in PRIORITIES:
             is_process = b"".join((_load(_argument_at(0)), *_fail_unless(_IS_EQUAL, kind, errno.EPERM)))
             own = _require_values(1, 0xFFFF_FFFF, (0,), errno.EPERM)
@@ -159,7 +159,7 @@ def _steps(
         yield from _of_call(_IOCTL[column], _ioctls())
     else:
         yield from _of_call(_IOCTL[column], _refuse_values(1, _TERMINAL_INJECTION, errno.EPERM))
-    yield _give(_ALLOW)
+    yield _return_answer(_ALLOW)
 
 
 def _ioctls() -> bytes:
@@ -168,13 +168,15 @@ def _ioctls() -> bytes:
     Other ioctls, for example those of `chattr`, can change files that are open only for reading.
     """
     steps = [_load(_argument_at(1))]
-    steps += [step for value in _HARMLESS_IOCTLS for step in (_jump(_IS_EQUAL, value, 0, 1), _give(_ALLOW))]
+    steps += [
+        step for value in _HARMLESS_IOCTLS for step in (_jump(_IS_EQUAL, value, 0, 1), _return_answer(_ALLOW))
+    ]
     for value in (*_TERMINAL_INJECTION, *_TERMINAL_SETTINGS):
         steps += _if(_IS_EQUAL, value, errno.EPERM)
     steps += [
         struct.pack("HBBI", _AND, 0, 0, 0xFF00),
         *_fail_unless(_IS_EQUAL, _OF_TERMINALS, errno.ENOTTY),
-        _give(_ALLOW),
+        _return_answer(_ALLOW),
     ]
     return b"".join(steps)
 
@@ -188,8 +190,8 @@ def _refuse(calls: Sequence[Numbers], column: int, error: int) -> Iterator[bytes
 def _require_values(argument: int, mask: int, values: Sequence[int], error: int) -> bytes:
     """Return instructions that let the call fail with `error` unless the masked argument is one of `values`."""
     steps = [_load(_argument_at(argument)), struct.pack("HBBI", _AND, 0, 0, mask)]
-    steps += [step for value in values for step in (_jump(_IS_EQUAL, value, 0, 1), _give(_ALLOW))]
-    return b"".join((*steps, _give(_FAIL | error)))
+    steps += [step for value in values for step in (_jump(_IS_EQUAL, value, 0, 1), _return_answer(_ALLOW))]
+    return b"".join((*steps, _return_answer(_FAIL | error)))
 
 
 def _refuse_values(argument: int, values: Sequence[int], error: int) -> bytes:
@@ -197,7 +199,7 @@ def _refuse_values(argument: int, values: Sequence[int], error: int) -> bytes:
     steps = [_load(_argument_at(argument))]
     for value in values:
         steps += _if(_IS_EQUAL, value, error)
-    return b"".join((*steps, _give(_ALLOW)))
+    return b"".join((*steps, _return_answer(_ALLOW)))
 
 
 def _of_call(number: int, steps: bytes) -> Iterator[bytes]:
@@ -207,11 +209,11 @@ def _of_call(number: int, steps: bytes) -> Iterator[bytes]:
 
 
 def _if(test: int, value: int, error: int) -> tuple[bytes, bytes]:
-    return _jump(test, value, 0, 1), _give(_FAIL | error)
+    return _jump(test, value, 0, 1), _return_answer(_FAIL | error)
 
 
 def _fail_unless(test: int, value: int, error: int) -> tuple[bytes, bytes]:
-    return _jump(test, value, 1, 0), _give(_FAIL | error)
+    return _jump(test, value, 1, 0), _return_answer(_FAIL | error)
 
 
 def _jump(test: int, value: int, when_true: int, when_false: int) -> bytes:
@@ -222,7 +224,7 @@ def _load(offset: int) -> bytes:
     return struct.pack("HBBI", _LOAD, 0, 0, offset)
 
 
-def _give(answer: int) -> bytes:
+def _return_answer(answer: int) -> bytes:
     return struct.pack("HBBI", _RETURN, 0, 0, answer)
 
 

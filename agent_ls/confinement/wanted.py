@@ -9,11 +9,11 @@ class Confinement(NamedTuple):
     """The limits of a process and its descendants. All paths are absolute, with links resolved.
 
     `writable` are folders. Files below `hidden` cannot be opened, although their names can be listed.
-    `only_looks`: the process must not change anything. Changes that Landlock does not check (modes, times,
+    `is_read_only`: the process must not change anything. Changes that Landlock does not check (modes, times,
     attributes, keys) are forbidden too.
     """
 
     writable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     network: bool = False
-    only_looks: bool = False
+    is_read_only: bool = False

@@ -190,9 +190,9 @@ class CommandTerminal(Protocol):
 class TerminalWatcher(Protocol):
     """Receives events of a command's terminal, on the event loop's thread. Must not raise."""
 
-    def opened(self, terminal: CommandTerminal) -> None: ...
+    def report_terminal(self, terminal: CommandTerminal) -> None: ...
 
-    def waits(self, waiting: bool) -> None:
+    def report_waiting(self, waiting: bool) -> None:
         """Handle that the command has begun to wait for input, or has stopped waiting."""
         ...
 

@@ -75,10 +75,10 @@ class EditorEnvironment(FrontingEnvironment):
 
     # --- reading
 
-    def is_in_front(self, path: str) -> bool:
+    def has_open_file(self, path: str) -> bool:
         return self._document(path) is not None
 
-    async def in_front(self, path: str) -> bytes | None:
+    async def read_open_file(self, path: str) -> bytes | None:
         if document := self._document(path):
             return _encode(document.text)
         if "\0" not in path and self._host.is_unknown(self._absolute(path)):

@@ -12,7 +12,7 @@ from agent_ls.notebook.notebook_text import TargetCell
 from agent_ls.text import TextLines
 
 
-def not_told(paths: Sequence[str]) -> None:
+def ignore_paths(paths: Sequence[str]) -> None:
     """Do nothing: the default callback of `save_before_command`."""
 
 
@@ -160,7 +160,7 @@ class EditorHost(Protocol):
         """Tell the editor that files were written on disk, so that it reloads them. Must not raise."""
         ...
 
-    async def save_before_command(self, report: Callable[[Sequence[str]], None] = not_told) -> str:
+    async def save_before_command(self, report: Callable[[Sequence[str]], None] = ignore_paths) -> str:
         """Ask the editor to save the documents that a command could read.
 
         `report` is called with the paths of the files, right before the request to the editor. Returns "" or a

@@ -118,7 +118,7 @@ class FoundSymbols:
 class LanguageHost(Protocol):
     """Interface to language tools. Queries change nothing; each may raise NoAnswerError."""
 
-    def answers(self) -> frozenset[LanguageQuery]:
+    def supported_queries(self) -> frozenset[LanguageQuery]:
         """Return the kinds of queries that the language tools support."""
         ...
 

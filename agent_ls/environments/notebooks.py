@@ -44,10 +44,10 @@ class NotebookEnvironment(FrontingEnvironment):
         super().__init__(inner)
         self._host = host
 
-    def is_in_front(self, path: str) -> bool:
+    def has_open_file(self, path: str) -> bool:
         return self._open(path) is not None
 
-    async def in_front(self, path: str) -> bytes | None:
+    async def read_open_file(self, path: str) -> bytes | None:
         notebook = self._open(path)
         return await self._as_shown(notebook) if notebook else None
 

@@ -30,7 +30,7 @@ REPLACED = ("/tmp", "/var/tmp")
 class SandboxLimits:
     """Limits of a confined command. All paths are absolute, with links resolved, and exist.
 
-    - `writable`: folders that may be written. `only_looks`: nothing may be changed and there is no network;
+    - `writable`: folders that may be written. `is_read_only`: nothing may be changed and there is no network;
       then `writable` is empty, and `temporary` is read-only.
     - `guarded`: paths in writable folders that must not be written. `pinned`: folders between a writable
       folder and a guarded path, which must not be renamed. `absent`: paths that would be guarded if they
@@ -46,7 +46,7 @@ class SandboxLimits:
     hidden_files: tuple[str, ...] = ()
     network: bool = False
     replaced: tuple[str, ...] = REPLACED
-    only_looks: bool = False
+    is_read_only: bool = False
     pinned: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
 
@@ -139,7 +139,7 @@ def wrap_command(
     run.
     """
     options = replace(options, shown=options.shown or command)
-    if limits.only_looks:
+    if limits.is_read_only:
         options = replace(options, env_vars={**LOOKING, **options.env_vars})
     if sandbox.kind == "landlock":
         temporary = {"TMPDIR": limits.temporary} if limits.temporary else {}
@@ -151,8 +151,8 @@ def wrap_command(
 
 def confinement(limits: SandboxLimits) -> Confinement:
     """Convert the limits to the form that Landlock and seccomp enforce."""
-    writable = () if limits.only_looks else (*limits.writable, limits.temporary)
-    return Confinement(writable, (*limits.hidden, *limits.hidden_files), limits.network, limits.only_looks)
+    writable = () if limits.is_read_only else (*limits.writable, limits.temporary)
+    return Confinement(writable, (*limits.hidden, *limits.hidden_files), limits.network, limits.is_read_only)
 
 
 def confine_command(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str) -> str:
@@ -160,7 +160,7 @@ def confine_command(command: str, sandbox: Sandbox, limits: SandboxLimits, folde
 
     The sandbox's program replaces the shell that runs this command line (`exec`).
     """
-    refused = sandbox.filters[limits.only_looks]
+    refused = sandbox.filters[limits.is_read_only]
     opened = f"exec {_FILTER_AT}<{shlex.quote(refused)}; " if _is_filtered(sandbox, limits) else ""
     # The shell ignores SIGTERM, and bubblewrap inherits this. So SIGTERM does not end bubblewrap before the
     # processes inside have ended.
@@ -172,7 +172,7 @@ _FILTER_AT = 9
 
 
 def _is_filtered(sandbox: Sandbox, limits: SandboxLimits) -> bool:
-    return bool(sandbox.filters[limits.only_looks]) and not limits.network
+    return bool(sandbox.filters[limits.is_read_only]) and not limits.network
 
 
 def exit_code(code: int, sandbox: Sandbox) -> int:
@@ -209,7 +209,7 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
             yield from ("--ro-bind-try", place, place)
     if _is_filtered(sandbox, limits):
         yield from ("--seccomp", str(_FILTER_AT))
-    if limits.only_looks:
+    if limits.is_read_only:
         yield from ("--remount-ro", "/dev")
     # /run has sockets of other programs: of containers, the desktop, agents that hold keys.
     yield from ("--tmpfs", "/run")
@@ -217,13 +217,13 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
         yield from ("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve")
     if limits.temporary:
         for place in limits.replaced:
-            yield from ("--ro-bind" if limits.only_looks else "--bind", limits.temporary, place)
+            yield from ("--ro-bind" if limits.is_read_only else "--bind", limits.temporary, place)
         yield from ("--setenv", "TMPDIR", limits.replaced[0])
-    for place in () if limits.only_looks else limits.writable:
+    for place in () if limits.is_read_only else limits.writable:
         yield from ("--bind", place, place)
-    for place in () if limits.only_looks else limits.pinned:  # mount points cannot be renamed
+    for place in () if limits.is_read_only else limits.pinned:  # mount points cannot be renamed
         yield from ("--bind", place, place)
-    for place in () if limits.only_looks else limits.guarded:
+    for place in () if limits.is_read_only else limits.guarded:
         yield from ("--ro-bind", place, place)
     for place in limits.hidden:
         yield from ("--tmpfs", place)
@@ -240,7 +240,7 @@ def _may_end_by_itself(sandbox: Sandbox, limits: SandboxLimits) -> bool:
 
     A read-only command gets no time, because it has nothing to finish. So it starts faster, without `env`.
     """
-    return sandbox.kind == "bubblewrap" and bool(sandbox.env) and not limits.only_looks
+    return sandbox.kind == "bubblewrap" and bool(sandbox.env) and not limits.is_read_only
 
 
 _KERNEL_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
@@ -249,7 +249,7 @@ _KERNEL_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"
 def seatbelt_profile(limits: SandboxLimits) -> str:
     """Return the seatbelt profile. In a profile, the last matching rule applies."""
     lines = ["(version 1)", "(allow default)", "(deny file-write*)"]
-    writable = () if limits.only_looks else (*limits.writable, limits.temporary)
+    writable = () if limits.is_read_only else (*limits.writable, limits.temporary)
     lines += [f"(allow file-write* (subpath {_quote(place)}))" for place in writable]
     lines += [
         f"(allow file-write* (literal {_quote(place)}))"
@@ -263,7 +263,7 @@ def seatbelt_profile(limits: SandboxLimits) -> str:
     ]
     if not limits.network:
         lines.append("(deny network*)")
-    if limits.only_looks:
+    if limits.is_read_only:
         lines += ["(deny signal)", "(allow signal (target same-sandbox))", "(deny mach-priv*)"]
         lines += ["(deny process-info-pidinfo)", "(allow process-info-pidinfo (target same-sandbox))"]
         lines += ["(deny ipc-posix-shm-write*)", "(deny ipc-sysv*)", "(deny appleevent-send)"]

@@ -37,7 +37,7 @@ from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.middleware import Middleware
 from agent_ls.loop.calls.redaction import Known, none_known, without_known
 from agent_ls.loop.events import codec as event_codec
-from agent_ls.loop.events.subscription import Encoded, Subscription
+from agent_ls.loop.events.subscription import EncodedEvent, Subscription
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -334,15 +334,15 @@ class _Play:
                     f"    {it.state}: {strip_controls(it.path)}{it.reason and ' ' + it.reason}\n"
                 )
 
-    async def _earlier_warnings(self, last: int) -> Sequence[Encoded]:
+    async def _earlier_warnings(self, last: int) -> Sequence[EncodedEvent]:
         """Return the warnings that this process emitted while opening the session, up to event number `last`."""
         stored = self._live.stored.opened.stored
         begun = stored.last_seq if stored else 0
         lines = await anyio.to_thread.run_sync(self._live.events_since, begun, last)
         decoded = [envelope for line in lines if (envelope := event_codec.decode(line))]
-        return [Encoded(envelope) for envelope in decoded if isinstance(envelope.event, Warning)]
+        return [EncodedEvent(envelope) for envelope in decoded if isinstance(envelope.event, Warning)]
 
-    def _tell(self, item: Encoded) -> BrokenPipeError | None:
+    def _tell(self, item: EncodedEvent) -> BrokenPipeError | None:
         """Print an event. Returns an error instead of raising it, because a task group would wrap it."""
         event, out, err = item.envelope.event, self._output.out, self._output.err
         text = self._transcript.feed(item.envelope)

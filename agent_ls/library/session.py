@@ -57,7 +57,7 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
     TurnLimit,
 )
-from agent_ls.loop.inbox import Edit, Move, Remove, StartNow
+from agent_ls.loop.inbox import QueueEdit, QueueMove, QueueRemoval, StartNow
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.options import ProfileOptions
 from agent_ls.tools.base import Tool
@@ -189,14 +189,14 @@ class AgentSession:
 
     def edit_queued(self, queued_id: str, text: str) -> bool:
         """Replace the text of a queued message. All queue methods return False for a message that is not queued."""
-        return self._live.session.change_queue(Edit(queued_id, text, keeps_images=True))
+        return self._live.session.change_queue(QueueEdit(queued_id, text, keeps_images=True))
 
     def move_queued(self, queued_id: str, before: str = "") -> bool:
         """Move a queued message before the message `before`; "" moves it to the end of the queue."""
-        return self._live.session.change_queue(Move(queued_id, before))
+        return self._live.session.change_queue(QueueMove(queued_id, before))
 
     def remove_queued(self, queued_id: str) -> bool:
-        return self._live.session.change_queue(Remove(queued_id))
+        return self._live.session.change_queue(QueueRemoval(queued_id))
 
     def start_queued(self, queued_id: str) -> bool:
         """Interrupt the running turn and start this message."""

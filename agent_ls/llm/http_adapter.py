@@ -161,7 +161,7 @@ class HttpAdapter:
             )
 
     def _can_retry_differently(self, request: Request, error: LlmError) -> bool:
-        return isinstance(self._codec, LearningCodec) and self._codec.learns(request, error)
+        return isinstance(self._codec, LearningCodec) and self._codec.adapt_encoding(request, error)
 
     async def _events(
         self, request: Request, reply: StreamedReply, deadline: float

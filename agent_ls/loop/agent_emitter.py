@@ -125,10 +125,10 @@ class NoNotices:
     Implements NoticeBoard.
     """
 
-    async def look(self) -> None:
+    async def collect(self) -> None:
         return None
 
-    def take(self) -> Sequence[str]:
+    def take_messages(self) -> Sequence[str]:
         return ()
 
 

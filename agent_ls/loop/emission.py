@@ -15,11 +15,11 @@ from typing import Literal, Protocol, TypeAlias
 
 import anyio
 
-from agent_ls.loop.calls.redaction import Known, known_end, none_known, without, without_known
+from agent_ls.loop.calls.redaction import Known, known_end, none_known, redact_line, without_known
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.log_lines import log_line
-from agent_ls.loop.events.proposals import Proposed
-from agent_ls.loop.events.subscription import Encoded, Subscription
+from agent_ls.loop.events.proposals import ProposedHunks
+from agent_ls.loop.events.subscription import EncodedEvent, Subscription
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -126,7 +126,7 @@ class EventEmitter:
         self._secrets = secrets
         self._open: dict[str, UnfinishedPart] = {}
         self._asked: dict[str, str] = {}
-        self._proposed = Proposed()
+        self._proposed = ProposedHunks()
         self._agents: dict[str, str] = {}
         self._subscriptions: list[Subscription] = []
         self._is_over = False
@@ -140,13 +140,13 @@ class EventEmitter:
         now = self._clock.now()
         envelope = Envelope(self._session_id, self.last_seq + 1, now, event, self.turn_id, agent_id)
         data = event_codec.encode(envelope)
-        if (clean := without(data, self._secrets())) != data:
+        if (clean := redact_line(data, self._secrets())) != data:
             data, envelope = clean, event_codec.decode(clean) or envelope
         # If this raises, the event is not published, and the next event gets its number.
         self._recorder.event(envelope, data)
         self.last_seq += 1
         self._follow(event, agent_id)
-        encoded = Encoded(envelope, data)
+        encoded = EncodedEvent(envelope, data)
         for subscription in self._subscriptions:
             subscription.push(encoded)
         if log.isEnabledFor(logging.INFO) and (said := log_line(envelope)):
@@ -190,7 +190,7 @@ class EventEmitter:
             self._has_dirty.set()
         if self._subscriptions:
             now = self._clock.now()
-            encoded = Encoded(
+            encoded = EncodedEvent(
                 Envelope(self._session_id, None, now, delta, self.turn_id, part.agent_id, after=self.last_seq)
             )
             for subscription in self._subscriptions:

@@ -37,7 +37,7 @@ class QueuedSteer:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class QueueEdit:
     """Replace the text of a queued message. The message keeps its position, id and client key.
 
     If `keeps_images`, `images` are added to the existing ones; otherwise they replace them.
@@ -50,7 +50,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class QueueMove:
     """Move a queued message to the position before the message with id `before`, or to the end if `before` is
     "".
     """
@@ -60,7 +60,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Remove:
+class QueueRemoval:
     queued_id: str
 
 
@@ -71,7 +71,7 @@ class StartNow:
     queued_id: str
 
 
-QueueChange: TypeAlias = Edit | Move | Remove | StartNow
+QueueChange: TypeAlias = QueueEdit | QueueMove | QueueRemoval | StartNow
 
 
 class Inbox:
@@ -138,28 +138,28 @@ class Inbox:
         self._queue.insert(place, item)
         self.held = False
 
-    def change(self, change: QueueChange) -> bool:
+    def apply_change(self, change: QueueChange) -> bool:
         """Apply a change to the queue. Returns False and changes nothing if the queue does not contain a
         message that `change` names.
         """
         places = {item.queued_id: place for place, item in enumerate(self._queue)}
-        before = change.before if isinstance(change, Move) else ""
+        before = change.before if isinstance(change, QueueMove) else ""
         if change.queued_id not in places or (before and before not in places):
             return False
         item = self._queue[places[change.queued_id]]
         match change:
-            case Edit(text=text, images=images):
+            case QueueEdit(text=text, images=images):
                 shown = (*item.images, *images) if change.keeps_images else images
                 if shown != item.images:
                     self._keep_images(item.queued_id, shown)
                 self._queue[places[change.queued_id]] = replace(item, text=text, images=shown)
                 return True
-            case Remove():
+            case QueueRemoval():
                 self._queue.remove(item)
             case StartNow():
                 self._queue.remove(item)
                 self._queue.appendleft(item)
-            case Move() if before != change.queued_id:
+            case QueueMove() if before != change.queued_id:
                 self._queue.remove(item)
                 self._queue.insert(self._place_of(before), item)
         # `_urgent` is the number of messages at the front that stay before a message sent after a stop. After

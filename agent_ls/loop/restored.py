@@ -95,7 +95,7 @@ class SuspendedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Suspended:
+class SuspendedTurn:
     """A turn that waited for the user when its process ended.
 
     If the turn paused at a limit between two model calls, `answer` is None and `questions` has the question
@@ -127,7 +127,7 @@ class RestoredAgent:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoredSession:
     """The state of a stored session at the end of its log.
 
     `call_ids` are the ids used in events; `answers` maps each client key to the result of its message. If
@@ -149,6 +149,6 @@ class Restored:
     cost_usd: float | None = 0.0
     calibration: float = 1.0
     plan: PlanChanged | None = None
-    suspended: Suspended | None = None
+    suspended: SuspendedTurn | None = None
     shown: Mapping[str, str] = field(default_factory=dict)
     agents: tuple[RestoredAgent, ...] = ()

@@ -106,17 +106,17 @@ class Clock(Protocol):
 class NoticeBoard(Protocol):
     """Interface to messages for the model that other services collect, for example decisions about hunks.
 
-    `take` returns and removes all messages. Each message becomes one SteeringTurn of source `review`.
+    `take_messages` returns and removes all messages. Each message becomes one SteeringTurn of source `review`.
     """
 
-    async def look(self) -> None:
+    async def collect(self) -> None:
         """Collect new messages. Called before each model call and before the session ends.
 
         Takes a bounded time and may be cancelled. Must not raise.
         """
         ...
 
-    def take(self) -> Sequence[str]: ...
+    def take_messages(self) -> Sequence[str]: ...
 
 
 class EditorContext(Protocol):

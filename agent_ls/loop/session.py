@@ -50,9 +50,9 @@ from agent_ls.loop.inbox import Input, QueueChange, QueuedSteer, StartNow
 from agent_ls.loop.model.failures import failure_of, internal_error
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.questions import PendingQuestions, resting_state
-from agent_ls.loop.restored import Restored, Submitted, Suspended
-from agent_ls.loop.session_parts import SubmitResults, assemble, last_look, suspended_profile
-from agent_ls.loop.settling import settle
+from agent_ls.loop.restored import RestoredSession, Submitted, SuspendedTurn
+from agent_ls.loop.session_parts import SubmitResults, assemble, collect_last_notices, suspended_profile
+from agent_ls.loop.settling import emit_settlement
 from agent_ls.loop.subagents import ProfileFor
 from agent_ls.loop.turns import Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
@@ -90,7 +90,7 @@ class Session:
         profile: ProviderProfile,
         config: SessionConfig,
         ports: Ports,
-        restored: Restored | None = None,
+        restored: RestoredSession | None = None,
         listeners: Listeners = NO_LISTENERS,
         profile_for: ProfileFor | None = None,
     ) -> None:
@@ -100,7 +100,7 @@ class Session:
         self.profile = profile
         self.config = config
         self._restored = restored
-        known = restored or Restored((), 0)
+        known = restored or RestoredSession((), 0)
         self.questions = PendingQuestions(lambda event: self.emit(event))
         self._ports = replace(ports, questions=self.questions)
         profile_for = profile_for or (lambda provider, model: replace(self.profile, model=model))
@@ -204,7 +204,7 @@ class Session:
             SessionClosedError: the session is closed.
             SessionBusyError: a turn is running and `when_busy` is "refuse".
         """
-        if known := self._answers.of(client_key):
+        if known := self._answers.find(client_key):
             return known
         self._check_open()
         item = Input(text, tuple(images), client_key)
@@ -222,17 +222,17 @@ class Session:
             answer = Submitted(steer_id=self._queue_steer(item))
         else:
             answer = Submitted(queued_id=self._queue_input(item))
-        return self._answers.keep(client_key, answer)
+        return self._answers.store(client_key, answer)
 
     def steer(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> SteerId:
         """Queue a message for the next model call. In an idle session, that is the first call of the next
         turn. Raises SessionClosedError.
         """
-        if known := self._answers.of(client_key):
+        if known := self._answers.find(client_key):
             return SteerId(known.steer_id)
         self._check_open()
         steer_id = self._queue_steer(Input(text, tuple(images), client_key))
-        self._answers.keep(client_key, Submitted(steer_id=steer_id))
+        self._answers.store(client_key, Submitted(steer_id=steer_id))
         return steer_id
 
     def unsteer(self, steer_id: str) -> bool:
@@ -246,11 +246,11 @@ class Session:
         """Queue a message that starts a turn after the running one, or at once if no turn is running. Raises
         SessionClosedError.
         """
-        if known := self._answers.of(client_key):
+        if known := self._answers.find(client_key):
             return QueuedId(known.queued_id)
         self._check_open()
         queued_id = self._queue_input(Input(text, tuple(images), client_key))
-        self._answers.keep(client_key, Submitted(queued_id=queued_id))
+        self._answers.store(client_key, Submitted(queued_id=queued_id))
         return queued_id
 
     def change_queue(self, change: QueueChange) -> bool:
@@ -258,7 +258,7 @@ class Session:
         `change` names. Raises SessionClosedError if the session is closed.
         """
         self._check_open()
-        if not self._inbox.change(change):
+        if not self._inbox.apply_change(change):
             return False
         self.emit(self._inbox.make_event())
         if isinstance(change, StartNow):
@@ -276,12 +276,12 @@ class Session:
         Raises:
             SessionClosedError, CompactionOffError, NothingToCompactError.
         """
-        if known := self._answers.of(client_key):
+        if known := self._answers.find(client_key):
             return known.compaction_id
         self._check_open()
         compaction_id = self._loop.context.compactor.ask(self.config, instructions, client_key)
         self._wake.set()
-        return self._answers.keep(client_key, Submitted(compaction_id=compaction_id)).compaction_id
+        return self._answers.store(client_key, Submitted(compaction_id=compaction_id)).compaction_id
 
     def interrupt(self) -> None:
         """End the running turn; the session continues. Queued messages wait until the user sends a message."""
@@ -394,7 +394,7 @@ class Session:
             return
         self._has_started = True
         if self._restored:
-            settle(self._restored.settlement, self._emitter, self._loop.record)
+            emit_settlement(self._restored.settlement, self._emitter, self._loop.record)
         self._emitter.emit(
             SessionStart(
                 provider=self.profile.id,
@@ -409,7 +409,7 @@ class Session:
         elif self._restored and self._restored.was_closed:
             self._emitter.emit(StateChanged("IDLE"))
 
-    def _take_up(self, suspended: Suspended) -> None:
+    def _take_up(self, suspended: SuspendedTurn) -> None:
         """Continue the suspended turn of a stored session. The turn waits for the same answers again."""
         self._has_input = True
         self._inbox.release()  # this turn counts as running: queued inputs follow it as usual
@@ -432,7 +432,7 @@ class Session:
         finally:
             # Shielded from cancellation because the log must be complete. Takes little time.
             with anyio.CancelScope(shield=True), self._emitter.ending():
-                await last_look(self._ports.notices)
+                await collect_last_notices(self._ports.notices)
                 self._close()
                 await self._ports.recorder.sync()
 

@@ -19,14 +19,14 @@ from agent_ls.loop.ids import SessionId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.model.call_ids import CallIds
 from agent_ls.loop.ports import Ports, Shared
-from agent_ls.loop.restored import Restored, Submitted, Suspended, store_result
+from agent_ls.loop.restored import RestoredSession, Submitted, SuspendedTurn, store_result
 from agent_ls.loop.seams import NoticeBoard
 from agent_ls.loop.spending import Spending
 from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
 from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.profiles.base import ProviderProfile
 
-LAST_LOOK_S = 2.0  # time limit of `last_look`, in seconds
+LAST_NOTICES_S = 2.0  # time limit of `collect_last_notices`, in seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Parts:
 def assemble(
     session_id: SessionId,
     ports: Ports,
-    known: Restored,
+    known: RestoredSession,
     profile: ProviderProfile,
     config: Callable[[], SessionConfig],
     profile_for: ProfileFor,
@@ -74,7 +74,7 @@ def assemble(
 
 
 def suspended_profile(
-    suspended: Suspended | None, profile: ProviderProfile, profile_for: ProfileFor
+    suspended: SuspendedTurn | None, profile: ProviderProfile, profile_for: ProfileFor
 ) -> ProviderProfile | None:
     """Return the profile of the model that made the calls of a suspended turn; None if no turn is suspended.
 
@@ -89,10 +89,10 @@ def suspended_profile(
     return profile_for(answer.provider, answer.model)
 
 
-async def last_look(notices: NoticeBoard) -> None:
+async def collect_last_notices(notices: NoticeBoard) -> None:
     """Collect the last file changes by background processes before the session ends, within a bounded time."""
-    with anyio.move_on_after(LAST_LOOK_S):
-        await notices.look()
+    with anyio.move_on_after(LAST_NOTICES_S):
+        await notices.collect()
 
 
 class SubmitResults:
@@ -101,9 +101,9 @@ class SubmitResults:
     def __init__(self, known: Mapping[str, Submitted]) -> None:
         self._known = dict(known)
 
-    def of(self, client_key: str) -> Submitted | None:
+    def find(self, client_key: str) -> Submitted | None:
         return self._known.get(client_key) if client_key else None
 
-    def keep(self, client_key: str, answer: Submitted) -> Submitted:
+    def store(self, client_key: str, answer: Submitted) -> Submitted:
         store_result(self._known, client_key, answer)
         return answer

@@ -9,7 +9,7 @@ from agent_ls.loop.restored import Settlement
 from agent_ls.loop.turns import Turn
 
 
-def settle(settlement: Settlement, emitter: EventEmitter, record: Callable[[Turn], None]) -> None:
+def emit_settlement(settlement: Settlement, emitter: EventEmitter, record: Callable[[Turn], None]) -> None:
     emitter.turn_id = settlement.turn_id
     for agent_id, event in settlement.agents:
         emitter.emit(event, agent_id)

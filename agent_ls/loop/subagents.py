@@ -29,7 +29,7 @@ from agent_ls.loop.ids import SteerId, new_id
 from agent_ls.loop.inbox import Inbox, QueuedSteer
 from agent_ls.loop.model.other_models import OtherModels, Purpose, UnusableModel, model_for
 from agent_ls.loop.ports import Ports, Shared
-from agent_ls.loop.restored import Restored, RestoredAgent
+from agent_ls.loop.restored import RestoredAgent, RestoredSession
 from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.loop.turns import AssistantTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
@@ -365,7 +365,7 @@ class Subagents:
             config=lambda: replace(kit.config(), max_turns=max_turns),
             # A subagent with the parent's model gets the parent's system prompt unchanged, although the subagent
             # lacks some of the parent's tools.
-            restored=Restored(
+            restored=RestoredSession(
                 tuple(turns), 0, prefix=self.parent.context.prefix_for(profile) if is_parents else Prefix()
             ),
             profile=profile,

@@ -20,7 +20,7 @@ from agent_ls.llm.errors import ContextLengthError, LlmError
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
 from agent_ls.loop.budget import GO_ON, STOP
-from agent_ls.loop.calls.dispatch import Call, Dispatcher, Parsed
+from agent_ls.loop.calls.dispatch import Call, Dispatcher, ParsedCall
 from agent_ls.loop.calls.early_calls import EarlyCalls
 from agent_ls.loop.calls.loop_detection import calls_since_warning, detect_loop, signature, warning
 from agent_ls.loop.calls.terminals import SessionTerminals
@@ -44,7 +44,7 @@ from agent_ls.loop.model.call import ModelCalls, ModelReply
 from agent_ls.loop.model.failures import failed_tools, make_end_error, visible
 from agent_ls.loop.model.other_models import Fallbacks
 from agent_ls.loop.ports import Ports, Shared
-from agent_ls.loop.restored import Restored, SuspendedCall
+from agent_ls.loop.restored import RestoredSession, SuspendedCall
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, RunTools, StepState, cut_message, next_step
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
@@ -91,7 +91,7 @@ class InputProgress:
     had_effect: bool = False
     known: tuple[SuspendedCall, ...] = ()
     early: Mapping[int, Call] = field(default_factory=dict)
-    parsed: Mapping[int, Parsed] = field(default_factory=dict)
+    parsed: Mapping[int, ParsedCall] = field(default_factory=dict)
     has_overflowed: bool = False
 
 
@@ -110,7 +110,7 @@ class TurnLoop:
         agents: Agents,
         *,
         config: Callable[[], SessionConfig],
-        restored: Restored,
+        restored: RestoredSession,
         profile: ProviderProfile,
     ) -> None:
         self.history = ConversationHistory(restored.turns)
@@ -161,7 +161,7 @@ class TurnLoop:
 
     def take_notices(self) -> None:
         """Record notices of other services for the model, for example the user's decisions about hunks."""
-        for text in self._ports.notices.take():
+        for text in self._ports.notices.take_messages():
             self.record(SteeringTurn(text, self._ports.clock.now(), source="review"))
 
     async def run(self, profile: ProviderProfile) -> Finish:
@@ -201,7 +201,7 @@ class TurnLoop:
                     # Check for a stop here and not earlier, because the calls of the last answer get their
                     # results first.
                     await checkpoint_if_cancelled()
-                    await self._ports.notices.look()
+                    await self._ports.notices.collect()
                     self.take_notices()
                     self._inject_steers()
                     await self._make_room(profile, config)
@@ -482,7 +482,7 @@ class TurnLoop:
         calls = _calls(parts, progress)
         for call in calls:
             if call.outcome:
-                self._dispatcher.drop(call, f"The result of this call was dropped. {reason}")
+                self._dispatcher.fail_early_call(call, f"The result of this call was dropped. {reason}")
             else:
                 self._dispatcher.answer(call, profile, config, f"Not run. {reason}", "not_run")
         self._record_results(calls)

@@ -61,7 +61,7 @@ class ApprovalStore:
 
         self._list.change(change)
 
-    def forget(self, name: str) -> bool:
+    def delete_decisions(self, name: str) -> bool:
         """Remove all decisions about servers of this name. Returns whether there were any.
 
         Raises:

@@ -39,7 +39,7 @@ class ConfigError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Confined:
+class ServerSandboxLimits:
     """The sandbox of a server. `writable` are writable folders in addition to the session's folder."""
 
     network: bool = False
@@ -54,7 +54,7 @@ class StdioTarget:
     args: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     cwd: str = ""
-    sandbox: Confined | None = None
+    sandbox: ServerSandboxLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class ServerConfig:
         name = re.split(r"[\\/]", self.target.command)[-1].lower()
         return name.removesuffix(".cmd").removesuffix(".exe") in FETCHERS
 
-    def offers(self, tool: str) -> bool:
+    def is_offered(self, tool: str) -> bool:
         """Return whether the tool is offered to the model. `tool` is the server's name for it."""
         allowed = not self.allow or any(fnmatchcase(tool, pattern) for pattern in self.allow)
         return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.deny)
@@ -166,7 +166,7 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         target = HttpTarget(entry.url, tuple(entry.headers.items()))
     else:
         given = entry.sandbox
-        sandbox = Confined(given.network, tuple(given.writable)) if given.enabled else None
+        sandbox = ServerSandboxLimits(given.network, tuple(given.writable)) if given.enabled else None
         target = StdioTarget(entry.command, tuple(entry.args), tuple(entry.env.items()), entry.cwd, sandbox)
     return ServerConfig(
         name=name,
@@ -228,7 +228,7 @@ Lookup: TypeAlias = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class VariableValues:
     """Values for the variables in a configuration. `environ` never contains a provider's key.
 
     `inputs` returns the value that the user entered; its arguments are the server and the id of an input.
@@ -239,7 +239,7 @@ class Values:
     folder: str
 
 
-def fill_variables(config: ServerConfig, values: Values) -> ServerConfig:
+def fill_variables(config: ServerConfig, values: VariableValues) -> ServerConfig:
     """Return the configuration with its variables replaced by their values.
 
     Raises:
@@ -272,7 +272,7 @@ def _pairs(pairs: Sequence[tuple[str, str]], fill: Callable[[str], str]) -> tupl
     return tuple((name, fill(value)) for name, value in pairs)
 
 
-def _variable(found: re.Match[str], values: Values) -> str:
+def _variable(found: re.Match[str], values: VariableValues) -> str:
     value = values.environ(found[1])
     if value is None:
         value = found[2]
@@ -284,7 +284,7 @@ def _variable(found: re.Match[str], values: Values) -> str:
     return value
 
 
-def _input(name: str, server: str, values: Values) -> str:
+def _input(name: str, server: str, values: VariableValues) -> str:
     value = values.inputs(server, name)
     if value is None:
         raise ConfigError(f'the value "{name}" was not entered yet: run `agent-ls mcp login {server}`')

@@ -38,7 +38,7 @@ _K1, _B = 1.2, 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OfferedTool:
     """A tool of a server, and the name by which the model calls it."""
 
     server: str
@@ -67,7 +67,7 @@ class CallArguments(Arguments):
     )
 
 
-def deferred_tools(offered: Callable[[], Sequence[Offered]]) -> tuple[Tool[Any], Tool[Any]]:
+def deferred_tools(offered: Callable[[], Sequence[OfferedTool]]) -> tuple[Tool[Any], Tool[Any]]:
     """Return the tools `find_tools` and `call_tool`. `offered` returns the server tools that they can find now."""
 
     async def find(arguments: FindArguments, context: ToolContext) -> Prepared:
@@ -112,7 +112,7 @@ def deferred_tools(offered: Callable[[], Sequence[Offered]]) -> tuple[Tool[Any],
     return finding, calling
 
 
-def _check(chosen: Offered, values: Mapping[str, Any]) -> None:
+def _check(chosen: OfferedTool, values: Mapping[str, Any]) -> None:
     try:
         problem = find_schema_error(values, chosen.described.schema)
     except ConfigurationError:
@@ -124,7 +124,7 @@ def _check(chosen: Offered, values: Mapping[str, Any]) -> None:
         )
 
 
-def best_tools(offered: Sequence[Offered], query: str, server: str) -> Sequence[Offered]:
+def best_tools(offered: Sequence[OfferedTool], query: str, server: str) -> Sequence[OfferedTool]:
     """Return up to ten tools, best first, ranked by BM25; a tool whose name equals the query is first."""
     known = [it for it in offered if not server or it.server == server]
     asked = set(_words(query))
@@ -154,7 +154,7 @@ def _words(text: str) -> list[str]:
     return [word.removesuffix("s") if len(word) > 3 else word for word in _WORD.findall(spaced.lower())]
 
 
-def _listing(found: Sequence[Offered]) -> str:
+def _listing(found: Sequence[OfferedTool]) -> str:
     if not found:
         return "No tool matches. Try other words."
     lines = []

@@ -24,7 +24,7 @@ from agent_ls.environments.local.processes.children import Children
 from agent_ls.environments.local.processes.pipes import CHUNK_BYTES, Pipe, drain, new_pipe
 from agent_ls.environments.local.processes.thread_pipes import CAN_WAIT_FOR_PIPES, new_input
 from agent_ls.environments.local.trees.base import Child
-from agent_ls.mcp.config import Confined, StdioTarget
+from agent_ls.mcp.config import ServerSandboxLimits, StdioTarget
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 STDERR_CHARS = 64 * 1024
@@ -39,7 +39,9 @@ if os.name == "nt":
     GIVEN = EnvRules("minimal")
 
 
-Confine: TypeAlias = Callable[[Confined, str, CommandOptions, str], Awaitable[tuple[str, CommandOptions]]]
+Confine: TypeAlias = Callable[
+    [ServerSandboxLimits, str, CommandOptions, str], Awaitable[tuple[str, CommandOptions]]
+]
 """Returns the command and options that run a command in a sandbox. Raises EnvError if the sandbox is
 unavailable.
 """

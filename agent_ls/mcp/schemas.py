@@ -18,7 +18,7 @@ def provider_schema(schema: JsonObject) -> dict[str, Any]:
     """Return the schema for a model. A part that is nested too deeply, or whose reference is invalid, becomes {} (any
     value).
     """
-    plain = _Plain(schema).of(schema, 0)
+    plain = _SchemaSimplifier(schema).simplify(schema, 0)
     found = plain if isinstance(plain, dict) else {}
     found["type"] = "object"
     if not isinstance(found.get("properties"), dict):
@@ -31,23 +31,23 @@ def is_object_schema(schema: Any) -> bool:
     return isinstance(schema, Mapping) and schema.get("type", "object") == "object"
 
 
-class _Plain:
+class _SchemaSimplifier:
     def __init__(self, root: JsonObject) -> None:
         self._root = root
         self._nodes = 0
 
-    def of(self, schema: Any, references: int) -> Any:
+    def simplify(self, schema: Any, references: int) -> Any:
         self._nodes += 1
         if self._nodes > MAX_NODES:
             return {}
         if isinstance(schema, list):
-            return [self.of(item, references) for item in schema]
+            return [self.simplify(item, references) for item in schema]
         if not isinstance(schema, Mapping):
             return schema
         if isinstance(name := schema.get("$ref"), str):
             found = self._referred(name) if references < MAX_DEPTH else None
             beside = {key: value for key, value in schema.items() if key != "$ref"}
-            return self.of({**found, **beside}, references + 1) if found is not None else {}
+            return self.simplify({**found, **beside}, references + 1) if found is not None else {}
         return {
             key: self._entry(key, value, references)
             for key, value in schema.items()
@@ -58,8 +58,8 @@ class _Plain:
         if key in _DATA:
             return value
         if key in _NAMED and isinstance(value, Mapping):
-            return {name: self.of(inner, references) for name, inner in value.items()}
-        return self.of(value, references)
+            return {name: self.simplify(inner, references) for name, inner in value.items()}
+        return self.simplify(value, references)
 
     def _referred(self, name: str) -> JsonObject | None:
         """Resolve a reference within the same schema; None for other references, because no schema is

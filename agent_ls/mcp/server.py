@@ -17,7 +17,14 @@ import anyio.to_thread
 
 from agent_ls.environments.errors import EnvError
 from agent_ls.installation import extra_command
-from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, fill_variables, secret_values
+from agent_ls.mcp.config import (
+    ConfigError,
+    HttpTarget,
+    ServerConfig,
+    VariableValues,
+    fill_variables,
+    secret_values,
+)
 from agent_ls.mcp.descriptions import (
     CallResult,
     Elicitation,
@@ -72,7 +79,7 @@ class ServerContext:
     """
 
     processes: ServerProcesses
-    values: Values
+    values: VariableValues
     sleep: Callable[[float], Awaitable[None]]
     start_timeout_s: float
     protect: Callable[[Sequence[str]], None]
@@ -83,14 +90,14 @@ class ServerContext:
 
 
 @dataclass(slots=True)
-class _Wanted:
+class _OwnerRequests:
     """Flags by which other tasks ask the task that owns the connection to reload the lists or to stop."""
 
     wake: anyio.Event = field(default_factory=anyio.Event)
     reload: bool = False
     stop: bool = False
 
-    def tell(self) -> None:
+    def wake_owner(self) -> None:
         self.wake.set()
 
 
@@ -111,7 +118,7 @@ class ManagedServer:
         self._context = around
         self._connection: McpConnection | None = None
         self._available = anyio.Event()
-        self._wanted = _Wanted()
+        self._wanted = _OwnerRequests()
         self._elicit: list[Elicit] = []
 
     @property
@@ -121,7 +128,7 @@ class ManagedServer:
     @property
     def tools(self) -> Sequence[ServerTool]:
         """Return the tools that the configuration offers, sorted by name."""
-        offered = (tool for tool in self.description.tools if self.config.offers(tool.name))
+        offered = (tool for tool in self.description.tools if self.config.is_offered(tool.name))
         return sorted(offered, key=lambda tool: tool.name)
 
     # --- the task that owns the connection
@@ -279,11 +286,11 @@ class ManagedServer:
 
     def _list_changed(self, kind: str) -> None:
         self._wanted.reload = True
-        self._wanted.tell()
+        self._wanted.wake_owner()
 
     def stop(self) -> None:
         self._wanted.stop = True
-        self._wanted.tell()
+        self._wanted.wake_owner()
 
     # --- called by other tasks
 

@@ -21,7 +21,7 @@ from agent_ls.mcp.deferred import (
     CALL_TOOL,
     FIND_TOOLS,
     MAX_LISTED,
-    Offered,
+    OfferedTool,
     deferred_tools,
     definition_chars,
 )
@@ -60,7 +60,7 @@ class ServerLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class SessionServices:
     """The services of a session that SessionServers uses. `find` reads the configuration of all servers
     except those of untrusted projects; it blocks.
 
@@ -97,15 +97,19 @@ class SessionServers:
     call after each change of a server.
     """
 
-    def __init__(self, host: Host, make_context: Callable[[Callable[[], None]], ServerContext]) -> None:
-        self._host = host
+    def __init__(
+        self, services: SessionServices, make_context: Callable[[Callable[[], None]], ServerContext]
+    ) -> None:
+        self._services = services
         self._make_context = make_context
         self._context: ServerContext | None = None
         self._running: dict[str, _Running] = {}
         self._idle: dict[str, ManagedServer] = {}
         self._baselines: dict[str, Mapping[str, Mapping[str, Any]]] = {}
         self._made: dict[str, tuple[ManagedServer, ServerTool, Tool[Any]]] = {}
-        self._kit = ToolKit(lambda: host.limits().call_timeout_ms, host.redact, self._approved, self._accept)
+        self._kit = ToolKit(
+            lambda: services.limits().call_timeout_ms, services.redact, self._approved, self._accept
+        )
         self._turn = anyio.Lock()
         self._warned: set[str] = set()
         self._is_deferred = False
@@ -134,16 +138,16 @@ class SessionServers:
         """
         async with self._turn:
             try:
-                found = await anyio.to_thread.run_sync(self._host.find)
-                await self._take(found)
+                found = await anyio.to_thread.run_sync(self._services.find)
+                await self._apply_config(found)
                 await self._wait()
             except OSError as error:
                 self._warn(f"MCP servers cannot be used: {error.strerror or error}")
-            return self._give(registry, window_tokens)
+            return self._register_tools(registry, window_tokens)
 
     # --- which servers run
 
-    async def _take(self, found: FoundServers) -> None:
+    async def _apply_config(self, found: FoundServers) -> None:
         """Start and stop servers so that they match the configuration, with the user's approval."""
         self.problems = found.problems
         for problem in found.problems:
@@ -151,7 +155,7 @@ class SessionServers:
         wanted = {config.digest: config for config in found.servers}
         for digest in [*self._running, *self._idle]:
             if digest not in wanted or self._idle.get(digest):
-                self._drop(digest)
+                self._stop_server(digest)
         for digest, config in wanted.items():
             if digest in self._running:
                 self._running[digest].server.config = config
@@ -162,12 +166,12 @@ class SessionServers:
             else:
                 self._idle[digest] = self._not_started(config, state)
         if found.servers:
-            self._tell()
+            self._report_change()
 
     async def _state_of(self, config: ServerConfig) -> State:
         """Return the state that a server should have. Asks the user if there is no decision about the server."""
         known = await anyio.to_thread.run_sync(
-            self._host.approvals.find_known, config.digest, self._folder_of(config)
+            self._services.approvals.find_known, config.digest, self._folder_of(config)
         )
         self._baselines.setdefault(config.digest, known.tools if known else {})
         if not config.is_enabled or (known and known.is_off):
@@ -176,23 +180,23 @@ class SessionServers:
             return "starting"
         if known and known.decision == "denied":
             return "denied"
-        answer = await self._host.approve(config)
+        answer = await self._services.approve(config)
         if answer is None:
             return "unapproved"
-        await self._keep(config, decision="allowed" if answer else "denied")
+        await self._store_decision(config, decision="allowed" if answer else "denied")
         return "starting" if answer else "denied"
 
     def _folder_of(self, config: ServerConfig) -> str:
-        return self._host.keep_folder if config.source == "project" else ""
+        return self._services.keep_folder if config.source == "project" else ""
 
-    async def _keep(self, config: ServerConfig, **changes: Any) -> None:
+    async def _store_decision(self, config: ServerConfig, **changes: Any) -> None:
         """Store a decision about a server. `changes` are the changed fields of the stored entry."""
         folder = self._folder_of(config)
 
         def change() -> None:
-            known = self._host.approvals.find_known(config.digest, folder)
+            known = self._services.approvals.find_known(config.digest, folder)
             known = known or ApprovedServer(config.digest, config.name, folder=folder)
-            self._host.approvals.decide(replace(known, decided=self._host.now(), **changes))
+            self._services.approvals.decide(replace(known, decided=self._services.now(), **changes))
 
         try:
             await anyio.to_thread.run_sync(change)
@@ -203,7 +207,7 @@ class SessionServers:
         if self._is_closed:
             return
         self._context = self._context or self._make_context(self._handle_change)
-        cached = await anyio.to_thread.run_sync(self._host.cache.read, config.digest)
+        cached = await anyio.to_thread.run_sync(self._services.cache.read, config.digest)
         server = ManagedServer(config, self._context, cached)
         running = _Running(server, anyio.CancelScope(), anyio.Event())
         self._running[config.digest] = running
@@ -215,7 +219,7 @@ class SessionServers:
             finally:
                 running.ended.set()
 
-        self._host.start(live)
+        self._services.start(live)
 
     def _not_started(self, config: ServerConfig, state: State) -> ManagedServer:
         self._context = self._context or self._make_context(self._handle_change)
@@ -224,16 +228,16 @@ class SessionServers:
         server.settled.set()
         return server
 
-    def _drop(self, digest: str) -> None:
+    def _stop_server(self, digest: str) -> None:
         self._idle.pop(digest, None)
         if running := self._running.pop(digest, None):
             running.server.stop()
             running.scope.cancel()
 
-    def _tell(self) -> None:
+    def _report_change(self) -> None:
         self.news.set()
         self.news = anyio.Event()
-        self._host.changed()
+        self._services.changed()
 
     def _handle_change(self) -> None:
         """Handle a change of a server's state or lists. The lists are cached for the next session."""
@@ -244,16 +248,18 @@ class SessionServers:
                     self._baselines[digest] = {
                         tool.name: tool.definition for tool in server.description.tools
                     }
-                    self._host.start(partial(self._keep, server.config, tools=dict(self._baselines[digest])))
-                write = partial(self._host.cache.write, digest, server.description)
-                self._host.start(partial(anyio.to_thread.run_sync, write))
-        self._tell()
+                    self._services.start(
+                        partial(self._store_decision, server.config, tools=dict(self._baselines[digest]))
+                    )
+                write = partial(self._services.cache.write, digest, server.description)
+                self._services.start(partial(anyio.to_thread.run_sync, write))
+        self._report_change()
 
     async def _wait(self) -> None:
         """Wait for servers that are not in the cache, for a limited time. The tools of slower servers are offered
         later.
         """
-        with anyio.move_on_after(self._host.limits().first_wait_ms / 1000):
+        with anyio.move_on_after(self._services.limits().first_wait_ms / 1000):
             for running in list(self._running.values()):
                 if not running.server.is_cached:
                     await running.server.settled.wait()
@@ -273,14 +279,14 @@ class SessionServers:
         async with self._turn:
             # Ask again about a server that the user denied before.
             changes = {"decision": ""} if is_on and server.state == "denied" else {}
-            await self._keep(server.config, is_off=not is_on, **changes)
-            self._drop(server.config.digest)
+            await self._store_decision(server.config, is_off=not is_on, **changes)
+            self._stop_server(server.config.digest)
             state = await self._state_of(server.config) if is_on else "off"
             if state == "starting":
                 await self._start(server.config)
             else:
                 self._idle[server.config.digest] = self._not_started(server.config, state)
-        self._tell()
+        self._report_change()
         return True
 
     async def restart(self, name: str) -> bool:
@@ -289,7 +295,7 @@ class SessionServers:
         if server is None or server.config.digest not in self._running:
             return False
         async with self._turn:
-            self._drop(server.config.digest)
+            self._stop_server(server.config.digest)
             await self._start(server.config)
         return True
 
@@ -298,7 +304,7 @@ class SessionServers:
         self._is_closed = True
         ending = list(self._running.values())
         for digest in list(self._running):
-            self._drop(digest)
+            self._stop_server(digest)
         for running in ending:
             await running.ended.wait()
         if self._context:
@@ -309,7 +315,7 @@ class SessionServers:
     def _warn(self, problem: str) -> None:
         if problem not in self._warned:
             self._warned.add(problem)
-            self._host.warn(problem)
+            self._services.warn(problem)
 
     def _tool(self, server: ManagedServer, tool: ServerTool, name: str) -> Tool[Any]:
         """Return the session's tool that calls `tool` of `server`, with the given name.
@@ -329,19 +335,21 @@ class SessionServers:
         known = self._baselines.get(digest, {})
         if known.get(tool.name) != tool.definition:
             self._baselines[digest] = {**known, tool.name: tool.definition}
-            self._host.start(partial(self._keep, server.config, tools=dict(self._baselines[digest])))
+            self._services.start(
+                partial(self._store_decision, server.config, tools=dict(self._baselines[digest]))
+            )
 
-    def list_offered(self) -> Sequence[Offered]:
+    def list_offered(self) -> Sequence[OfferedTool]:
         """Return all tools that can be called, sorted by server and name."""
         taken = dict.fromkeys(self._foreign)
-        found: list[Offered] = []
+        found: list[OfferedTool] = []
         for server in self._callable():
             for tool in server.tools:
                 name = tool_name(server.name, tool.name, taken)
                 if name in taken:
                     continue
                 taken[name] = None
-                found.append(Offered(server.name, tool, self._tool(server, tool, name)))
+                found.append(OfferedTool(server.name, tool, self._tool(server, tool, name)))
         return found
 
     def _callable(self) -> Sequence[ManagedServer]:
@@ -352,12 +360,12 @@ class SessionServers:
             and (server.description.protocol or server.tools)
         ]
 
-    def _give(self, registry: ToolRegistry, window_tokens: int) -> str:
+    def _register_tools(self, registry: ToolRegistry, window_tokens: int) -> str:
         servers = self._callable()
         self._foreign = frozenset(registry.names()) - self._given
         offered = self.list_offered()
         tools = [it.tool for it in offered]
-        limits = self._host.limits()
+        limits = self._services.limits()
         budget = window_tokens * CHARS_PER_TOKEN * limits.defer_at_percent // 100
         # Once tools are deferred, they stay deferred in this session, because another list would change the
         # beginning of each request.

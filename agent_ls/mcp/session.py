@@ -78,7 +78,7 @@ class ConnectionCallbacks:
 
 
 @dataclass(slots=True)
-class _Mended:
+class _ListFilter:
     """Removes invalid entries from the lists in a server's messages.
 
     `problems` has a sentence for each removed entry.
@@ -86,7 +86,7 @@ class _Mended:
 
     problems: dict[str, str] = field(default_factory=dict)
 
-    def mend(self, message: Any) -> None:
+    def remove_invalid(self, message: Any) -> None:
         result = message.get("result") if isinstance(message, dict) else getattr(message, "result", None)
         if isinstance(result, dict):
             for kind, model in _LISTS.items():
@@ -118,9 +118,9 @@ class _Mended:
 class McpConnection:
     """An open connection. Calls may be made from any task while it is open."""
 
-    def __init__(self, client: Client, mended: _Mended) -> None:
+    def __init__(self, client: Client, list_filter: _ListFilter) -> None:
         self._client = client
-        self._mended = mended
+        self._list_filter = list_filter
 
     @property
     def era(self) -> Era:
@@ -135,7 +135,7 @@ class McpConnection:
         client = self._client
         can = client.server_capabilities
         info = client.server_info
-        self._mended.problems.clear()
+        self._list_filter.problems.clear()
         with _SdkErrors(timeout_s):
             tools = await self._fetch_list("tools", client.list_tools) if can.tools else []
             prompts = await self._fetch_list("prompts", client.list_prompts) if can.prompts else []
@@ -149,7 +149,7 @@ class McpConnection:
             tools=tuple(map(_tool, tools)),
             prompts=tuple(map(_prompt, prompts)),
             resources=tuple(map(_resource, resources)),
-            invalid=tuple(self._mended.problems.values()),
+            invalid=tuple(self._list_filter.problems.values()),
         )
 
     async def _fetch_list(self, kind: str, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
@@ -231,8 +231,10 @@ async def by_process(
     Raises:
         McpServerError, EndedError: the connection failed.
     """
-    mended = _Mended()
-    async with _connected(_stdio(process, mended), mended, callbacks, is_legacy, timeout_s) as connection:
+    list_filter = _ListFilter()
+    async with _connected(
+        _stdio(process, list_filter), list_filter, callbacks, is_legacy, timeout_s
+    ) as connection:
         yield connection
 
 
@@ -253,7 +255,7 @@ async def by_http(
     Raises:
         McpServerError: the connection failed.
     """
-    mended = _Mended()
+    list_filter = _ListFilter()
     timeout = httpx2.Timeout(timeout_s, read=None)
     hooks: Any = HttpLimits(target.url, MAX_LINE_BYTES, judge).hooks()
     if asks_nobody:
@@ -263,14 +265,18 @@ async def by_http(
     ) as http:
         transport = streamable_http_client(target.url, http_client=http, max_sse_event_size=MAX_LINE_BYTES)
         async with _connected(
-            _mending(transport, mended), mended, callbacks, is_legacy, timeout_s
+            _filter_lists(transport, list_filter), list_filter, callbacks, is_legacy, timeout_s
         ) as connection:
             yield connection
 
 
 @asynccontextmanager
 async def _connected(
-    transport: Any, mended: _Mended, callbacks: ConnectionCallbacks, is_legacy: bool, timeout_s: float
+    transport: Any,
+    list_filter: _ListFilter,
+    callbacks: ConnectionCallbacks,
+    is_legacy: bool,
+    timeout_s: float,
 ) -> AsyncIterator[McpConnection]:
     async def on_message(message: Any) -> None:
         match message:
@@ -312,7 +318,7 @@ async def _connected(
             async with client:
                 entered = True
                 starting.deadline = float("inf")
-                yield McpConnection(client, mended)
+                yield McpConnection(client, list_filter)
         if starting.cancelled_caught and not entered:
             raise McpServerError(f"the server did not answer within {timeout_s:g} s")
     except BaseException as error:
@@ -324,7 +330,7 @@ async def _connected(
 
 
 @asynccontextmanager
-async def _stdio(process: ServerProcess, mended: _Mended) -> AsyncIterator[tuple[Any, Any]]:
+async def _stdio(process: ServerProcess, list_filter: _ListFilter) -> AsyncIterator[tuple[Any, Any]]:
     """Return the pair of streams that the SDK's client reads and writes."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
@@ -333,7 +339,7 @@ async def _stdio(process: ServerProcess, mended: _Mended) -> AsyncIterator[tuple
         async with incoming:
             try:
                 async for raw in process.messages():
-                    mended.mend(raw)
+                    list_filter.remove_invalid(raw)
                     try:
                         message = types.jsonrpc_message_adapter.validate_python(raw, by_name=False)
                     except ValidationError:
@@ -361,23 +367,23 @@ async def _stdio(process: ServerProcess, mended: _Mended) -> AsyncIterator[tuple
             group.cancel_scope.cancel()
 
 
-class _MendedStream:
+class _FilteredStream:
     """Wraps a stream of messages from a server, and removes invalid entries from the lists in the messages."""
 
-    def __init__(self, stream: Any, mended: _Mended) -> None:
+    def __init__(self, stream: Any, list_filter: _ListFilter) -> None:
         self._stream = stream
-        self._mended = mended
+        self._list_filter = list_filter
 
     @property
     def last_context(self) -> Any:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> Any:
-        return self._mend(await self._stream.receive())
+        return self._filter(await self._stream.receive())
 
-    def _mend(self, item: Any) -> Any:
+    def _filter(self, item: Any) -> Any:
         if isinstance(item, SessionMessage):
-            self._mended.mend(item.message)
+            self._list_filter.remove_invalid(item.message)
         return item
 
     async def aclose(self) -> None:
@@ -386,13 +392,13 @@ class _MendedStream:
     def close(self) -> None:
         self._stream.close()
 
-    def __aiter__(self) -> _MendedStream:
+    def __aiter__(self) -> _FilteredStream:
         return self
 
     async def __anext__(self) -> Any:
-        return self._mend(await self._stream.__anext__())
+        return self._filter(await self._stream.__anext__())
 
-    async def __aenter__(self) -> _MendedStream:
+    async def __aenter__(self) -> _FilteredStream:
         await self._stream.__aenter__()
         return self
 
@@ -402,11 +408,11 @@ class _MendedStream:
 
 
 @asynccontextmanager
-async def _mending(
-    transport: AbstractAsyncContextManager[Any], mended: _Mended
+async def _filter_lists(
+    transport: AbstractAsyncContextManager[Any], list_filter: _ListFilter
 ) -> AsyncIterator[tuple[Any, Any]]:
     async with transport as (read, write):
-        yield _MendedStream(read, mended), write
+        yield _FilteredStream(read, list_filter), write
 
 
 # --- errors

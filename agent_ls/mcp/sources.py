@@ -29,7 +29,7 @@ class FoundServers:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SuppliedServers:
     """Servers that no file configures: servers from the settings, and servers from an ACP client for one
     session.
     """
@@ -38,10 +38,12 @@ class Given:
     client: Mapping[str, Mapping[str, Any]]
 
 
-NOTHING_GIVEN = Given({}, {})
+NO_SUPPLIED_SERVERS = SuppliedServers({}, {})
 
 
-def find_servers(state: Path, folder: Path | None, given: Given = NOTHING_GIVEN) -> FoundServers:
+def find_servers(
+    state: Path, folder: Path | None, given: SuppliedServers = NO_SUPPLIED_SERVERS
+) -> FoundServers:
     """Return all servers of a session in `folder`. `folder` None: read no project files, because they are
     switched off or not trusted.
 

@@ -87,15 +87,15 @@ def rebase_hunks(
     base: Sequence[str], hunks: Sequence[LineHunk], current: Sequence[str]
 ) -> tuple[RebasedHunk, ...]:
     """Rebase each hunk, in the order of `hunks` (sorted and disjoint, in lines of base)."""
-    moved = _Moved(base, current)
+    mapping = _LineMapping(base, current)
     spelled = explicit_endings(base, hunks)
-    rebased = [moved.place(hunk) for hunk in spelled]
+    rebased = [mapping.place(hunk) for hunk in spelled]
     for at in _overlapping(rebased):
-        rebased[at] = moved.conflict(spelled[at], "another change affects the same lines")
+        rebased[at] = mapping.conflict(spelled[at], "another change affects the same lines")
     return tuple(rebased)
 
 
-class _Moved:
+class _LineMapping:
     """Maps each base line to its line in current, if it still exists."""
 
     def __init__(self, base: Sequence[str], current: Sequence[str]) -> None:
@@ -105,7 +105,7 @@ class _Moved:
         self._starts = [block.old for block in self._blocks]
         self._texts: FileLines | None = None
 
-    def image(self, line: int) -> int | None:
+    def current_index(self, line: int) -> int | None:
         """Return the index in current of a base line; None if current does not have that line any more.
 
         Line -1, before the first line, and the line after the last one always have an index.
@@ -121,7 +121,7 @@ class _Moved:
         return block.new + line - block.old if line < block.old + block.length else None
 
     def place(self, hunk: LineHunk) -> RebasedHunk:
-        before, after = self.image(hunk.base_start - 1), self.image(hunk.base_end)
+        before, after = self.current_index(hunk.base_start - 1), self.current_index(hunk.base_end)
         if before is not None and after is not None and self._lines(before + 1, after) == hunk.added:
             return AlreadyApplied(hunk)
         if hunk.removed:
@@ -140,10 +140,10 @@ class _Moved:
         return Conflict(hunk, reason, start, max(start, end), self._lines(start, end))
 
     def _place_removal(self, hunk: LineHunk) -> RebasedHunk:
-        images = [self.image(line) for line in range(hunk.base_start, hunk.base_end)]
-        first = images[0]
-        if first is not None and images == list(range(first, first + len(images))):
-            return self._place_at(hunk, first, first + len(images), "")
+        indexes = [self.current_index(line) for line in range(hunk.base_start, hunk.base_end)]
+        first = indexes[0]
+        if first is not None and indexes == list(range(first, first + len(indexes))):
+            return self._place_at(hunk, first, first + len(indexes), "")
         return self._search(hunk) or self.conflict(hunk, "the lines of this change were edited")
 
     def _search(self, hunk: LineHunk) -> PlacedHunk | None:

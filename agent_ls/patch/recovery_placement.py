@@ -54,7 +54,7 @@ class _AmbiguousError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _After:
+class _SearchStart:
     """The line at which the search goes on, and the recovery rules that were needed to find the anchors."""
 
     line: int
@@ -97,7 +97,7 @@ class ChunkRecovery:
         if chunk.stacked and chunk.anchors:
             return self._find_stacked(chunk)
         if not old_texts(chunk.lines):
-            after = self._after_anchors(chunk.anchors, self._cursor)
+            after = self._find_anchors(chunk.anchors, self._cursor)
             return (
                 self._with_rules(place_insertion(self._file, chunk, after.line), *after.rules)
                 if after
@@ -126,7 +126,7 @@ class ChunkRecovery:
 
     def _match_on_anchor(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
         """Place the chunk by rule R11, or return None: the anchor repeats the first line of the chunk."""
-        after = self._after_anchors(chunk.anchors, self._cursor) if chunk.anchors else None
+        after = self._find_anchors(chunk.anchors, self._cursor) if chunk.anchors else None
         if after is None:
             return None
         placed_chunk = find_chunk_lines(self._file, lines, after.line - 1, at_end=chunk.at_end)
@@ -143,7 +143,7 @@ class ChunkRecovery:
         if start >= self._cursor:
             return None
         placed_chunk = self._place_after_anchors(chunk, lines, start, self._cursor)
-        if placed_chunk is None and chunk.anchors and self._after_anchors(chunk.anchors, start) is None:
+        if placed_chunk is None and chunk.anchors and self._find_anchors(chunk.anchors, start) is None:
             placed_chunk = self._place_after_anchors(replace(chunk, anchors=()), lines, start, self._cursor)
             placed_chunk = self._with_rules(placed_chunk, "R10") if placed_chunk else None
         return self._with_rules(placed_chunk, "R12") if placed_chunk else None
@@ -154,7 +154,7 @@ class ChunkRecovery:
         If an anchor of the chunk does not exist in the file, search without the anchors. Only one position
         may fit.
         """
-        if not chunk.anchors or self._after_anchors(chunk.anchors, self._cursor):
+        if not chunk.anchors or self._find_anchors(chunk.anchors, self._cursor):
             return None
         placed_chunk = self._find_only_match(lines, STRICT_LEVELS, self._cursor, self._is_free_at(lines))
         return self._with_rules(placed_chunk, "R10") if placed_chunk else None
@@ -202,13 +202,13 @@ class ChunkRecovery:
         does not match there, the search begins once more at the top of the file.
         """
         for start, rules in ((self._cursor, ()), (0, ("R3",))):
-            after = self._after_anchors(chunk.anchors, start)
+            after = self._find_anchors(chunk.anchors, start)
             placed_chunk = self._place_after_stacked(chunk, after) if after else None
             if placed_chunk:
                 return self._with_rules(placed_chunk, *rules)
         return None
 
-    def _place_after_stacked(self, chunk: Chunk, after: _After) -> PlacedChunk | None:
+    def _place_after_stacked(self, chunk: Chunk, after: _SearchStart) -> PlacedChunk | None:
         if not old_texts(chunk.lines):
             return self._with_rules(place_insertion(self._file, chunk, after.line), *after.rules)
         for lines in _drop_blank_context(chunk.lines):
@@ -233,7 +233,7 @@ class ChunkRecovery:
 
         The search for the anchors begins at line `start`.
         """
-        after = self._after_anchors(chunk.anchors, start)
+        after = self._find_anchors(chunk.anchors, start)
         if after is None:
             return None
         placed_chunk = find_chunk_lines(self._file, lines, after.line, at_end=chunk.at_end)
@@ -244,16 +244,16 @@ class ChunkRecovery:
             self._check_alone(placed_chunk, before)
         return self._with_rules(placed_chunk, *after.rules)
 
-    def _after_anchors(self, anchors: Sequence[str], start: int) -> _After | None:
-        after = _After(start)
+    def _find_anchors(self, anchors: Sequence[str], start: int) -> _SearchStart | None:
+        after = _SearchStart(start)
         for anchor in anchors:
-            found = self._anchor(anchor, after.line)
+            found = self._find_anchor(anchor, after.line)
             if found is None:
                 return None
-            after = _After(found.line + 1, after.rules + found.rules)
+            after = _SearchStart(found.line + 1, after.rules + found.rules)
         return after
 
-    def _anchor(self, anchor: str, start: int) -> _After | None:
+    def _find_anchor(self, anchor: str, start: int) -> _SearchStart | None:
         """Return the line that matches the anchor, searched from line `start` on; None if there is none.
 
         This is the first line that equals the anchor; else the only line that begins with the anchor (rule
@@ -261,16 +261,16 @@ class ChunkRecovery:
         """
         found = find_first(self._file, [anchor], start)
         if found:
-            return _After(found.start)
+            return _SearchStart(found.start)
         begins = [
             at
             for at in range(start, self._file_end)
             if strip_blanks(self._file.texts[at]).startswith(strip_blanks(anchor))
         ]
         if len(begins) == 1:
-            return _After(begins[0], ("R10",))
+            return _SearchStart(begins[0], ("R10",))
         _, loose = find_all(self._file, [anchor], RECOVERY_LEVELS, start)
-        return _After(loose[0], ("R14",)) if len(loose) == 1 and not begins else None
+        return _SearchStart(loose[0], ("R14",)) if len(loose) == 1 and not begins else None
 
     def _find_only_match(
         self, lines: tuple[PatchLine, ...], levels: Sequence[int], start: int, allowed: Callable[[int], bool]
@@ -331,7 +331,7 @@ class ChunkRecovery:
     def _report_missing(self, chunk: Chunk, number: int) -> PatchProblem:
         old = old_texts(chunk.lines)
         detail = self._diagnosis.explain_missing(old, new_texts(chunk.lines)) if old else ""
-        if self._after_anchors(chunk.anchors, 0) is not None:
+        if self._find_anchors(chunk.anchors, 0) is not None:
             return self._problem("CONTEXT_NOT_FOUND", chunk, number, detail)
         advice = (
             "An @@ line must repeat one whole line of the file that is above the change. Read the file again."

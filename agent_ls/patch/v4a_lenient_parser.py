@@ -209,7 +209,7 @@ class _Reader:
             if chunk:
                 chunk.at_end = True
             self._check_spelling(marker, at)
-        elif line.startswith("@@") and (anchor := self._heading(line, at)) is not None:
+        elif line.startswith("@@") and (anchor := self._parse_anchor(line, at)) is not None:
             self._open_chunk(section, chunk, anchor, at)
         elif self._is_diff_header(section, at):
             self._report_repair("R5", "ignored '---' and '+++' lines after the header", at)
@@ -220,7 +220,7 @@ class _Reader:
             self._take_chunk_line(section, chunk, line, at)
         return 1
 
-    def _heading(self, line: str, at: int) -> str | None:
+    def _parse_anchor(self, line: str, at: int) -> str | None:
         """Return the anchor of an `@@` line, "" for none; None if the line is not an `@@` line."""
         line = line.rstrip(WHITE_SPACE)
         ranged = _UNIFIED_RANGE.fullmatch(line)

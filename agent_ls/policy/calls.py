@@ -39,7 +39,9 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
         if tool_id(effect.tool) in situation.grants and not situation.held_back:
             return _judge_listed(effect, runs, situation)
         judgement = judge_command(runs, situation)
-        if isinstance(judgement, Refuse) or (isinstance(judgement, Ask) and judgement.is_never_silent):
+        if isinstance(judgement, Refuse) or (
+            isinstance(judgement, Ask) and judgement.needs_approval_in_every_mode
+        ):
             return judgement
         is_known = analyse_command(runs, situation.places.home).is_read_only or bool(judgement.rules)
         if isinstance(judgement, Allow) and is_known and effect.category != "admin":
@@ -51,7 +53,7 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
         return Allow(f"allowed by your rule for the tool {effect.tool}", granted)
     if effect.category == "admin":
         return _always_ask(effect, situation)
-    if not situation.is_walled:
+    if not situation.is_sandbox_available:
         return Ask(
             "The settings enable the sandbox, but no sandbox is available on this machine.",
             _make_exact_rules(effect),
@@ -67,7 +69,7 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
         if leaves
         else f"Mode {situation.mode.capitalize()}: tools that may change something need your approval."
     )
-    return Ask(why, (*_general(effect), *exact), is_never_silent=leaves)
+    return Ask(why, (*_general(effect), *exact), needs_approval_in_every_mode=leaves)
 
 
 def _judge_listed(effect: CallEffect, runs: CommandEffect, situation: Situation) -> Judgement:
@@ -102,7 +104,9 @@ def _always_ask(effect: CallEffect, situation: Situation) -> Judgement:
     if exact[0].id in situation.grants:
         return Allow("the user allowed exactly this call", (exact[0].id,))
     return Ask(
-        "The tool is of category admin, which needs your approval in every mode.", exact, is_never_silent=True
+        "The tool is of category admin, which needs your approval in every mode.",
+        exact,
+        needs_approval_in_every_mode=True,
     )
 
 

@@ -62,7 +62,7 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     exact = f"command:{effect.digest}"
     if exact in situation.grants:
         return Allow("You allowed this exact command.", (exact,))
-    if not situation.is_walled:
+    if not situation.is_sandbox_available:
         return Ask(
             "The settings enable the sandbox, but no sandbox is available on this machine.",
             _make_exact_rules(exact),
@@ -73,14 +73,14 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
         )
         return _always_ask(effect, why, places, situation)
     is_read_only = found.is_read_only and not effect.input_of and not situation.config
-    if is_read_only and (looks := _allowed_to_look(found, situation)):
+    if is_read_only and (looks := _allow_read_only(found, situation)):
         return looks
     if situation.mode == "full":
         return Allow("Mode Full: commands run without your approval.")
     return _by_rules(effect, found, situation, exact)
 
 
-def _allowed_to_look(found: CommandAnalysis, situation: Situation) -> Allow | None:
+def _allow_read_only(found: CommandAnalysis, situation: Situation) -> Allow | None:
     """Allow a read-only command, with confinement if possible.
 
     Return None if the command cannot be confined here and may not run without confinement. It is then judged
@@ -136,7 +136,7 @@ def _always_ask(effect: CommandEffect, why: str, places: Sequence[str], situatio
     exact = f"command:{effect.digest}:{mark}"
     if exact in situation.grants:
         return Allow("You allowed this exact command.", (exact,))
-    return Ask(why, _make_exact_rules(exact), is_never_silent=True)
+    return Ask(why, _make_exact_rules(exact), needs_approval_in_every_mode=True)
 
 
 def _make_exact_rules(rule_id: str) -> tuple[Rule, ...]:

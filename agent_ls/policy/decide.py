@@ -47,7 +47,8 @@ def judge(effect: Effect, situation: Situation) -> Judgement:
         and _changes_something(effect, situation)
     ):
         return Ask(
-            "The tool is of category read, and this call would change something.", is_never_silent=True
+            "The tool is of category read, and this call would change something.",
+            needs_approval_in_every_mode=True,
         )
     return judgement
 
@@ -75,9 +76,9 @@ def _judge(effect: Effect, situation: Situation) -> Judgement:
 
             return judge_command(effect, situation)
         case TrustEffect(folder):
-            return Ask(f"{folder} is not trusted yet", is_never_silent=True)
+            return Ask(f"{folder} is not trusted yet", needs_approval_in_every_mode=True)
         case ServerEffect(name):
-            return Ask(f"the MCP server {name} was not approved yet", is_never_silent=True)
+            return Ask(f"the MCP server {name} was not approved yet", needs_approval_in_every_mode=True)
         case FetchEffect():
             from agent_ls.policy.fetches import judge_fetch  # imported here because it is rarely needed
 
@@ -123,7 +124,9 @@ def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
     # A rule for one of several paths would not cover the request, so no rule is offered.
     view, why = next(iter(places.items()))
     return Ask(
-        f"{view} {why}", _read_offers(view, situation) if len(places) == 1 else (), is_never_silent=True
+        f"{view} {why}",
+        _read_offers(view, situation) if len(places) == 1 else (),
+        needs_approval_in_every_mode=True,
     )
 
 
@@ -166,23 +169,24 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
         return Refuse(f"{why}: nothing is changed. Describe the change instead.")
     if situation.places.memory in situation.views(paths):
         why = "contains your notes for all projects, which every later session reads at its start"
-        return Ask(f"{situation.places.memory} {why}", is_never_silent=True)
+        return Ask(f"{situation.places.memory} {why}", needs_approval_in_every_mode=True)
     if own:
         return Ask(
-            f"{own} is the state folder of agent-ls with keys, rules and sessions", is_never_silent=True
+            f"{own} is the state folder of agent-ls with keys, rules and sessions",
+            needs_approval_in_every_mode=True,
         )
     allowed = _write_rules(paths, situation)
     uncovered = [path for path in paths if path not in allowed]
     if outside := situation.outside(uncovered):
-        return Ask(f"{outside} is outside the workspace", is_never_silent=True)
+        return Ask(f"{outside} is outside the workspace", needs_approval_in_every_mode=True)
     if sensitive := situation.sensitive(uncovered):
-        return Ask(f"{sensitive} configures tools that run by themselves", is_never_silent=True)
+        return Ask(f"{sensitive} configures tools that run by themselves", needs_approval_in_every_mode=True)
     if situation.doubt:
-        return Ask(situation.doubt, is_never_silent=True)
+        return Ask(situation.doubt, needs_approval_in_every_mode=True)
     if situation.review == "before":
         return Allow("each change needs your approval as a hunk before it is made")
     if deletes:
-        return Ask("the edit deletes a file", is_never_silent=True)
+        return Ask("the edit deletes a file", needs_approval_in_every_mode=True)
     if situation.mode in ("edits", "full"):
         return Allow("edits are reviewed as hunks")
     if EDITS_RULE in situation.grants:

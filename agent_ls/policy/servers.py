@@ -27,7 +27,7 @@ def judge_server_call(effect: CallEffect, situation: Situation) -> Judgement:
         return Allow("the user allowed exactly this call", (exact,))
     if effect.change:
         why = f"the server {effect.server} has changed this tool since you approved it"
-        return Ask(why, _offers(effect), is_never_silent=True)
+        return Ask(why, _offers(effect), needs_approval_in_every_mode=True)
     covering = (*tool_ids(effect), *((effect.reads_rule,) if effect.reads_rule else ()))
     if granted := tuple(rule_id for rule_id in covering if rule_id in situation.grants):
         return Allow(f"allowed by your rule for tools of {effect.server}", granted)
@@ -53,7 +53,7 @@ def _in_full(effect: CallEffect, situation: Situation) -> Judgement:
         "session",
     )
     why = f"the call names {host}, and you have not allowed tools of {effect.server} to use this host"
-    return Ask(why, (offer, *_offers(effect)), is_never_silent=True)
+    return Ask(why, (offer, *_offers(effect)), needs_approval_in_every_mode=True)
 
 
 def _offers(effect: CallEffect) -> tuple[Rule, ...]:

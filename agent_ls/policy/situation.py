@@ -34,13 +34,13 @@ class Allow:
 class Ask:
     """The effect needs approval.
 
-    `rules` are offered with the question. `is_never_silent`: the effect needs approval in every mode. A tool
-    that the user defined then needs approval too, even if a stored rule allows it.
+    `rules` are offered with the question. `needs_approval_in_every_mode`: a tool that the user defined then needs
+    approval too, even if a stored rule allows it.
     """
 
     reason: str
     rules: tuple[Rule, ...] = ()
-    is_never_silent: bool = False
+    needs_approval_in_every_mode: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class Situation:
     that patterns and links of a command resolve to. `doubt` is the reason why files on disk make an effect
     that looks harmless need approval, "" for none. `grants` are ids of stored rules that still apply.
     `review` before: edits are reviewed hunk by hunk before they are applied. `is_trusted` False: the user has
-    not trusted the workspace, so the rules of mode plan apply. `is_walled` False: a sandbox is configured but
-    not available, so all commands need approval. `category` is the category of the tool, None if the effect
-    is not caused by a tool. `confinement` says whether a read-only command can be confined here; `failed`:
-    this command failed under confinement, so the rules for commands that are not read-only apply.
+    not trusted the workspace, so the rules of mode plan apply. `is_sandbox_available` False: a sandbox is
+    configured but not available, so all commands need approval. `category` is the category of the tool, None
+    if the effect is not caused by a tool. `confinement` says whether a read-only command can be confined here;
+    `failed`: this command failed under confinement, so the rules for commands that are not read-only apply.
     `unconfined` is the setting for read-only commands where confinement is not available. `config` is a
     sentence about a file of the project that may decide what a command runs, so that the command does not
     count as read-only; "" for none.
@@ -77,7 +77,7 @@ class Situation:
     leads: Sequence[str] = ()
     doubt: str = ""
     review: ReviewSetting = "after"
-    is_walled: bool = True
+    is_sandbox_available: bool = True
     is_trusted: bool = True
     category: Category | None = None
     confinement: Confining = "available"

@@ -81,8 +81,8 @@ def extract_user_actions(events: Sequence[TimedEvent]) -> RecordedUserActions:
 class UserActionPlayer:
     """Repeats the recorded actions in a live session.
 
-    The replayed model calls `call_begins` when a model call begins, and `was_cut` when the recorded answer is
-    incomplete.
+    The replayed model calls `call_begins` when a model call begins, and `interrupt_as_recorded` when the recorded
+    answer is incomplete.
     """
 
     def __init__(self, course: RecordedUserActions) -> None:
@@ -112,7 +112,7 @@ class UserActionPlayer:
             if self._live:
                 getattr(self._live.session, act)(text)
 
-    def was_cut(self, number: int) -> bool:
+    def interrupt_as_recorded(self, number: int) -> bool:
         """Interrupt the turn if the user interrupted model call `number` (from 1) in the recording.
 
         Return whether the turn was interrupted.

@@ -159,7 +159,7 @@ async def replay(recording: Recording) -> ReplayResult:
     told = ReplayResult()
     header = recording.header
     settings, _ = parse_settings(_with_detected_packs(header))
-    place = _Place(recording, told)
+    place = _RecordedEnvironment(recording, told)
     player = UserActionPlayer(
         extract_user_actions(list(zip(recording.calls_before, recording.events, strict=True)))
     )
@@ -235,7 +235,7 @@ class _Model:
                 raise said
             await anyio.lowlevel.checkpoint()
             yield said
-        if not isinstance(said, StreamFinish) and self._player.was_cut(self._told.calls):
+        if not isinstance(said, StreamFinish) and self._player.interrupt_as_recorded(self._told.calls):
             await anyio.sleep_forever()
 
     async def complete(self, request: Request) -> Response:
@@ -266,7 +266,7 @@ class _Model:
         return self._recording.said[number]
 
 
-class _Place:
+class _RecordedEnvironment:
     """An ExecutionEnvironment, WebFetcher, EditorStatus and LanguageHost that returns the recorded answers.
 
     Repeated calls with the same arguments get the answers in the recorded order, then the last answer again.
@@ -368,7 +368,7 @@ class _Place:
 
         return news
 
-    def answers(self) -> frozenset[LanguageQuery]:
+    def supported_queries(self) -> frozenset[LanguageQuery]:
         return frozenset(self._answer(tuple, "answers") if self._is_known("answers") else ())
 
     async def definition(self, position: SourcePosition) -> FoundLocations:

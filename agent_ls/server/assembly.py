@@ -12,7 +12,7 @@ from lsprotocol import types as lsp
 from agent_ls.app.settings.layers import layered, user_layer
 from agent_ls.app.settings.untrusted import of_client
 from agent_ls.background import TaskStarter
-from agent_ls.loop.calls.redaction import without
+from agent_ls.loop.calls.redaction import redact_line
 from agent_ls.loop.ids import new_id
 from agent_ls.notebook.cells import is_notebook
 from agent_ls.server.channel.switch import ChannelSwitch
@@ -58,7 +58,7 @@ def assemble(
     manager, found = create_manager(host, settings)
     problems = (*wrong, *ignored, *found)
     client_id = new_id("c")
-    protocol.clean = lambda message: without(message, manager.secrets())
+    protocol.clean = lambda message: redact_line(message, manager.secrets())
     senders = EventSenders(send=protocol.send_event, drain=server.writer.drain, start=start)
     manager.owners.set_program_name(protocol.client.name)
     manager.owners.watch(follow_access(senders))

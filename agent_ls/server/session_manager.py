@@ -30,7 +30,7 @@ def create_session_manager(
             status=host,
             watch=host,
             terminals=host,
-            language=host.language if host.language.answers() else None,
+            language=host.language if host.language.supported_queries() else None,
         ),
     )
     manager.on_settings = partial(_tell, host)

@@ -70,7 +70,7 @@ class StoredAgents:
             case _:
                 pass
 
-    def cut(self, said: dict[str, str]) -> Iterator[tuple[str, RecordedEvent]]:
+    def make_end_events(self, said: dict[str, str]) -> Iterator[tuple[str, RecordedEvent]]:
         """Yield the end events of texts, calls and subagents that had not ended when the log ended.
 
         Each event is paired with the id of the agent that emits it, "" for the main agent. `said` maps the id

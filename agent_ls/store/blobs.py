@@ -12,7 +12,7 @@ from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder
 _NAME = re.compile(r"[0-9a-f]{64}")
 
 
-def keep(folder: Path, data: bytes) -> str:
+def write_blob(folder: Path, data: bytes) -> str:
     """Store bytes as a blob and return its name. A kill of the process leaves a complete blob or none.
 
     Raises:

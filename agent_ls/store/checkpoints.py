@@ -15,7 +15,7 @@ from agent_ls.loop.events.types import FileChange, PlanChanged, Reverted, UserIn
 from agent_ls.loop.turns import Turn
 from agent_ls.store import pages
 from agent_ls.store.errors import UnknownTurnError
-from agent_ls.store.journal import Written, written_from_json
+from agent_ls.store.journal import RecordedWrite, written_from_json
 
 _CHANGE = b'{"change":'
 _MARKS = (b'"kind":"user_input"', b'"kind":"reverted"', b'"kind":"file_change"')
@@ -56,11 +56,11 @@ def checkpoint(
 class WrittenSince:
     """The session's writes since some turn. `files` has the writes to each file by path, oldest first.
 
-    `untold` has the paths of changed files whose content was not recorded, so that they cannot be restored.
+    `unrecorded` has the paths of changed files whose content was not recorded, so that they cannot be restored.
     """
 
-    files: dict[str, list[Written]] = field(default_factory=dict)
-    untold: set[str] = field(default_factory=set)
+    files: dict[str, list[RecordedWrite]] = field(default_factory=dict)
+    unrecorded: set[str] = field(default_factory=set)
 
 
 def find_written_since(path: Path, at_turn: str) -> WrittenSince:
@@ -88,7 +88,7 @@ def find_written_since(path: Path, at_turn: str) -> WrittenSince:
     if not has_begun:
         raise UnknownTurnError(at_turn)
     named = {path for _, path in told}
-    found.untold.update(
+    found.unrecorded.update(
         event.path for event in events if (event.call_id, event.path) not in told and event.path not in named
     )
     return found
@@ -114,7 +114,7 @@ def _maybe_mark(line: bytes) -> tuple[str, FileChange | None] | None:
             return None
 
 
-def _maybe_written(line: bytes) -> Written | None:
+def _maybe_written(line: bytes) -> RecordedWrite | None:
     try:
         raw: Any = json.loads(line)
         return written_from_json(raw["change"])

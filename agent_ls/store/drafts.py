@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_ls.loop.calls.redaction import without
+from agent_ls.loop.calls.redaction import redact_line
 from agent_ls.store.layout import draft_path
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS
 
@@ -27,7 +27,7 @@ def keep_draft(folder: Path, draft: Mapping[str, Any], known: Collection[str] = 
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(without(json.dumps(draft, ensure_ascii=False).encode("utf-8", "replace"), known))
+        file.write(redact_line(json.dumps(draft, ensure_ascii=False).encode("utf-8", "replace"), known))
     part.replace(path)
 
 

@@ -35,7 +35,7 @@ def fork_log(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> Fork
         UnknownTurnError: the turn does not exist, or it has not ended.
     """
     records = list(_records(lines))
-    cut = _cut(records, at_turn)
+    cut = _find_turn_end(records, at_turn)
     kept = list(_select_records(records[:cut]))
     configs = [item["config"] for item in records if "config" in item]
     if configs:
@@ -65,7 +65,7 @@ def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
                 yield value
 
 
-def _cut(records: list[dict[str, Any]], at_turn: str) -> int:
+def _find_turn_end(records: list[dict[str, Any]], at_turn: str) -> int:
     """Return the index of the first record after turn `at_turn`, or after the last complete turn if it is "".
 
     A turn without an end event ends where the follow-up turn begins.

@@ -17,7 +17,7 @@ from agent_ls.store.log import FILE_MODE, OPEN_FLAGS
 NAME = "handover"
 
 
-def ask(folder: Path, owner: Owner, by: Owner) -> None:
+def request_handover(folder: Path, owner: Owner, by: Owner) -> None:
     """Write a request to `owner` to hand the session over to the process `by`. Blocks.
 
     Raises:
@@ -49,7 +49,7 @@ def find_asker(folder: Path) -> Owner | None:
         return None
 
 
-def forget(folder: Path) -> None:
+def delete_request(folder: Path) -> None:
     """Delete the request. Blocks."""
     try:
         (folder / NAME).unlink(missing_ok=True)

@@ -50,7 +50,7 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class RecordedWrite:
     """A write of a file by the session, recorded for a later revert.
 
     `before` and `after` are hashes of the file's content before and after the write, "" if the file did not
@@ -73,13 +73,13 @@ class Written:
         }
 
 
-def written_from_json(raw: Mapping[str, Any]) -> Written:
+def written_from_json(raw: Mapping[str, Any]) -> RecordedWrite:
     """Restore a Written from the JSON of a log record.
 
     Raises:
         KeyError, TypeError, ValueError: the JSON is incomplete.
     """
-    return Written(*(str(raw[name]) for name in ("path", "callId", "turnId", "before", "after")))
+    return RecordedWrite(*(str(raw[name]) for name in ("path", "callId", "turnId", "before", "after")))
 
 
 @dataclass(frozen=True, slots=True)

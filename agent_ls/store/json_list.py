@@ -64,7 +64,7 @@ class JsonList:
             OSError: the file cannot be read or written; nothing was changed.
         """
         make_private_folder(self._path.parent)
-        with _locked(self._path.with_suffix(".lock")):
+        with _lock_file(self._path.with_suffix(".lock")):
             stored = self._read_entries()
             before = stored or []
             after = change(before)
@@ -87,7 +87,7 @@ class JsonList:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock_file(path: Path) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:
         if sys.platform != "win32":

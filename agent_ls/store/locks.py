@@ -4,7 +4,7 @@ Where the file system supports locks, the kernel's lock decides, and the kernel 
 ends. On other file systems (some network file systems) the content of the lock file decides: pid, start time
 and host. If that process is dead, the next process takes the lock file over.
 
-An owner that does not respond to a hand-over request can be displaced (`seize`): a new lock file replaces the
+An owner that does not respond to a hand-over request can be displaced (`seize_lock`): a new lock file replaces the
 owner's lock file. The former owner may be suspended at any point. It therefore checks before and after each
 write that it still owns the session (`is_ours`). The new owner replaces the log by a copy, so that a late
 write of the former owner does not reach the new log.
@@ -69,7 +69,7 @@ class Owner:
 
 
 class SessionLock:
-    """The lock of a session, held from `take` until `release` or the end of the process.
+    """The lock of a session, held from `acquire_lock` until `release` or the end of the process.
 
     If `is_firm` is False, the file system has no locks, and only the content of the lock file keeps other
     processes out.
@@ -125,7 +125,7 @@ class SessionLock:
         stat = os.fstat(descriptor)
         self._descriptor, self._identity = descriptor, (stat.st_dev, stat.st_ino)
 
-    def tell_ending(self) -> None:
+    def announce_release(self) -> None:
         """Record in the lock file that the session is about to be released, so that other processes wait. The
         lock stays held.
         """
@@ -166,7 +166,7 @@ def kernel_lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def take(
+def acquire_lock(
     path: Path, session_id: str, lock: Callable[[int], None] = kernel_lock, program: str = ""
 ) -> SessionLock:
     """Acquire the lock of a session. `path` is the lock file; `program` names this process for users.
@@ -194,7 +194,7 @@ def take(
         os.close(descriptor)
 
 
-def seize(
+def seize_lock(
     path: Path,
     session_id: str,
     asked: Owner | None,
@@ -252,7 +252,7 @@ def _serialize(path: Path, session_id: str, lock: Callable[[int], None]) -> Iter
 def owner_of(path: Path) -> Owner | None:
     """Return the owner in the lock file if that process may be alive, else None.
 
-    Use the result only for messages, because the owner may change at any time. Only `take` decides who gets
+    Use the result only for messages, because the owner may change at any time. Only `acquire_lock` decides who gets
     the lock.
     """
     owner = recorded_owner(path)
@@ -276,7 +276,7 @@ def recorded_owner(path: Path) -> Owner | None:
 @contextmanager
 def hold_lock(path: Path, session_id: str) -> Iterator[None]:
     """Hold the lock of a session during a `with` block."""
-    lock = take(path, session_id)
+    lock = acquire_lock(path, session_id)
     try:
         yield
     finally:

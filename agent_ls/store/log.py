@@ -20,7 +20,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import anyio.to_thread
 
-from agent_ls.loop.calls.redaction import Known, none_known, without, without_known
+from agent_ls.loop.calls.redaction import Known, none_known, redact_line, without_known
 from agent_ls.store.errors import BadSessionError, NewerFormatError, OwnershipLostError
 
 FORMAT = 1
@@ -167,7 +167,7 @@ class SessionLog:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | OPEN_FLAGS
         descriptor = os.open(path, flags, FILE_MODE)
         try:
-            _write_all(descriptor, without(header.line(), secrets()))
+            _write_all(descriptor, redact_line(header.line(), secrets()))
         except OSError:
             os.close(descriptor)
             path.unlink(missing_ok=True)
@@ -205,7 +205,7 @@ class SessionLog:
         self._check_ownership()
         # Lines beyond the limit are lost; readers detect the gap in the event numbers.
         if len(self._waiting) <= MAX_WAITING_BYTES:
-            self._waiting += without(b"".join(lines), self._secrets())
+            self._waiting += redact_line(b"".join(lines), self._secrets())
         try:
             if _is_deleted(self._descriptor):
                 self._restore()

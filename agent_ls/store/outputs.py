@@ -45,7 +45,7 @@ def read_part(folder: Path, output_ref: str, offset: int, limit: int) -> OutputP
 
 def _in_event(folder: Path, seq: int, output_ref: str) -> str:
     with pages.open_part(log_path(folder)) as log:
-        line = next(log.forward(log.place_of(seq)), b"")
+        line = next(log.forward(log.find_offset(seq)), b"")
     envelope = pages.maybe_event(line)
     if envelope and envelope.seq == seq and isinstance(envelope.event, ToolCallEnd):
         return envelope.event.output

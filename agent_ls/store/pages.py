@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from agent_ls.loop.events.items import Item, ItemFold, begins_item
+from agent_ls.loop.events.items import Item, ItemReducer, begins_item
 from agent_ls.loop.events.types import Envelope, FileChange, ProcessingEnd
 from agent_ls.store import event_lines
 from agent_ls.store.errors import StoreError
@@ -45,7 +45,7 @@ class LogPart:
         self.bytes_read = 0
         self.size = self._find_last_line_end(os.fstat(file.fileno()).st_size)
 
-    def place_of(self, seq: int) -> int:
+    def find_offset(self, seq: int) -> int:
         """Return the offset of the first event whose number is at least `seq`; the end of the log if no such
         event exists.
         """
@@ -156,7 +156,7 @@ def read_sound_events(path: Path, after: int, last: int | None = None) -> list[b
 def _read_sound_events(path: Path, after: int, last: int | None) -> tuple[list[EventLine], str]:
     """Return the events as `read_sound_events` does, and the id of the session."""
     with open_part(path) as log:
-        found = _events(log, log.place_of(after + 1), after, last)
+        found = _events(log, log.find_offset(after + 1), after, last)
         if not found or found[0].seq != after + 1:
             # If the log has events in this range, a damaged number has misled the bisection. Read the whole
             # log.
@@ -221,18 +221,18 @@ def page_of(log: LogPart, before: int | None, limit: int, *, is_final: bool = Fa
     An item can end after `before`, for example a tool call. With `is_final`, such an item is returned as it
     was at `before`. Otherwise, it is completed by reading on.
     """
-    place = log.size if before is None else log.place_of(before)
+    place = log.size if before is None else log.find_offset(before)
     lines, more = _read_wanted(log, place, limit)
-    fold = ItemFold()
+    reducer = ItemReducer()
     for line in reversed(lines):
-        _feed(fold, line)
+        _feed(reducer, line)
     if not is_final:
         for line in log.forward(place):
-            if not fold.has_open:
+            if not reducer.has_open:
                 break
             if envelope := maybe_event(line):
-                fold.complete(envelope)
-    return ItemPage(tuple(reversed(fold.items))[:limit], more)
+                reducer.complete(envelope)
+    return ItemPage(tuple(reversed(reducer.items))[:limit], more)
 
 
 def all_items(path: Path) -> tuple[Item, ...]:
@@ -241,11 +241,11 @@ def all_items(path: Path) -> tuple[Item, ...]:
     Raises:
         OSError: the log cannot be read.
     """
-    fold = ItemFold()
+    reducer = ItemReducer()
     with open_part(path) as log:
         for line in log.forward(0):
-            _feed(fold, line)
-    return fold.items
+            _feed(reducer, line)
+    return reducer.items
 
 
 def all_events(path: Path) -> Iterator[Envelope]:
@@ -291,12 +291,12 @@ def _read_wanted(log: LogPart, place: int, limit: int) -> tuple[list[bytes], boo
     return wanted, more
 
 
-def _feed(fold: ItemFold, line: bytes) -> None:
+def _feed(reducer: ItemReducer, line: bytes) -> None:
     if envelope := maybe_event(line):
-        fold.add(envelope)
+        reducer.add(envelope)
     elif line.startswith(_PARTIAL):
         try:
             partial = json.loads(line)["partial"]
-            fold.partial(partial["partId"], partial["offset"], partial["text"])
+            reducer.partial(partial["partId"], partial["offset"], partial["text"])
         except (ValueError, KeyError, TypeError):
             return

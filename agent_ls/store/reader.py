@@ -10,11 +10,11 @@ from typing import Any
 
 from agent_ls.store.errors import BadSessionError
 from agent_ls.store.event_lines import EVENT, EventLine, in_sequence, parse_event
-from agent_ls.store.fold import Fold
 from agent_ls.store.journal import hunk_positions_from_json, intent_from_json, review_from_json
 from agent_ls.store.log import Header, parse_header
 from agent_ls.store.recorder import LATEST_KINDS
 from agent_ls.store.records import images_from_json, prefix_from_json, result_from_json, turn_from_json
+from agent_ls.store.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """The content of a log. `fold` is the state computed from its records.
+    """The content of a log. `state` is the state computed from its records.
 
     `problems` describes what was skipped, `damaged` counts the skipped lines. `latest` has the newest event
     of each kind in LATEST_KINDS, encoded.
@@ -37,7 +37,7 @@ class StoredSession:
     header: Header
     events: tuple[StoredEvent, ...]
     last_seq: int
-    fold: Fold
+    state: SessionState
     problems: tuple[str, ...]
     damaged: int
     latest: Mapping[str, bytes]
@@ -45,7 +45,7 @@ class StoredSession:
     @property
     def title(self) -> str:
         """The last title that was set; without a title, the beginning of the first user message."""
-        return self.fold.title or self.header.title or self.fold.first_words
+        return self.state.title or self.header.title or self.state.first_words
 
     def events_since(self, seq: int) -> tuple[StoredEvent, ...]:
         return tuple(event for event in self.events if event.seq > seq)
@@ -72,7 +72,7 @@ def read_session(path: Path) -> StoredSession:
         header=header,
         events=tuple(reading.events),
         last_seq=reading.last_seq,
-        fold=reading.fold,
+        state=reading.state,
         problems=tuple(reading.problems),
         damaged=reading.damaged,
         latest=reading.latest,
@@ -83,7 +83,7 @@ class _Reading:
     """Builds the fields of StoredSession from the lines of a log. `damaged` counts the skipped lines."""
 
     def __init__(self, session_id: str) -> None:
-        self.fold = Fold()
+        self.state = SessionState()
         self.events: list[StoredEvent] = []
         self.last_seq = 0
         self.problems: list[str] = []
@@ -135,39 +135,39 @@ class _Reading:
         if envelope and envelope.kind in LATEST_KINDS and not envelope.agent_id:
             self.latest[envelope.kind] = event.encoded
         if envelope:
-            self.fold.event(envelope)
+            self.state.event(envelope)
 
     def _record(self, record: Any) -> None:
         if not isinstance(record, dict):
             raise TypeError("a record must be an object")
         if turn := record.get("turn"):
             if restored := turn_from_json(turn):
-                self.fold.turn(restored)
+                self.state.turn(restored)
         elif agent_turn := record.get("agentTurn"):
             if restored := turn_from_json(agent_turn["turn"]):
-                self.fold.agent_turn(agent_turn["agentId"], restored)
+                self.state.agent_turn(agent_turn["agentId"], restored)
         elif partial := record.get("partial"):
-            self.fold.partial(partial)
+            self.state.partial(partial)
         elif result := record.get("result"):
-            self.fold.result(result["callId"], result_from_json(result["part"]))
+            self.state.result(result["callId"], result_from_json(result["part"]))
         elif images := record.get("images"):
-            self.fold.images[images["id"]] = images_from_json(images)
+            self.state.images[images["id"]] = images_from_json(images)
         elif shown := record.get("shown"):
-            self.fold.shown[shown["path"]] = shown["digest"]
-            self.fold.known.pop(shown["path"], None)
+            self.state.shown[shown["path"]] = shown["digest"]
+            self.state.known.pop(shown["path"], None)
         elif known := record.get("known"):
-            self.fold.known[known["path"]] = known["digest"]
+            self.state.known[known["path"]] = known["digest"]
         elif config := record.get("config"):
-            self.fold.config.update(config)
+            self.state.config.update(config)
         elif intent := record.get("intent"):
-            self.fold.intents.append(intent_from_json(intent))
+            self.state.intents.append(intent_from_json(intent))
         elif review := record.get("review"):
-            self.fold.review(review_from_json(review))
+            self.state.review(review_from_json(review))
         elif positions := record.get("ledger"):
-            self.fold.set_hunk_positions(hunk_positions_from_json(positions))
+            self.state.set_hunk_positions(hunk_positions_from_json(positions))
         elif isinstance(notice := record.get("notice"), str):
-            self.fold.notices.append(notice)
+            self.state.notices.append(notice)
         elif isinstance(prompt := record.get("prompt"), str):
-            self.fold.prompt = prompt
+            self.state.prompt = prompt
         elif prefix := record.get("prefix"):
-            self.fold.prefix = prefix_from_json(prefix)
+            self.state.prefix = prefix_from_json(prefix)

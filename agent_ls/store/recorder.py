@@ -22,7 +22,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.turns import Turn
 from agent_ls.store.errors import UnknownOutputError
-from agent_ls.store.journal import HunkPositions, Intent, ProposalRecord, Written
+from agent_ls.store.journal import HunkPositions, Intent, ProposalRecord, RecordedWrite
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
 from agent_ls.store.records import images_to_json, prefix_to_json, result_to_json, turn_to_json
 
@@ -143,7 +143,7 @@ class StoreRecorder:
         """Record a call's proposal before it is displayed, so that a resume can continue to wait for the decisions."""
         self._log.append(record("review", review.to_json()))
 
-    def changes(self, changes: Sequence[Written]) -> None:
+    def changes(self, changes: Sequence[RecordedWrite]) -> None:
         """Record files that were written, for a later revert."""
         self._log.append(*(record("change", change.to_json()) for change in changes))
 

@@ -36,13 +36,13 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.ids import ToolCallId, TurnId
 from agent_ls.loop.inbox import Inbox, Input
 from agent_ls.loop.model.call_ids import CallIds
-from agent_ls.loop.restored import EndedCall, Restored, Settlement, Suspended, SuspendedCall
+from agent_ls.loop.restored import EndedCall, RestoredSession, Settlement, SuspendedCall, SuspendedTurn
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.agents import CUT
-from agent_ls.store.fold import Fold, Round
 from agent_ls.store.reader import StoredSession
+from agent_ls.store.session_state import Round, SessionState
 
-PAUSE = ""
+LIMIT_QUESTION = ""
 """The call id of a question that no call asked: whether to continue a turn that has reached a limit."""
 NEVER_RUN = "Not run: agent-ls ended before this call began."
 
@@ -52,92 +52,92 @@ def recover(
     now: str,
     found: Sequence[RecordedEvent] = (),
     proposed: Mapping[str, str] = MappingProxyType({}),
-) -> Restored:
+) -> RestoredSession:
     """Return the state from which the live session continues. `now` (ISO 8601) is the time of the added turns.
 
     `found` are events about file changes of the interrupted turn that the log lacks. The caller has found
     these changes by comparing the files with the log. The events precede the end events of the calls that
     made the changes. `proposed` maps each undecided proposed hunk to its call.
     """
-    fold = stored.fold
-    asked = _find_open_approvals(fold)
-    waiting = _find_running(fold) if fold.round else {PAUSE}
-    questions = {it.call_id: it for it in fold.questions.values() if it.call_id in waiting}
-    proposed = {id_: call_id for id_, call_id in proposed.items() if call_id in _find_running(fold)}
-    call_ids = CallIds(fold.call_ids)
+    state = stored.state
+    asked = _find_open_approvals(state)
+    waiting = _find_running(state) if state.round else {LIMIT_QUESTION}
+    questions = {it.call_id: it for it in state.questions.values() if it.call_id in waiting}
+    proposed = {id_: call_id for id_, call_id in proposed.items() if call_id in _find_running(state)}
+    call_ids = CallIds(state.call_ids)
     settled = (
-        list(_settled_calls(fold, fold.round, asked, questions, set(proposed.values()), call_ids))
-        if fold.round
+        list(_settled_calls(state, state.round, asked, questions, set(proposed.values()), call_ids))
+        if state.round
         else []
     )
     ends = (
-        *_make_missing_events(fold, asked, questions),
+        *_make_missing_events(state, asked, questions),
         *found,
         *(event for _, added in settled for event in added),
     )
     calls = tuple(call for call, _ in settled)
-    agents = tuple(fold.agents.cut(fold.outputs))
-    if questions or (fold.round and (asked or proposed)):
-        suspended = _make_suspended(fold, calls, asked, proposed, tuple(questions.values()))
-        settlement = Settlement(fold.turn_id, agents, ends)
+    agents = tuple(state.agents.make_end_events(state.outputs))
+    if questions or (state.round and (asked or proposed)):
+        suspended = _make_suspended(state, calls, asked, proposed, tuple(questions.values()))
+        settlement = Settlement(state.turn_id, agents, ends)
     else:
         suspended = None
         results = tuple(call.ended.result for call in calls if call.ended)
-        turns: list[Turn] = [*_restore_answer(fold, now)]
-        if fold.round:
+        turns: list[Turn] = [*_restore_answer(state, now)]
+        if state.round:
             turns.append(ToolResultsTurn(results, now))
-        settlement = Settlement(fold.turn_id, agents, ends, tuple(turns), _make_end_events(fold))
-    return Restored(
-        turns=tuple(fold.turns),
+        settlement = Settlement(state.turn_id, agents, ends, tuple(turns), _make_end_events(state))
+    return RestoredSession(
+        turns=tuple(state.turns),
         last_seq=stored.last_seq,
-        usage=fold.usage,
-        queue=_queue(fold),
-        steers=tuple(fold.steers),
-        prefix=replace(fold.prefix, text=fold.prompt),
-        calibration=fold.calibration,
+        usage=state.usage,
+        queue=_queue(state),
+        steers=tuple(state.steers),
+        prefix=replace(state.prefix, text=state.prompt),
+        calibration=state.calibration,
         call_ids=call_ids.used_ids,
-        answers=dict(fold.answers),
+        answers=dict(state.answers),
         settlement=settlement,
-        was_closed=fold.is_closed,
-        cost_usd=fold.cost_usd,
-        plan=fold.plan,
+        was_closed=state.is_closed,
+        cost_usd=state.cost_usd,
+        plan=state.plan,
         suspended=suspended,
-        shown=dict(fold.shown),
-        agents=fold.agents.restored(),
+        shown=dict(state.shown),
+        agents=state.agents.restored(),
     )
 
 
-def _find_open_approvals(fold: Fold) -> dict[str, ApprovalRequested]:
+def _find_open_approvals(state: SessionState) -> dict[str, ApprovalRequested]:
     """Return the open approval requests of calls that have begun, by call id."""
-    waiting = _find_running(fold)
-    return {request.call_id: request for request in fold.approvals.values() if request.call_id in waiting}
+    waiting = _find_running(state)
+    return {request.call_id: request for request in state.approvals.values() if request.call_id in waiting}
 
 
-def _find_running(fold: Fold) -> set[str]:
+def _find_running(state: SessionState) -> set[str]:
     """Return the calls of the last answer that have begun and not ended."""
-    round_ = fold.round
+    round_ = state.round
     return {start.call_id for start in round_.starts.values()} - round_.ends.keys() if round_ else set()
 
 
 def _make_suspended(
-    fold: Fold,
+    state: SessionState,
     calls: tuple[SuspendedCall, ...],
     asked: Mapping[str, ApprovalRequested],
     proposed: Mapping[str, str],
     questions: tuple[QuestionAsked, ...],
-) -> Suspended:
+) -> SuspendedTurn:
     """Return the turn that waited for the user when the log ended.
 
     `proposed` maps each undecided proposed hunk to its call.
     """
-    round_, rounds = fold.round, 0
-    for turn in reversed(fold.turns):
+    round_, rounds = state.round, 0
+    for turn in reversed(state.turns):
         if isinstance(turn, UserTurn):
             break
         rounds += isinstance(turn, ToolResultsTurn)
-    before = tuple(end for end in fold.ends if not round_ or end.call_id not in round_.ends)
-    return Suspended(
-        TurnId(fold.turn_id),
+    before = tuple(end for end in state.ends if not round_ or end.call_id not in round_.ends)
+    return SuspendedTurn(
+        TurnId(state.turn_id),
         round_.answer if round_ else None,
         calls,
         tuple(asked.values()),
@@ -148,73 +148,73 @@ def _make_suspended(
     )
 
 
-def _restore_answer(fold: Fold, now: str) -> Iterator[AssistantTurn]:
+def _restore_answer(state: SessionState, now: str) -> Iterator[AssistantTurn]:
     """Yield a turn with the texts of a model answer that was interrupted before it was recorded. Yield
     nothing if there is no text.
 
     Only texts are kept, because items that a provider signed are valid only as a whole.
     """
-    texts = tuple(TextPart(said.text) for said in fold.said.values() if said.kind == "text" and said.text)
+    texts = tuple(TextPart(said.text) for said in state.said.values() if said.kind == "text" and said.text)
     if texts:
         yield AssistantTurn(
             message=Message(Role.ASSISTANT, texts),
             usage=Usage(),
             response_id="",
-            provider=fold.provider,
-            model=fold.model,
+            provider=state.provider,
+            model=state.model,
             finish_reason=FinishReason("other", "interrupted"),
             timestamp=now,
         )
 
 
 def _make_missing_events(
-    fold: Fold, asked: Mapping[str, ApprovalRequested], questions: Mapping[str, QuestionAsked]
+    state: SessionState, asked: Mapping[str, ApprovalRequested], questions: Mapping[str, QuestionAsked]
 ) -> Iterator[RecordedEvent]:
     """Yield the events that the log lacks: about user messages, and the end events of open items.
 
     The open items are texts, calls of an incomplete answer, terminals, a compaction, and the approvals and
     questions that are neither in `asked` nor in `questions`.
     """
-    if item := fold.begun_from_queue:
+    if item := state.begun_from_queue:
         yield UserInput(item.text, item.client_key, item.queued_id)
-        yield Inbox(queue=_queue(fold)).make_event()
-    elif fold.untold_input:
-        yield UserInput(fold.untold_input.content)
-    for steer in fold.untold_steers:
+        yield Inbox(queue=_queue(state)).make_event()
+    elif state.unrecorded_input:
+        yield UserInput(state.unrecorded_input.content)
+    for steer in state.unrecorded_steers:
         yield SteeringInjected(steer.id, steer.text)
-    for part_id, said in fold.said.items():
+    for part_id, said in state.said.items():
         if not said.has_ended:
             end = AssistantTextEnd if said.kind == "text" else ReasoningEnd
             yield end(part_id, said.text, interrupted=True)
-    early = fold.early
+    early = state.early
     for start in early.starts.values() if early else ():  # calls of an answer that was interrupted
         if early and start.call_id not in early.ends:
             yield _end(start.call_id, start.name, CUT)
-    for request in fold.approvals.values():
+    for request in state.approvals.values():
         if request.call_id not in asked:
             reason = "agent-ls ended before this request was answered."
             yield ApprovalResolved(request.request_id, "deny", "once", "interrupt", reason)
-    for question in fold.questions.values():
+    for question in state.questions.values():
         if question.call_id not in questions:
             yield QuestionAnswered(question.question_id, (), declined=True, decided_by="interrupt")
-    for terminal_id in fold.terminals:
+    for terminal_id in state.terminals:
         yield TerminalExit(terminal_id, None)
-    if compaction := fold.compaction:
+    if compaction := state.compaction:
         words = "Compaction was interrupted, because agent-ls ended."
         is_done = compaction.status == "done"  # the summary was recorded, only the event is missing
         yield compaction if is_done else replace(compaction, status="interrupted", message=words)
 
 
-def _queue(fold: Fold) -> tuple[Input, ...]:
-    return tuple(item for item in fold.queue if item is not fold.begun_from_queue)
+def _queue(state: SessionState) -> tuple[Input, ...]:
+    return tuple(item for item in state.queue if item is not state.begun_from_queue)
 
 
-def _make_end_events(fold: Fold) -> tuple[RecordedEvent, ...]:
-    return (StateChanged("IDLE"), ProcessingEnd("interrupted")) if fold.turn_id else ()
+def _make_end_events(state: SessionState) -> tuple[RecordedEvent, ...]:
+    return (StateChanged("IDLE"), ProcessingEnd("interrupted")) if state.turn_id else ()
 
 
 def _settled_calls(
-    fold: Fold,
+    state: SessionState,
     round_: Round,
     asked: Mapping[str, ApprovalRequested],
     questions: Mapping[str, QuestionAsked],
@@ -241,7 +241,7 @@ def _settled_calls(
             allowed = tuple(round_.allowed.get(call_id, ()))
             yield SuspendedCall(call_id, allowed=allowed, is_in_review=True), ()
         elif start:
-            so_far = fold.outputs.get(output_part(call_id), "")
+            so_far = state.outputs.get(output_part(call_id), "")
             text = f"{so_far}\n\n{CUT}" if so_far else CUT
             end = _end(call_id, call.name, text)
             yield SuspendedCall(call_id, ended=EndedCall(end, _result(call, text))), (end,)

@@ -13,7 +13,7 @@ from agent_ls.loop.events.types import Envelope, Title
 from agent_ls.store import blobs, locks
 from agent_ls.store.errors import StoreError
 from agent_ls.store.forks import fork_log
-from agent_ls.store.handover import forget
+from agent_ls.store.handover import delete_request
 from agent_ls.store.layout import (
     Layout,
     StoredSummary,
@@ -60,9 +60,9 @@ class OpenSession:
         """
         return self.lock.is_ours()
 
-    def keep(self, data: bytes) -> str:
-        """Store bytes as a blob; see blobs.keep."""
-        return blobs.keep(blobs_path(self.folder), data)
+    def write_blob(self, data: bytes) -> str:
+        """Store bytes as a blob; see blobs.write_blob."""
+        return blobs.write_blob(blobs_path(self.folder), data)
 
     def read_blob(self, name: str) -> bytes | None:
         """Return the bytes of a blob; see blobs.read_blob."""
@@ -110,7 +110,7 @@ class SessionStore:
         self.layout.describe_workspace(header.workspace_folder)
         folder = self.layout.session_folder(header.workspace_folder, header.session_id)
         make_private_folder(folder)
-        lock = locks.take(lock_path(folder), header.session_id, self._lock, self.program)
+        lock = locks.acquire_lock(lock_path(folder), header.session_id, self._lock, self.program)
         report = self._reporter(header.session_id)
         try:
             log = SessionLog.create(log_path(folder), header, report, self.secrets)
@@ -130,7 +130,7 @@ class SessionStore:
         """
         require_spare_files(SPARE_FOR_SESSIONS)
         folder = self.folder(session_id)
-        lock = locks.take(lock_path(folder), session_id, self._lock, self.program)
+        lock = locks.acquire_lock(lock_path(folder), session_id, self._lock, self.program)
         return self._open_locked(session_id, folder, lock)
 
     def seize(self, session_id: str, asked: Owner | None) -> OpenSession:
@@ -142,7 +142,7 @@ class SessionStore:
             OSError: the store cannot be read or written.
         """
         folder = self.folder(session_id)
-        lock = locks.seize(lock_path(folder), session_id, asked, self._lock, self.program)
+        lock = locks.seize_lock(lock_path(folder), session_id, asked, self._lock, self.program)
         try:
             detach(log_path(folder))
         except BaseException:
@@ -168,7 +168,7 @@ class SessionStore:
             lock.release()
             raise
         log.is_ours, log.on_restored = lock.is_ours, lock.restore
-        forget(folder)
+        delete_request(folder)
         recorder = StoreRecorder(log, outputs_path(folder), report, stored.latest, title_path(folder))
         return OpenSession(folder, recorder, lock, stored)
 

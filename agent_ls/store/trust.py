@@ -50,7 +50,7 @@ class TrustStore:
         found = (it.trust for it in self.folders() if it.path == path and it.owner == owner)
         return next(found, None) if owner is not None else None
 
-    def keep(self, workspace: str, trust: Trust, now: str) -> None:
+    def store_decision(self, workspace: str, trust: Trust, now: str) -> None:
         """Store a decision.
 
         Raises:
@@ -60,9 +60,9 @@ class TrustStore:
         if owner is None:
             raise FileNotFoundError(2, "there is no such folder", workspace)
         new = TrustRecord(canonical(workspace), owner, trust, now)
-        self._list.change(lambda entries: [*_without(entries, new.path), asdict(new)])
+        self._list.change(lambda entries: [*_remove_path(entries, new.path), asdict(new)])
 
-    def forget(self, workspace: str) -> bool:
+    def delete_decision(self, workspace: str) -> bool:
         """Delete the decision about a workspace. Returns False if no decision was stored.
 
         Raises:
@@ -71,7 +71,7 @@ class TrustStore:
         path = canonical(workspace)
         known = any(folder.path == path for folder in self.folders())
         if known:
-            self._list.change(lambda entries: _without(entries, path))
+            self._list.change(lambda entries: _remove_path(entries, path))
         return known
 
 
@@ -89,7 +89,7 @@ def owner_of(folder: str) -> str | None:
     return "" if sys.platform == "win32" else str(found.st_uid)
 
 
-def _without(entries: Sequence[Any], path: str) -> list[Any]:
+def _remove_path(entries: Sequence[Any], path: str) -> list[Any]:
     return [entry for entry in entries if not (isinstance(entry, dict) and entry.get("path") == path)]
 
 

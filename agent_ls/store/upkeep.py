@@ -34,7 +34,7 @@ class RetentionLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class DeletedSessions:
     """The ids of the deleted sessions (`removed`), and of the sessions that could not be deleted, for example
     because they are open (`in_use`).
     """
@@ -45,7 +45,7 @@ class Swept:
 
 def prune(
     layout: Layout, workspace: str, limits: RetentionLimits, now: str, spare: Sequence[str] = ()
-) -> Swept:
+) -> DeletedSessions:
     """Delete the sessions of a workspace that exceed `limits`, except the sessions in `spare` (ids).
 
     `now` is ISO 8601. With `keep_days`, old recordings without a session are deleted too.
@@ -67,7 +67,7 @@ def prune(
     return _remove(layout, wanted, partial(_is_as_listed, layout))
 
 
-def delete_all(layout: Layout) -> Swept:
+def delete_all(layout: Layout) -> DeletedSessions:
     """Delete all sessions of all workspaces with their files.
 
     Open sessions and their recordings are not deleted.
@@ -200,7 +200,7 @@ def _remove(
     layout: Layout,
     wanted: Sequence[ListedSession],
     still: Callable[[ListedSession], bool],
-) -> Swept:
+) -> DeletedSessions:
     """Lock each session, and delete it if `still` returns True.
 
     A session for which `still` returns False is in neither list of the result.
@@ -218,7 +218,7 @@ def _remove(
             removed.append(it.session_id)
         except (SessionLockedError, OSError):
             in_use.append(it.session_id)
-    return Swept(tuple(removed), tuple(in_use))
+    return DeletedSessions(tuple(removed), tuple(in_use))
 
 
 def _write_header(log: Path, workspace: str) -> None:

@@ -59,7 +59,7 @@ class ShellArguments(Arguments):
 
     @field_validator("command", mode="before")
     @classmethod
-    def _is_one_line(cls, command: Any) -> Any:
+    def _join_command_list(cls, command: Any) -> Any:
         """Accept a list of program and arguments (usually a shell with a script), which some models send."""
         if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
             return command

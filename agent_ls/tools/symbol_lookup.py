@@ -96,7 +96,7 @@ async def find_symbol(arguments: SymbolArguments, host: LanguageHost, context: T
 
 async def symbols_with_name(symbol: str, host: LanguageHost) -> Sequence[Symbol]:
     """Return the workspace symbols with exactly this name. For `a.b`, prefer symbols `b` that are inside `a`."""
-    if "symbols" not in host.answers():
+    if "symbols" not in host.supported_queries():
         raise ToolError(
             "This editor cannot look up names. Give the file_path and line of a place where the symbol occurs. "
             f"{grep_hint(symbol)}",

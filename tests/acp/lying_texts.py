@@ -19,7 +19,7 @@ class LyingTexts:
 
     random: Random
     lies: float
-    writes: bool = True
+    can_write: bool = True
     buffers: dict[str, str] = field(default_factory=dict)
     answered: dict[str, str | None] = field(default_factory=dict)
     late: list[tuple[str, str]] = field(default_factory=list)

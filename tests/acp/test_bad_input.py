@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.acp.hello import EXTENSIONS
+from agent_ls.acp.capabilities import EXTENSIONS
 from tests.acp.client import AcpClient, acp_client
 from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, ToolCall
 from tests.support.processes import is_running

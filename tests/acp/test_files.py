@@ -29,7 +29,7 @@ class HonestTexts:
     """A client that serves its buffers and saves each write."""
 
     def __init__(self, **buffers: str) -> None:
-        self.writes = True
+        self.can_write = True
         self.saves = True
         self.buffers = buffers
         self.written: list[str] = []
@@ -150,7 +150,7 @@ async def test_unsaved_text_is_changed_through_the_client_only(tmp_path: Path) -
 async def test_unsaved_text_is_not_changed_if_the_client_takes_no_writes(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("old\n")
     client = HonestTexts(f="typed\n")
-    client.writes = False
+    client.can_write = False
     for content in (b"new\n", None):
         with pytest.raises(EditRefusedError, match="unsaved changes"):
             await place(tmp_path, client).commit([FileWrite("f", content, b"typed\n")], Attribution())
@@ -188,7 +188,7 @@ async def test_with_a_lying_client_no_typed_text_is_lost_and_no_result_is_false(
     names = ("a", "b", "c")
     for name in names:
         (tmp_path / name).write_text("".join(f"line {n} of  {name}{ending}" for n in range(5)), newline="")
-    client = LyingTexts(random, lies=random.choice((0.0, 0.2, 0.6)), writes=random.random() < 0.9)
+    client = LyingTexts(random, lies=random.choice((0.0, 0.2, 0.6)), can_write=random.random() < 0.9)
     files = place(tmp_path, client)
     claims = 0
     for step in range(STEPS):

@@ -55,7 +55,7 @@ def test_git_reads_in_an_ordinary_repository_need_no_approval(work: Path) -> Non
 def test_a_repository_setting_that_runs_a_program_needs_approval(name: str, work: Path) -> None:
     git(work, "config", name, "./evil")
     found = judged("git status", work)
-    assert isinstance(found, Ask) and found.is_never_silent
+    assert isinstance(found, Ask) and found.needs_approval_in_every_mode
     assert name in found.reason
 
 

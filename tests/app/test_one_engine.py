@@ -243,7 +243,7 @@ KNOWN_CALLERS = {
     "app/sessions/setup/hooks.py": "hooks that the user wrote or confirmed",
     "app/diagnostics/places.py": "`agent-ls doctor --on`: a command that does nothing, asked for by the user",
     "batch/attempt.py": "the check of a task, which the user wrote into the manifest",
-    "batch/far_machine.py": "work folders of a batch at a place, and git without hooks in them",
+    "batch/remote_machine.py": "work folders of a batch at a place, and git without hooks in them",
     "headless/apply_patch.py": "`agent-ls apply-patch`: the user's own command",
 }
 

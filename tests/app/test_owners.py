@@ -88,7 +88,7 @@ async def test_opening_waits_briefly_for_a_live_owner(stage: Stage) -> None:
 
 @pytest.mark.req("R4", "H10")
 async def test_opening_waits_longer_for_an_owner_that_is_about_to_end(stage: Stage) -> None:
-    stage.opened.lock.tell_ending()
+    stage.opened.lock.announce_release()
     assert not await stage.wait()
     assert ENDING_MS <= stage.clock.monotonic_ms() <= 2 * ENDING_MS
 
@@ -99,7 +99,7 @@ async def test_opening_gets_a_session_released_right_after_the_busy_check(
     stage: Stage, is_ending: bool
 ) -> None:
     if is_ending:
-        stage.opened.lock.tell_ending()
+        stage.opened.lock.announce_release()
     stage.later(2 * BRIEF_MS, stage.opened.close)
     assert await stage.wait()
 

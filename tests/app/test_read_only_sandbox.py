@@ -144,7 +144,7 @@ async def test_a_command_that_must_be_confined_does_not_run_without_confinement(
     assert (tmp_path / "made").exists(), "no other command needs it"
 
 
-async def _always(command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
+async def _always(command: str, options: CommandOptions, at: str, is_read_only: bool) -> bool:
     return True
 
 

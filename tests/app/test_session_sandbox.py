@@ -99,7 +99,7 @@ def test_a_command_outside_always_needs_approval_and_no_inside_rule_covers_it(mo
     inside, outside = CommandEffect(line, "/w"), CommandEffect(line, "/w", outside_sandbox=True)
     grants = frozenset((f"command:{inside.digest}", "words:make", "words:ls"))
     judged = judge(outside, Situation(mode, PLACES, grants))
-    assert isinstance(judged, Ask) and judged.is_never_silent
+    assert isinstance(judged, Ask) and judged.needs_approval_in_every_mode
     assert "outside of the sandbox" in judged.reason and inside.digest != outside.digest
 
 

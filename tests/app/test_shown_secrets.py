@@ -60,7 +60,9 @@ def judged(text: str, work: Path) -> Judgement:
 
 def asked_for(text: str, work: Path, name: str = "secrets") -> None:
     found = judged(text, work)
-    assert isinstance(found, Ask) and found.is_never_silent and name in found.reason, f"{text}: {found}"
+    assert isinstance(found, Ask) and found.needs_approval_in_every_mode and name in found.reason, (
+        f"{text}: {found}"
+    )
 
 
 READING_FOLDERS = [

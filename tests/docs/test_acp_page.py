@@ -9,9 +9,9 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from agent_ls._version import __version__
+from agent_ls.acp.capabilities import EXTENSIONS
 from agent_ls.acp.commands import OWN
 from agent_ls.acp.extension_types import ALL, extension_schema
-from agent_ls.acp.hello import EXTENSIONS
 from tests.docs.pages import ROOT, blocks, code_words, read, table
 
 PAGE = read("docs/acp.md")

@@ -144,7 +144,7 @@ def test_the_commands_that_the_page_lists_as_never_silent_need_approval() -> Non
 
     for word in code_words(line.partition("such as")[2]):
         asked = judge(CommandEffect(word, ROOT), Situation("full", Places((ROOT,), HOME)))
-        assert isinstance(asked, Ask) and asked.is_never_silent, word
+        assert isinstance(asked, Ask) and asked.needs_approval_in_every_mode, word
 
 
 @pytest.mark.req("X6", "X8")

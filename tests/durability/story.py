@@ -221,7 +221,7 @@ class Story:
             await self._answer(played, waiting)
             resumed = await self._editor.subscribe(played.session_id)
         events = resumed["events"]
-        _check_resumed(played, resumed, was_cut=bool(stored.fold.turn_id) and not waiting)
+        _check_resumed(played, resumed, was_cut=bool(stored.state.turn_id) and not waiting)
         await self._go_on(played, resumed["lastSeq"])
         await self._take_back(played)
         codes = [event["data"].get("code") for event in events if event["kind"] == "warning"]

@@ -82,7 +82,7 @@ async def test_a_run_killed_after_any_event_is_complete_up_to_it_and_can_be_undo
     kinds = await run(tmp_path / "whole", 0)
     assert len(kinds) > POINTS
     stored = await anyio.to_thread.run_sync(lambda: read_session(log_of(tmp_path / "whole")))
-    whole = texts_of(stored.fold.turns)
+    whole = texts_of(stored.state.turns)
     kills = points(len(kinds), share)
     command = [sys.executable, "-m", "tests.durability.killed_run", str(tmp_path), *map(str, kills)]
     await anyio.run_process(command, check=True, stderr=None)

@@ -108,7 +108,7 @@ async def test_ending_the_server_settles_all_running_turns(end: Ending, code: in
             assert kinds.count(b"processing_end") == (0 if waits else 1)
             assert kinds.count(b"tool_call_start") == kinds.count(b"tool_call_end") + waits
             assert kinds.count(b"approval_resolved") == (session_id == ids["Run."])
-            assert (bool(stored.fold.turn_id), len(stored.fold.approvals)) == (waits, waits)
+            assert (bool(stored.state.turn_id), len(stored.state.approvals)) == (waits, waits)
         async with server_process(env=env) as server:
             editor = Editor(server.client)
             await editor.start(tmp_path)

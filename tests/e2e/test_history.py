@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent_ls.loop.events import codec as event_codec
-from agent_ls.loop.events.items import ItemFold
+from agent_ls.loop.events.items import ItemReducer
 from agent_ls.server.rpc import to_wire
 from tests.support.served import TASK, Served, served
 from tests.test_protocol_golden import without_uris
@@ -30,12 +30,12 @@ async def all_pages(found: Served, session_id: str, limit: int) -> list[dict[str
 
 def folded(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the items that a client computes from these events."""
-    fold = ItemFold()
+    reducer = ItemReducer()
     for event in events:
         envelope = event_codec.decode(json.dumps(without_uris(event)).encode())
         assert envelope
-        fold.add(envelope)
-    items: list[dict[str, Any]] = json.loads(to_wire.items(fold.items))
+        reducer.add(envelope)
+    items: list[dict[str, Any]] = json.loads(to_wire.items(reducer.items))
     return items
 
 

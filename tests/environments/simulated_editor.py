@@ -16,7 +16,7 @@ from typing import Literal
 import anyio.lowlevel
 
 from agent_ls.environments.base import Attribution
-from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocument, apply_edits, not_told
+from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocument, apply_edits, ignore_paths
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.review import in_flight_edit
 from agent_ls.review.agent_edits import apply_agent_edit
@@ -241,7 +241,7 @@ class ThinHost:
     async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
         return ()
 
-    async def save_before_command(self, report: Callable[[Sequence[str]], None] = not_told) -> str:
+    async def save_before_command(self, report: Callable[[Sequence[str]], None] = ignore_paths) -> str:
         return ""
 
     async def apply_edit(

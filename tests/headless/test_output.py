@@ -31,7 +31,7 @@ def test_no_command_prints_escape_sequences_of_stored_text(tmp_path: Path) -> No
     folder = tmp_path / f"{EVIL}\nno"
     folder.mkdir()
     RuleStore(state).add(f"words:{EVIL}", EVIL, "project", str(folder), NOW)
-    TrustStore(state).keep(str(folder), "trusted", NOW)
+    TrustStore(state).store_decision(str(folder), "trusted", NOW)
     stored = run("exec", "--provider", "walkthrough", f"say {EVIL}", cwd=folder, environ=environ)
     session_id = stored.err.split()[-1]
     printed = {

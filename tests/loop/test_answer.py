@@ -96,7 +96,7 @@ def test_an_interrupted_answer_keeps_its_texts_and_no_signed_items() -> None:
         stream.TextDelta(4, "Ha"),
         stream.TextStart(5),
     )
-    assert answer.cut().parts == (TextPart("Whole."), TextPart("Ha"))
+    assert answer.end_interrupted().parts == (TextPart("Whole."), TextPart("Ha"))
     assert [(event.text, event.interrupted) for event in recorder.of(AssistantTextEnd)] == [
         ("Whole.", False),
         ("Ha", True),

@@ -20,7 +20,7 @@ from agent_ls.loop.events.types import (
     UsageReport,
     Warning,
 )
-from agent_ls.loop.restored import Restored
+from agent_ls.loop.restored import RestoredSession
 from agent_ls.loop.turns import CompactionTurn, Turn, UserTurn
 from agent_ls.tools.base import ToolContext, ToolOutput
 from tests.support.fake_provider import FakeProvider, Gate, Piece, end, error, problem_of, text, tool_call
@@ -45,7 +45,7 @@ def compactions(b: RunningSession) -> list[tuple[str, str]]:
 @pytest.mark.req("L13", "E6")
 async def test_compacting_while_idle_is_a_turn_of_its_own_and_the_next_request_has_the_summary() -> None:
     provider = FakeProvider([[SUMMARY, end("stop", Usage(700, 50))], text("ok")])
-    async with running_session(provider, restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, restored=RestoredSession(tuple(CHATTY), 0)) as b:
         compaction_id = b.session.compact("mind the tests", client_key="k1")
         assert b.session.compact(client_key="k1") == compaction_id
         await b.idle()
@@ -132,7 +132,7 @@ async def test_a_context_filled_by_tool_results_is_compacted_before_the_next_cal
 async def test_compacting_during_a_turn_happens_before_its_next_call() -> None:
     gate = Gate()
     provider = FakeProvider([[gate, tool_call("look")], SUMMARY, text("ok")])
-    async with running_session(provider, tool("look"), restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, tool("look"), restored=RestoredSession(tuple(CHATTY), 0)) as b:
         b.session.submit("go")
         await gate.reached.wait()
         b.session.compact()
@@ -148,7 +148,7 @@ async def test_compacting_during_a_turn_happens_before_its_next_call() -> None:
 async def test_an_interrupted_compaction_leaves_the_conversation_unchanged() -> None:
     gate = Gate()
     provider = FakeProvider([[text("half", gate)], text("ok")])
-    async with running_session(provider, restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, restored=RestoredSession(tuple(CHATTY), 0)) as b:
         b.session.compact()
         await gate.reached.wait()
         b.session.interrupt()
@@ -165,7 +165,7 @@ async def test_an_interrupted_compaction_leaves_the_conversation_unchanged() -> 
 async def test_input_sent_during_a_compaction_waits_for_its_end() -> None:
     gate = Gate()
     provider = FakeProvider([[gate, SUMMARY], text("ok")])
-    async with running_session(provider, restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, restored=RestoredSession(tuple(CHATTY), 0)) as b:
         b.session.compact()
         await gate.reached.wait()
         assert b.session.submit("go on", when_busy="steer").queued_id
@@ -179,7 +179,7 @@ async def test_input_sent_during_a_compaction_waits_for_its_end() -> None:
 @pytest.mark.req("R1", "L13")
 async def test_a_length_refused_by_the_provider_is_compacted_once_and_retried() -> None:
     provider = FakeProvider([too_long(), SUMMARY, text("ok")])
-    async with running_session(provider, restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, restored=RestoredSession(tuple(CHATTY), 0)) as b:
         await b.say("go")
         assert compactions(b) == [("overflow", "started"), ("overflow", "done")]
         assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
@@ -201,7 +201,9 @@ async def test_a_length_refused_again_ends_the_turn_and_the_session_continues(
     script: list[Piece], settings: dict[str, Any], asked: int
 ) -> None:
     provider = FakeProvider(script)
-    async with running_session(provider, config=config(**settings), restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(
+        provider, config=config(**settings), restored=RestoredSession(tuple(CHATTY), 0)
+    ) as b:
         await b.say("go")
         assert len(provider.requests) == asked
         assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("error")]
@@ -214,7 +216,7 @@ async def test_a_length_refused_again_ends_the_turn_and_the_session_continues(
 async def test_a_failed_summary_continues_the_turn_with_the_whole_conversation() -> None:
     failure = error(AuthenticationError("no", provider="fake"))
     provider = FakeProvider([failure, text("ok"), text("and again")])
-    restored = Restored((UserTurn("x" * 400_000, "t"), *CHATTY), 0)
+    restored = RestoredSession((UserTurn("x" * 400_000, "t"), *CHATTY), 0)
     async with running_session(provider, restored=restored) as b:
         await b.say("go")
         await b.say("go on")
@@ -231,7 +233,9 @@ async def test_a_failed_summary_continues_the_turn_with_the_whole_conversation()
 async def test_drop_oldest_needs_no_model_call_and_keeps_the_users_messages(strategy: Any, kept: int) -> None:
     provider = FakeProvider([text("ok")])
     async with running_session(
-        provider, config=config(strategy=strategy, window_messages=10), restored=Restored(tuple(CHATTY), 0)
+        provider,
+        config=config(strategy=strategy, window_messages=10),
+        restored=RestoredSession(tuple(CHATTY), 0),
     ) as b:
         b.session.compact()
         await b.idle()
@@ -248,7 +252,7 @@ async def test_search_history_is_offered_from_the_next_input_and_finds_removed_t
         tool_call("search_history", '{"turn": 4}'),
     ]
     provider = FakeProvider([SUMMARY, calls[0], calls[1], tool_call("search_history", id="c3"), text("ok")])
-    async with running_session(provider, tool("look"), restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, tool("look"), restored=RestoredSession(tuple(CHATTY), 0)) as b:
         b.session.compact()
         await b.idle()
         await b.say("what was it?")
@@ -296,7 +300,7 @@ async def test_a_cache_dropped_by_the_provider_is_reported() -> None:
 @pytest.mark.req("L13")
 async def test_a_compaction_is_recorded_as_a_turn_with_its_cost() -> None:
     provider = FakeProvider([[SUMMARY, end("stop", Usage(700, 50))]])
-    async with running_session(provider, restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, restored=RestoredSession(tuple(CHATTY), 0)) as b:
         b.session.compact()
         await b.idle()
         (turn,) = b.recorder.turns

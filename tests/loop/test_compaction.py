@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
 from agent_ls.loop.config import ContextConfig
-from agent_ls.loop.context.compaction import ITEM_CAPS, content, cut, plan_text, transcript
+from agent_ls.loop.context.compaction import ITEM_CAPS, content, find_cut, plan_text, transcript
 from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.events.types import PlanChanged, PlanItem
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
@@ -73,7 +73,7 @@ def test_a_compaction_keeps_the_configured_number_of_turns(
     shape: str, settings: dict[str, Any], kept: int | None
 ) -> None:
     turns = _turns(shape)
-    found = cut(ConversationHistory(turns), ContextConfig(**settings), SPARE)
+    found = find_cut(ConversationHistory(turns), ContextConfig(**settings), SPARE)
     assert (found.kept if found else None) == kept
     if found:
         assert found.removed == tuple(turns[: len(turns) - found.kept])
@@ -91,7 +91,7 @@ def test_a_compaction_never_separates_a_call_from_its_result_and_keeps_at_least_
 ) -> None:
     history = ConversationHistory(_turns(shape))
     config = ContextConfig(strategy=strategy, keep_messages=keep, window_messages=10)
-    found = cut(history, config, spare)
+    found = find_cut(history, config, spare)
     if found is None:
         return
     assert found.removed and found.kept >= 6

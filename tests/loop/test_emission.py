@@ -10,7 +10,7 @@ from anyio.lowlevel import checkpoint
 
 from agent_ls.loop.emission import EventEmitter, output_part
 from agent_ls.loop.events import codec as event_codec
-from agent_ls.loop.events.subscription import Encoded, Subscription
+from agent_ls.loop.events.subscription import EncodedEvent, Subscription
 from agent_ls.loop.events.types import (
     AssistantTextEnd,
     AssistantTextStart,
@@ -32,13 +32,13 @@ def _emitter(last_seq: int = 0) -> tuple[EventEmitter, MemoryRecorder, FakeClock
     return EventEmitter(SessionId("s"), recorder, clock, last_seq), recorder, clock
 
 
-async def _waiting(subscription: Subscription) -> list[Encoded]:
+async def _waiting(subscription: Subscription) -> list[EncodedEvent]:
     """Return the events that can be read without waiting, up to the end of the subscription."""
     subscription.end()
     return [item async for item in subscription]
 
 
-def _told(items: list[Encoded]) -> list[tuple[object, ...]]:
+def _told(items: list[EncodedEvent]) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for item in items:
         envelope = item.envelope
@@ -94,7 +94,7 @@ async def test_deltas_for_a_slow_consumer_are_joined_per_part() -> None:
 @pytest.mark.req("E2", "E4")
 async def test_consumers_read_at_their_own_speed_and_a_fast_one_gets_single_deltas() -> None:
     emitter, _, _ = _emitter()
-    fast: list[Encoded] = []
+    fast: list[EncodedEvent] = []
     with emitter.subscribe() as slow, emitter.subscribe() as quick:
         async with anyio.create_task_group() as group:
 

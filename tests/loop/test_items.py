@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from agent_ls.loop.events import items
-from agent_ls.loop.events.items import OUTPUT_SHARE_CHARS, ItemFold, to_json
+from agent_ls.loop.events.items import OUTPUT_SHARE_CHARS, ItemReducer, to_json
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -48,12 +48,12 @@ def changed(path: str, action: Any, added: int, removed: int) -> FileChange:
 
 
 def fold(*events: RecordedEvent | Delta) -> list[dict[str, Any]]:
-    folded = ItemFold()
+    reducer = ItemReducer()
     seq = 0
     for event in events:
         seq += not isinstance(event, Delta)
-        folded.add(Envelope("s", None if isinstance(event, Delta) else seq, "now", event, "t-1"))
-    return [to_json(item) for item in folded.items]
+        reducer.add(Envelope("s", None if isinstance(event, Delta) else seq, "now", event, "t-1"))
+    return [to_json(item) for item in reducer.items]
 
 
 def one(*events: RecordedEvent | Delta) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from agent_ls.loop.errors import SessionClosedError
 from agent_ls.loop.events.types import ProcessingEnd, QueueChanged, UserInput
-from agent_ls.loop.inbox import Edit, Inbox, Input, Move, QueueChange, Remove, StartNow
+from agent_ls.loop.inbox import Inbox, Input, QueueChange, QueueEdit, QueueMove, QueueRemoval, StartNow
 from tests.support.fake_provider import FakeProvider, Gate, text
 from tests.support.sessions import RunningSession, running_session
 
@@ -23,40 +23,42 @@ def order(box: Inbox) -> str:
 @pytest.mark.parametrize(
     ("change", "after"),
     [
-        (Move("c", "a"), "cab"),
-        (Move("a", "c"), "bac"),
-        (Move("a"), "bca"),
-        (Move("b", "b"), "abc"),
-        (Remove("b"), "ac"),
+        (QueueMove("c", "a"), "cab"),
+        (QueueMove("a", "c"), "bac"),
+        (QueueMove("a"), "bca"),
+        (QueueMove("b", "b"), "abc"),
+        (QueueRemoval("b"), "ac"),
         (StartNow("c"), "cab"),
-        (Edit("b", "other"), "abc"),
+        (QueueEdit("b", "other"), "abc"),
     ],
 )
 def test_a_change_moves_only_the_named_message(change: QueueChange, after: str) -> None:
     box = inbox("abc")
 
-    assert box.change(change)
+    assert box.apply_change(change)
     assert order(box) == after
 
 
-@pytest.mark.parametrize("change", [Move("x"), Move("a", "x"), Remove("x"), StartNow(""), Edit("x", "y")])
+@pytest.mark.parametrize(
+    "change", [QueueMove("x"), QueueMove("a", "x"), QueueRemoval("x"), StartNow(""), QueueEdit("x", "y")]
+)
 def test_a_change_of_an_unknown_message_changes_nothing(change: QueueChange) -> None:
     box = inbox("abc")
 
-    assert not box.change(change)
+    assert not box.apply_change(change)
     assert order(box) == "abc"
 
 
 def test_an_edited_message_keeps_its_id_and_key() -> None:
     box = inbox("ab")
 
-    assert box.change(Edit("b", "other"))
+    assert box.apply_change(QueueEdit("b", "other"))
     assert box.queue[1] == Input("other", (), "key-b", "b")
 
 
 def test_a_message_sent_after_a_stop_follows_the_one_started_at_once() -> None:
     box = inbox("abc")
-    box.change(StartNow("c"))
+    box.apply_change(StartNow("c"))
     box.add_next(Input("urgent", queued_id="u"))
 
     assert order(box) == "cuab"
@@ -74,10 +76,10 @@ async def test_queue_changes_are_published_and_the_first_message_runs_next() -> 
         b.session.submit("go")
         await gate.reached.wait()
         first, second, third = (b.session.follow_up(words) for words in ("a", "b", "c"))
-        assert b.session.change_queue(Move(third, first))
-        assert b.session.change_queue(Edit(first, "A"))
-        assert b.session.change_queue(Remove(second))
-        assert not b.session.change_queue(Remove(second))
+        assert b.session.change_queue(QueueMove(third, first))
+        assert b.session.change_queue(QueueEdit(first, "A"))
+        assert b.session.change_queue(QueueRemoval(second))
+        assert not b.session.change_queue(QueueRemoval(second))
         gate.open()
         await b.idle()
     assert [event.text for event in b.recorder.of(UserInput)] == ["go", "c", "A"]
@@ -118,4 +120,4 @@ async def test_the_queue_of_a_closed_session_cannot_be_changed() -> None:
     async with running_session(FakeProvider([])) as b:
         b.session.abort()
         with pytest.raises(SessionClosedError):
-            b.session.change_queue(Remove("q"))
+            b.session.change_queue(QueueRemoval("q"))

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from agent_ls.loop.calls.redaction import MARK, StreamRedaction, known_end, redacted, without
+from agent_ls.loop.calls.redaction import MARK, StreamRedaction, known_end, redact_line, redacted
 
 pytestmark = pytest.mark.req("R6", "X5")
 
@@ -81,7 +81,7 @@ def test_a_short_key_of_a_local_server_is_not_redacted() -> None:
 
 def test_a_line_about_to_be_written_loses_only_known_values() -> None:
     line = f'{{"text":"{KEY} {SECRETS["github"]}"}}'.encode()
-    assert without(line, [KEY]) == line.replace(KEY.encode(), MARK.encode())
+    assert redact_line(line, [KEY]) == line.replace(KEY.encode(), MARK.encode())
 
 
 @pytest.mark.parametrize(

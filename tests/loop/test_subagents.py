@@ -21,7 +21,7 @@ from agent_ls.loop.events.types import (
     ToolCallStart,
     UsageReport,
 )
-from agent_ls.loop.restored import Restored, RestoredAgent
+from agent_ls.loop.restored import RestoredAgent, RestoredSession
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, UserTurn
 from agent_ls.tools.subagents import SUBAGENT_TOOLS
 from agent_ls.tools.write_file import WRITE_FILE
@@ -421,7 +421,7 @@ async def test_a_subagent_of_an_earlier_process_reports_its_end_and_continues_it
         [wait_for("agent_1", "w1"), send("agent_1", "go on"), wait_for("agent_1", "w2"), spawn("other")],
         {"search": [text("Found.")]},
     )
-    restored = Restored((), 0, agents=(RestoredAgent(stored, turns),))
+    restored = RestoredSession((), 0, agents=(RestoredAgent(stored, turns),))
     async with running_session(cast, *SUBAGENT_TOOLS, restored=restored) as b:
         await b.say("go")
     assert "failed (interrupted)" in results(b)["w1"] and results(b)["w1"].endswith("cut off")

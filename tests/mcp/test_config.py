@@ -13,20 +13,20 @@ from agent_ls.mcp.config import (
     HttpTarget,
     ServerConfig,
     StdioTarget,
-    Values,
+    VariableValues,
     fill_variables,
     parse_server,
     secret_values,
     shown_variables,
 )
 from agent_ls.mcp.jsonc import parse_jsonc
-from agent_ls.mcp.sources import Given, find_servers
+from agent_ls.mcp.sources import SuppliedServers, find_servers
 from tests.mcp.plans import project_file, user_file
 
 pytestmark = pytest.mark.req("T11")
 
 ENTERED = {"key": "entered"}
-VALUES = Values({"TOKEN": "t-123456789"}.get, lambda server, name: ENTERED.get(name), "/w")
+VALUES = VariableValues({"TOKEN": "t-123456789"}.get, lambda server, name: ENTERED.get(name), "/w")
 
 
 def test_users_server_wins_over_one_of_the_project_with_its_name_and_both_are_reported(
@@ -44,7 +44,9 @@ def test_users_server_wins_over_one_of_the_project_with_its_name_and_both_are_re
 
 
 def test_servers_of_the_client_and_of_settings_are_found(tmp_path: Path) -> None:
-    given = Given({"a": {"command": "settings"}, "b": {"command": "b"}}, {"a": {"command": "client"}})
+    given = SuppliedServers(
+        {"a": {"command": "settings"}, "b": {"command": "b"}}, {"a": {"command": "client"}}
+    )
 
     found = find_servers(tmp_path, None, given)
 
@@ -129,7 +131,7 @@ def test_digest_changes_with_all_that_an_approval_displays(change: dict[str, Any
 def test_digest_does_not_change_with_the_value_of_a_variable() -> None:
     config = parse_server("x", {"command": "a", "env": {"K": "${TOKEN}"}}, "project")
 
-    other = Values({"TOKEN": "another"}.get, VALUES.inputs, "/w")
+    other = VariableValues({"TOKEN": "another"}.get, VALUES.inputs, "/w")
     assert fill_variables(config, VALUES).target != fill_variables(config, other).target
     assert config.digest == parse_server("x", {"command": "a", "env": {"K": "${TOKEN}"}}, "project").digest
 
@@ -179,9 +181,9 @@ def test_secrets_of_a_clients_entry_are_not_in_the_digest_and_its_variables_are_
 
     assert config("one").digest == config("two").digest != config("one", "prod").digest
     assert config("one").needs_approval and shown_variables(config("one")) == ("API_KEY", "MODE=dev")
-    assert fill_variables(config("one"), Values({"HOME": "/home/ada"}.get, lambda *_: None, "/w")) == config(
-        "one"
-    )
+    assert fill_variables(
+        config("one"), VariableValues({"HOME": "/home/ada"}.get, lambda *_: None, "/w")
+    ) == config("one")
 
 
 def test_headers_and_secret_variables_are_known_secrets_afterwards() -> None:
@@ -209,7 +211,7 @@ def test_commands_that_download_their_program_are_recognised() -> None:
 def test_tools_are_filtered_by_patterns_and_deny_wins() -> None:
     config = parse_server("x", {"command": "a", "tools": {"allow": ["get_*"], "deny": ["*_all"]}}, "user")
 
-    assert [config.offers(it) for it in ("get_one", "get_all", "put")] == [True, False, False]
+    assert [config.is_offered(it) for it in ("get_one", "get_all", "put")] == [True, False, False]
 
 
 def test_json_with_comments_keeps_strings_that_look_like_them() -> None:

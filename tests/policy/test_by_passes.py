@@ -66,7 +66,7 @@ def test_every_hostile_line_needs_approval() -> None:
 )
 def test_danger_in_another_form_is_asked_about_in_every_mode(command: str) -> None:
     found = judged(command, "full")
-    assert isinstance(found, Ask) and found.is_never_silent
+    assert isinstance(found, Ask) and found.needs_approval_in_every_mode
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ MODES: tuple[Mode, ...] = ("plan", "ask", "edits", "full")
 
 
 def situation(mode: Mode, *grants: str, category: Category | None = None, walled: bool = True) -> Situation:
-    return Situation(mode, PLACES, frozenset(grants), category=category, is_walled=walled)
+    return Situation(mode, PLACES, frozenset(grants), category=category, is_sandbox_available=walled)
 
 
 def call(category: Category, *argv: str, definition: str = "d1") -> CallEffect:
@@ -61,7 +61,7 @@ def test_call_is_judged_by_the_stricter_of_its_category_and_its_command(
         assert type(judge(effect, situation(mode))) is KINDS[expected], mode
 
 
-def test_rule_for_a_tool_holds_for_its_definition_and_for_nothing_that_is_never_silent() -> None:
+def test_rule_for_a_tool_holds_for_its_definition_and_for_nothing_that_needs_approval_in_every_mode() -> None:
     effect = call("write", "mine", "apply", "x.yml")
     asked = judge(effect, situation("ask"))
     assert isinstance(asked, Ask)
@@ -76,7 +76,7 @@ def test_rule_for_a_tool_holds_for_its_definition_and_for_nothing_that_is_never_
 
 def test_call_of_a_dangerous_category_is_offered_a_rule_for_exactly_this_one_only() -> None:
     asked = judge(call("admin", "mine", "apply"), situation("full"))
-    assert isinstance(asked, Ask) and asked.is_never_silent
+    assert isinstance(asked, Ask) and asked.needs_approval_in_every_mode
     assert {rule.scope for rule in asked.rules} == {"session", "turn"}
     exact = asked.rules[0].id
     assert isinstance(judge(call("admin", "mine", "apply"), situation("full", exact)), Allow)
@@ -138,7 +138,7 @@ SEARCH = CallEffect("web_search", "newest version of it", "read")
 def test_search_of_the_web_is_asked_about_in_every_mode_but_plan_until_a_rule_allows_it() -> None:
     for mode in ("ask", "edits", "full"):
         asked = judge(SEARCH, Situation(mode, PLACES))
-        assert isinstance(asked, Ask) and asked.is_never_silent
+        assert isinstance(asked, Ask) and asked.needs_approval_in_every_mode
         assert {"session", "project", "user"} <= {
             rule.scope for rule in asked.rules if rule.id == "tool:web_search"
         }

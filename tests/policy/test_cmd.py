@@ -50,7 +50,7 @@ def test_a_rule_of_the_user_covers_plain_words() -> None:
 def test_what_is_more_than_plain_words_is_asked_about_in_every_mode(command: str) -> None:
     found = judged(command)
     assert isinstance(found, Ask | Refuse)
-    assert not isinstance(found, Ask) or found.is_never_silent
+    assert not isinstance(found, Ask) or found.needs_approval_in_every_mode
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_what_is_more_than_plain_words_is_asked_about_in_every_mode(command: str
 )  # fmt: skip
 def test_what_destroys_or_runs_others_is_asked_about_in_every_mode(command: str) -> None:
     found = judged(command)
-    assert isinstance(found, Ask) and found.is_never_silent
+    assert isinstance(found, Ask) and found.needs_approval_in_every_mode
 
 
 @pytest.mark.parametrize("command", ["sort a.txt", "find a", "ls", "cat a.txt"])

@@ -163,7 +163,7 @@ def test_each_of_several_paths_outside_needs_a_rule() -> None:
 
 def test_a_never_silent_command_is_offered_only_an_exact_rule() -> None:
     asked = judge(command("rm x"), situation("full"))
-    assert isinstance(asked, Ask) and asked.is_never_silent
+    assert isinstance(asked, Ask) and asked.needs_approval_in_every_mode
     assert [(rule.id.partition(":")[0], rule.scope) for rule in asked.rules] == [
         ("command", "session"),
         ("command", "turn"),

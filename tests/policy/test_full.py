@@ -34,7 +34,7 @@ def test_usual_work_is_silent_in_mode_full() -> None:
 def test_command_that_a_runner_runs_is_judged_like_the_command_alone(runner: str, inner: str) -> None:
     line = f"{runner} {inner}" if runner not in ("hyperfine", "concurrently") else f'{runner} "{inner}"'
     found = judged(line, "full")
-    assert isinstance(found, Ask) and found.is_never_silent
+    assert isinstance(found, Ask) and found.needs_approval_in_every_mode
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_rule_for_a_runner_names_the_runner(command: str, rule: str) -> None:
 def test_line_that_a_runner_gets_from_a_variable_is_asked_about() -> None:
     for line in ('npx -c "$X"', "uv run $X", 'nix-shell --run "$(cat a)"'):
         found = judged(line, "full")
-        assert isinstance(found, Ask) and found.is_never_silent
+        assert isinstance(found, Ask) and found.needs_approval_in_every_mode

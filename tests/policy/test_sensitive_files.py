@@ -39,7 +39,7 @@ def written(path: str) -> WriteEffect:
 def test_a_file_that_controls_other_programs_needs_approval_in_every_mode_but_full(name: str) -> None:
     effect = written(f"/w/{name}")
     asked = judge(effect, Situation("edits", PLACES))
-    assert isinstance(asked, Ask) and asked.is_never_silent
+    assert isinstance(asked, Ask) and asked.needs_approval_in_every_mode
     assert isinstance(judge(effect, Situation("ask", PLACES, frozenset(["edits"]))), Ask)
     assert isinstance(judge(effect, Situation("full", PLACES)), Allow)
 
@@ -56,7 +56,7 @@ def test_a_file_that_controls_other_programs_needs_approval_in_every_mode_but_fu
 )  # fmt: skip
 def test_file_of_git_ci_editors_shells_and_agents_is_asked_about_in_mode_full(name: str) -> None:
     asked = judge(written(f"/w/{name}"), Situation("full", PLACES))
-    assert isinstance(asked, Ask) and asked.is_never_silent
+    assert isinstance(asked, Ask) and asked.needs_approval_in_every_mode
 
 
 @pytest.mark.req("X8")
@@ -94,7 +94,7 @@ def test_state_folder_is_never_read_and_a_change_there_is_asked_about_in_every_m
     for path in (STATE, "/w/link"):
         situation = Situation(mode, PLACES, frozenset(["edits"]), {"/w/link": STATE})
         asked = judge(written(path), situation)
-        assert isinstance(asked, Ask) and asked.is_never_silent and not asked.rules
+        assert isinstance(asked, Ask) and asked.needs_approval_in_every_mode and not asked.rules
         assert isinstance(judge(ReadEffect((path,)), situation), Refuse)
 
 
@@ -106,7 +106,7 @@ def test_command_that_names_the_state_folder_is_asked_about_in_every_mode(text: 
     for roots in (("/w",), ("/home/u",)):
         places = Places(roots, PLACES.home, state=PLACES.state)
         asked = judge(CommandEffect(text.format(STATE), roots[0]), Situation(mode, places))
-        assert isinstance(asked, Ask) and asked.is_never_silent
+        assert isinstance(asked, Ask) and asked.needs_approval_in_every_mode
 
 
 @pytest.mark.req("X6")

@@ -128,9 +128,9 @@ async def test_an_invalid_answer_counts_as_none_with_a_short_reason(answer: Any)
 @pytest.mark.req("T14")
 async def test_a_client_gets_only_requests_that_it_announced() -> None:
     for abilities in (ClientAbilities(), ClientAbilities(events=True)):
-        assert Client({}, abilities).language.answers() == frozenset()
+        assert Client({}, abilities).language.supported_queries() == frozenset()
     told = Client({}, ClientAbilities(events=True, diagnostics=True))
-    assert told.language.answers() == {"diagnostics"}
+    assert told.language.supported_queries() == {"diagnostics"}
     with pytest.raises(NoAnswerError, match="No editor"):
         await told.language.definition(SPOT)
     told.known.publish(

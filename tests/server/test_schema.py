@@ -15,7 +15,7 @@ from agent_ls.environments.effects import Effect
 from agent_ls.llm.schema_check import find_schema_error
 from agent_ls.loop.calls.approval import SELDOM, effect_json
 from agent_ls.loop.events.codec import decode
-from agent_ls.loop.events.items import ItemFold
+from agent_ls.loop.events.items import ItemReducer
 from agent_ls.loop.events.types import RecordedEvent
 from agent_ls.server.features.routes import ROUTES
 from agent_ls.server.protocol import ASKED
@@ -84,10 +84,10 @@ def test_the_messages_of_a_golden_fold_fit_the_schema(case: dict[str, Any]) -> N
 
 @pytest.mark.req("H3")
 def test_the_items_of_the_golden_session_fit_the_schema_and_without_one_of_their_fields_they_do_not() -> None:
-    fold = ItemFold()
+    reducer = ItemReducer()
     for event in SESSION:
-        fold.add(decode(json.dumps(event).encode()) or pytest.fail(event["kind"]))
-    told = json.loads(to_wire.items(fold.items))
+        reducer.add(decode(json.dumps(event).encode()) or pytest.fail(event["kind"]))
+    told = json.loads(to_wire.items(reducer.items))
     optional = {
         "tool": {"result", "terminalId", "background"},
         "approval": {"reason", "scope", "decidedBy"},

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.req("R3", "R7")
 
 def test_a_stored_blob_is_read_by_its_name_and_private_to_the_user(tmp_path: Path) -> None:
     folder = tmp_path / "session" / "blobs"
-    names = [blobs.keep(folder, data) for data in (b"", b"one\r\n\0", b"one\r\n\0")]
+    names = [blobs.write_blob(folder, data) for data in (b"", b"one\r\n\0", b"one\r\n\0")]
     assert [blobs.read_blob(folder, name) for name in names] == [b"", b"one\r\n\0", b"one\r\n\0"]
     assert sorted(path.name for path in folder.iterdir()) == sorted(set(names))
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -28,6 +28,6 @@ def test_an_unknown_blob_does_not_exist(name: str, tmp_path: Path) -> None:
 
 
 def test_a_damaged_blob_is_not_returned(tmp_path: Path) -> None:
-    name = blobs.keep(tmp_path, b"whole")
+    name = blobs.write_blob(tmp_path, b"whole")
     (tmp_path / name).write_bytes(b"who")
     assert blobs.read_blob(tmp_path, name) is None

@@ -32,12 +32,12 @@ def event(number: int) -> bytes:
 def test_a_request_is_followed_only_by_the_owner_that_it_names(tmp_path: Path) -> None:
     owner = make_own_owner()
     assert not handover.is_asked(tmp_path, owner)
-    handover.ask(tmp_path, owner, Owner(1, "", "elsewhere"))
+    handover.request_handover(tmp_path, owner, Owner(1, "", "elsewhere"))
 
     assert handover.is_asked(tmp_path, replace(owner, is_ending=True, program="x"))
     assert not handover.is_asked(tmp_path, replace(owner, pid=owner.pid + 1))
     assert not handover.is_asked(tmp_path, replace(owner, host="elsewhere"))
-    handover.forget(tmp_path)
+    handover.delete_request(tmp_path)
     assert not handover.is_asked(tmp_path, owner)
     assert not list(tmp_path.glob("handover*"))
 
@@ -52,7 +52,7 @@ def test_a_new_owner_does_not_follow_a_request_to_the_former_one(tmp_path: Path)
     store = make(tmp_path)
     store.create(HEADER).close()
     folder = store.folder("s-1")
-    handover.ask(folder, make_own_owner(), make_own_owner())
+    handover.request_handover(folder, make_own_owner(), make_own_owner())
     with_it = store.open("s-1")
     assert not handover.is_asked(folder, with_it.lock.owner)
     with_it.close()
@@ -141,9 +141,9 @@ def test_without_locks_an_owner_on_another_host_counts_as_alive_but_can_be_repla
 
 def test_during_a_forced_take_over_another_one_waits(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    held = locks.take(path, "s")
+    held = locks.acquire_lock(path, "s")
     with locks.hold_lock(tmp_path / "lock.force", "s"), pytest.raises(SessionLockedError):
-        locks.seize(path, "s", held.owner)
+        locks.seize_lock(path, "s", held.owner)
     assert held.is_ours()
     held.release()
 
@@ -160,10 +160,10 @@ def test_a_lock_of_a_replaced_lock_file_is_retried(tmp_path: Path) -> None:
             (tmp_path / "new").replace(path)
         locks.kernel_lock(descriptor)
 
-    lock = locks.take(path, "s", slow)
+    lock = locks.acquire_lock(path, "s", slow)
     assert lock.is_ours()
     with pytest.raises(SessionLockedError):
-        locks.take(path, "s")
+        locks.acquire_lock(path, "s")
     lock.release()
 
 
@@ -183,12 +183,12 @@ def test_an_owner_on_another_host_counts_as_alive_and_a_dead_one_here_as_none(tm
 
 def test_an_owner_that_is_about_to_end_is_marked_as_such(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    lock = locks.take(path, "s", program="Neovim")
+    lock = locks.acquire_lock(path, "s", program="Neovim")
     found = locks.owner_of(path)
     assert found and (found.program, found.is_ending) == ("Neovim", False)
     assert str(found).startswith("Neovim, process ")
 
-    lock.tell_ending()
+    lock.announce_release()
     found = locks.owner_of(path)
     assert found and found.is_ending and found.is_same(lock.owner)
     lock.release()

@@ -61,11 +61,11 @@ def test_intents_are_open_until_their_call_has_ended(written: Written) -> None:
     written.recorder.intents([ONE, TWO])
     written.recorder.intents([OTHER])
     written.event(FileChange("c1", "/w/a", "modify", 1, 1, ""))
-    fold = written.read().fold
-    assert (fold.intents, fold.filed) == ([ONE, TWO, OTHER], {("c1", "/w/a")})
+    state = written.read().state
+    assert (state.intents, state.filed) == ([ONE, TWO, OTHER], {("c1", "/w/a")})
     written.event(_end("c1"))
-    fold = written.read().fold
-    assert (fold.intents, fold.filed) == ([OTHER], set())
+    state = written.read().state
+    assert (state.intents, state.filed) == ([OTHER], set())
 
 
 def test_the_last_recorded_positions_of_each_file_count(written: Written) -> None:
@@ -76,7 +76,7 @@ def test_the_last_recorded_positions_of_each_file_count(written: Written) -> Non
         last,
     ):
         written.recorder.ledger(positions)
-    assert written.read().fold.hunk_positions == {"/w/a": last, "/w/b": HunkPositions("/w/b", "x", {})}
+    assert written.read().state.hunk_positions == {"/w/a": last, "/w/b": HunkPositions("/w/b", "x", {})}
 
 
 def test_notices_are_kept_until_a_turn_contains_them(written: Written) -> None:
@@ -84,7 +84,7 @@ def test_notices_are_kept_until_a_turn_contains_them(written: Written) -> None:
         written.recorder.notice(text)
     written.recorder.turn(SteeringTurn("undone", "now", source="review"))
     written.recorder.turn(SteeringTurn("kept", "now", source="user"))
-    assert written.read().fold.notices == ["kept", "undone"]
+    assert written.read().state.notices == ["kept", "undone"]
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_notices_are_kept_until_a_turn_contains_them(written: Written) -> None:
 )
 def test_incomplete_records_are_skipped(line: object, written: Written) -> None:
     written.append(line)
-    fold = written.read().fold
-    assert (fold.intents, fold.hunk_positions, fold.notices) == ([], {}, [])
+    state = written.read().state
+    assert (state.intents, state.hunk_positions, state.notices) == ([], {}, [])
 
 
 def test_a_text_has_one_fingerprint_from_every_source() -> None:

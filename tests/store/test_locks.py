@@ -19,20 +19,20 @@ from agent_ls.store.locks import Owner, is_alive, make_own_owner
 
 
 def test_a_lock_has_one_holder_and_can_be_acquired_after_its_release(tmp_path: Path) -> None:
-    lock = locks.take(tmp_path / "lock", "s-1")
+    lock = locks.acquire_lock(tmp_path / "lock", "s-1")
     assert json.loads((tmp_path / "lock").read_bytes()) == asdict(make_own_owner())
     with pytest.raises(SessionLockedError, match=f"process {os.getpid()} on "):
-        locks.take(tmp_path / "lock", "s-1")
+        locks.acquire_lock(tmp_path / "lock", "s-1")
     lock.release()
     lock.release()
-    locks.take(tmp_path / "lock", "s-1").release()
+    locks.acquire_lock(tmp_path / "lock", "s-1").release()
 
 
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     script = (
         "import sys, os, pathlib; from agent_ls.store import locks;"
-        "locks.take(pathlib.Path(sys.argv[1]), 's'); print('held', flush=True); sys.stdin.read()"
+        "locks.acquire_lock(pathlib.Path(sys.argv[1]), 's'); print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -40,9 +40,9 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
         with pytest.raises(SessionLockedError, match=str(process.pid)):
-            locks.take(path, "s")
+            locks.acquire_lock(path, "s")
         process.kill()
-    locks.take(path, "s").release()
+    locks.acquire_lock(path, "s").release()
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
 )
 def test_an_unlocked_lock_file_can_be_acquired_whatever_it_contains(tmp_path: Path, left: bytes) -> None:
     (tmp_path / "lock").write_bytes(left)
-    locks.take(tmp_path / "lock", "s").release()
+    locks.acquire_lock(tmp_path / "lock", "s").release()
 
 
 OWNERS = [
@@ -78,13 +78,13 @@ def test_without_locks_of_the_file_system_the_lock_file_decides_and_the_lock_is_
     def no_locks(descriptor: int) -> None:
         raise OSError(errno.ENOLCK, "no locks available")
 
-    lock = locks.take(tmp_path / "lock", "s1", no_locks)
+    lock = locks.acquire_lock(tmp_path / "lock", "s1", no_locks)
     assert not lock.is_firm
     with pytest.raises(SessionLockedError, match=str(os.getpid())):
-        locks.take(tmp_path / "lock", "s1", no_locks)
+        locks.acquire_lock(tmp_path / "lock", "s1", no_locks)
     lock.release()
-    again = locks.take(tmp_path / "lock", "s1", no_locks)
+    again = locks.acquire_lock(tmp_path / "lock", "s1", no_locks)
     again.release()
-    firm = locks.take(tmp_path / "lock", "s1")
+    firm = locks.acquire_lock(tmp_path / "lock", "s1")
     assert firm.is_firm
     firm.release()

@@ -60,7 +60,10 @@ async def test_each_record_is_one_line_in_order(tmp_path: Path) -> None:
     assert lines[0].startswith(b'{"format":1,"sessionId":"s-1",')
     assert lines[2].startswith(b'{"event":{"sessionId":"s-1","seq":1,"kind":"assistant_text_start"')
     stored = read_session(path)
-    assert (stored.fold.prompt, stored.fold.config) == ("Be good.\nAlways.", {"mode": "ask", "effort": None})
+    assert (stored.state.prompt, stored.state.config) == (
+        "Be good.\nAlways.",
+        {"mode": "ask", "effort": None},
+    )
     assert stored.header == HEADER
 
 
@@ -75,7 +78,7 @@ def test_a_partial_last_line_is_ignored_by_the_reader_and_removed_before_the_nex
     whole = path.read_bytes()
     for torn in (b'{"prompt":"to', b'{"prompt":"a whole record without its line end"}', b"x" * 200_000):
         path.write_bytes(whole + torn)
-        assert read_session(path).fold.prompt == "whole"
+        assert read_session(path).state.prompt == "whole"
         assert "incomplete" in read_session(path).problems[0]
         again = SessionLog.reopen(path, _fail)
         again.append(record("prompt", "next"))
@@ -204,9 +207,9 @@ def test_partials_write_only_the_new_text_and_add_up_to_the_whole(tmp_path: Path
     recorder.partial("p", "one two")
     recorder.close()
     assert b'{"partial":{"partId":"p","offset":3,"text":" two"}}' in path.read_bytes()
-    fold = read_session(path).fold
-    assert fold.said["p"].text == "one two"
-    assert fold.outputs == {"c:out": "x"}
+    state = read_session(path).state
+    assert state.said["p"].text == "one two"
+    assert state.outputs == {"c:out": "x"}
 
 
 @pytest.mark.req("E3")

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.events import codec as event_codec
-from agent_ls.loop.events.items import ItemFold
+from agent_ls.loop.events.items import ItemReducer
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -62,11 +62,11 @@ def written(path: Path, envelopes: list[Envelope], between: bytes = b"") -> Path
     return path
 
 
-def folded(envelopes: list[Envelope]) -> ItemFold:
-    fold = ItemFold()
+def folded(envelopes: list[Envelope]) -> ItemReducer:
+    reducer = ItemReducer()
     for envelope in envelopes:
-        fold.add(envelope)
-    return fold
+        reducer.add(envelope)
+    return reducer
 
 
 def conversation(turns: int, bulk: str = "") -> list[RecordedEvent]:

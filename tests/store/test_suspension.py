@@ -31,7 +31,7 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
     ToolCallStart,
 )
-from agent_ls.loop.restored import Restored
+from agent_ls.loop.restored import RestoredSession
 from agent_ls.loop.session import Session
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn
 from agent_ls.store.log import Header
@@ -112,7 +112,7 @@ class Process:
     person: Person
     provider: FakeProvider
     opened: OpenSession
-    restored: Restored | None
+    restored: RestoredSession | None
 
     async def play(self, *, answers: int, text: str = "") -> None:
         """Answer this many rounds of approvals, run until nothing else can run, and then end the process."""

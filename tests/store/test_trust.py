@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> TrustStore:
 def test_a_decision_applies_to_the_folder_under_any_path_but_not_to_its_parents_or_subfolders(
     store: TrustStore, here: Path, tmp_path: Path
 ) -> None:
-    store.keep(str(here), "trusted", NOW)
+    store.store_decision(str(here), "trusted", NOW)
     (tmp_path / "link").symlink_to(here)
     (here / "below").mkdir()
     assert store.read_decision(str(tmp_path / "link")) == "trusted"
@@ -37,33 +37,33 @@ def test_a_decision_applies_to_the_folder_under_any_path_but_not_to_its_parents_
 
 
 def test_the_last_decision_applies_until_it_is_removed(store: TrustStore, here: Path) -> None:
-    store.keep(str(here), "trusted", NOW)
-    store.keep(str(here), "restricted", NOW)
+    store.store_decision(str(here), "trusted", NOW)
+    store.store_decision(str(here), "restricted", NOW)
     assert store.read_decision(str(here)) == "restricted" and len(store.folders()) == 1
-    assert store.forget(str(here)) and not store.forget(str(here))
+    assert store.delete_decision(str(here)) and not store.delete_decision(str(here))
     assert store.read_decision(str(here)) is None
 
 
 def test_a_decision_does_not_apply_after_the_folder_has_a_new_owner(
     store: TrustStore, here: Path, tmp_path: Path
 ) -> None:
-    store.keep(str(here), "trusted", NOW)
+    store.store_decision(str(here), "trusted", NOW)
     path = tmp_path / "state" / "trust.json"
     kept = json.loads(path.read_text())
     assert kept["trust"][0]["owner"] == owner_of(str(here)) == str(os.getuid())
     kept["trust"][0]["owner"] = str(os.getuid() + 1)
     path.write_text(json.dumps(kept))
     assert store.read_decision(str(here)) is None
-    store.keep(str(here), "trusted", NOW)
+    store.store_decision(str(here), "trusted", NOW)
     assert store.read_decision(str(here)) == "trusted" and len(store.folders()) == 1
 
 
 def test_a_deleted_folder_is_not_trusted_and_cannot_be_trusted(store: TrustStore, here: Path) -> None:
-    store.keep(str(here), "trusted", NOW)
+    store.store_decision(str(here), "trusted", NOW)
     here.rmdir()
     assert store.read_decision(str(here)) is None
     with pytest.raises(FileNotFoundError):
-        store.keep(str(here), "trusted", NOW)
+        store.store_decision(str(here), "trusted", NOW)
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_a_damaged_trust_file_trusts_no_folder(
     path.parent.mkdir()
     path.write_text(text.replace("HERE", str(here)).replace("OWNER", str(os.getuid())))
     assert store.read_decision(str(here)) is None
-    store.keep(str(here), "trusted", NOW)
+    store.store_decision(str(here), "trusted", NOW)
     assert store.read_decision(str(here)) == "trusted"
 
 
 def test_the_trust_file_is_private_and_outside_of_repositories(
     store: TrustStore, here: Path, tmp_path: Path
 ) -> None:
-    store.keep(str(here), "trusted", NOW)
+    store.store_decision(str(here), "trusted", NOW)
     path = tmp_path / "state" / "trust.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert not list(here.iterdir())

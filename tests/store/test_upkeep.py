@@ -32,7 +32,7 @@ def made(kept: SessionStore, name: str, folder: Path, days: int = 0, size: int =
     """Create a session that was last used `days` ago, with a blob of `size` bytes. It is open."""
     opened = kept.create(Header(name, NOW, str(folder), "p", "m"))
     if size:
-        opened.keep(b"x" * size + name.encode())
+        opened.write_blob(b"x" * size + name.encode())
     at = (datetime.fromisoformat(NOW) - timedelta(days=days)).astimezone(UTC).timestamp()
     os.utime(opened.folder / "log.jsonl", (at, at))
     return opened
@@ -94,7 +94,7 @@ def test_relinking_assigns_the_sessions_of_a_moved_folder_to_its_new_path(tmp_pa
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     opened = made(kept, "a", old)
-    name = opened.keep(b"kept")
+    name = opened.write_blob(b"kept")
     opened.close()
     made(kept, "b", new).close()
     old.rename(new)

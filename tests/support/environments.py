@@ -74,7 +74,7 @@ def sandboxed(folder: Path, files: Mapping[str, str | bytes]) -> SandboxedEnviro
     return SandboxedEnvironment(local(folder, files), make_sandbox(folder, folder.parent / "state"), _stay)
 
 
-async def _stay(command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
+async def _stay(command: str, options: CommandOptions, at: str, is_read_only: bool) -> bool:
     return False
 
 

@@ -15,7 +15,7 @@ from agent_ls.environments.editor_host import (
     NotebookHost,
     OpenDocument,
     apply_edits,
-    not_told,
+    ignore_paths,
 )
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.text import count_lines
@@ -122,7 +122,7 @@ class FakeEditorHost:
     async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
         return ()
 
-    async def save_before_command(self, report: Callable[[Sequence[str]], None] = not_told) -> str:
+    async def save_before_command(self, report: Callable[[Sequence[str]], None] = ignore_paths) -> str:
         self.saves += 1
         return self.save_note
 

@@ -37,7 +37,7 @@ class KnownCode:
     is_cut: bool = False
     asked: list[object] = field(default_factory=list)
 
-    def answers(self) -> frozenset[LanguageQuery]:
+    def supported_queries(self) -> frozenset[LanguageQuery]:
         return self.offers
 
     async def definition(self, spot: SourcePosition) -> FoundLocations:

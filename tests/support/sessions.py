@@ -20,7 +20,7 @@ from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.events.types import Envelope, RecordedEvent, ToolCallEnd, ToolCallStart
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.ports import Ports
-from agent_ls.loop.restored import Restored
+from agent_ls.loop.restored import RestoredSession
 from agent_ls.loop.seams import BasePrompt, Clock, ModelClient, PromptSource, Recorder
 from agent_ls.loop.session import Session
 from agent_ls.loop.turns import Turn
@@ -103,10 +103,10 @@ class Notices:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    async def look(self) -> None:
+    async def collect(self) -> None:
         await checkpoint()
 
-    def take(self) -> Sequence[str]:
+    def take_messages(self) -> Sequence[str]:
         taken, self.texts = self.texts, []
         return taken
 
@@ -199,7 +199,7 @@ def make_session(
     recorder: Recorder | None = None,
     clock: Clock | None = None,
     notices: Notices | None = None,
-    restored: Restored | None = None,
+    restored: RestoredSession | None = None,
     prompts: PromptSource | None = None,
     **profile_changes: Any,
 ) -> Session:

@@ -114,10 +114,10 @@ class Watch:
         self.told: list[bool] = []
         self._seen = 0
 
-    def opened(self, terminal: CommandTerminal) -> None:
+    def report_terminal(self, terminal: CommandTerminal) -> None:
         self.terminal = terminal
 
-    def waits(self, waiting: bool) -> None:
+    def report_waiting(self, waiting: bool) -> None:
         self.told.append(waiting)
 
     async def until_waits(self) -> None:

@@ -17,12 +17,12 @@ from agent_ls.app.settings.model import Settings
 from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.installation import extra_command
 from agent_ls.mcp.cache import DescriptionCache
-from agent_ls.mcp.config import ConfigError, ServerConfig, StdioTarget, Values, fill_variables
-from agent_ls.mcp.sources import PROJECT_FILES, Given, find_servers
+from agent_ls.mcp.config import ConfigError, ServerConfig, StdioTarget, VariableValues, fill_variables
+from agent_ls.mcp.sources import PROJECT_FILES, SuppliedServers, find_servers
 from agent_ls.store.trust import TrustStore
 
 
-def _unusable(config: ServerConfig, values: Values) -> Iterator[DoctorFinding]:
+def _unusable(config: ServerConfig, values: VariableValues) -> Iterator[DoctorFinding]:
     """Yield why a server that is configured correctly cannot be started on this machine."""
     where = f"{config.file or 'agentLs.mcp.servers'}: the server {config.name}"
     try:
@@ -62,7 +62,7 @@ def server_findings(settings: Settings) -> list[DoctorFinding]:
         name: entry.model_dump(by_alias=True, exclude_unset=True)
         for name, entry in settings.mcp.servers.items()
     }
-    found = find_servers(state_folder(), project, Given(entries, {}))
+    found = find_servers(state_folder(), project, SuppliedServers(entries, {}))
     problems = [
         DoctorFinding("mcp", "bad", text, "correct the entry, see `agent-ls docs mcp`")
         for text in found.problems

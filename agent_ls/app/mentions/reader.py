@@ -128,7 +128,7 @@ class SessionMentions:
     # -- symbols
 
     async def _symbol(self, mention: SymbolMention) -> AttachedContent:
-        if not self.language or "symbols" not in self.language.answers():
+        if not self.language or "symbols" not in self.language.supported_queries():
             raise MentionError(
                 f"the symbol {mention.name} cannot be looked up: this editor gives agent-ls no access to its "
                 "language servers",

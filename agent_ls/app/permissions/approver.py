@@ -22,7 +22,7 @@ from agent_ls.loop.calls.approval import (
     UnknownApprovalError,
 )
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, RuleOffer
-from agent_ls.loop.restored import Suspended
+from agent_ls.loop.restored import SuspendedTurn
 from agent_ls.policy.decide import judge
 from agent_ls.policy.situation import (
     Allow,
@@ -35,7 +35,7 @@ from agent_ls.policy.situation import (
     Situation,
     UnconfinedSetting,
 )
-from agent_ls.store.fold import Fold
+from agent_ls.store.session_state import SessionState
 from agent_ls.system import SPARE_FOR_CALLS, describe_out_of_files, is_out_of_files, require_spare_files
 
 _WIDTH: dict[ApprovalScope, int] = {"once": 0, "turn": 1, "session": 2, "project": 3, "user": 4}
@@ -131,14 +131,14 @@ class PolicyApprover:
             config=seen.config,
             review=review,
             is_trusted=is_trusted,
-            is_walled=self._kernel.has_sandbox(),
+            is_sandbox_available=self._kernel.has_sandbox(),
             category=question.category,
             confinement=await self._confinement(question),
             unconfined=self._kernel.unconfined(),
         )
         judgement = judge(question.effect, situation)
         if question.must_ask and isinstance(judgement, Allow):
-            judgement = Ask(question.must_ask, is_never_silent=True)
+            judgement = Ask(question.must_ask, needs_approval_in_every_mode=True)
         return seen, judgement
 
     async def _confinement(self, question: ApprovalQuestion) -> Confining:
@@ -173,7 +173,7 @@ class PolicyApprover:
         """Wait until the user answers an approval request that `restore` has restored, and return the decision."""
         return await self.approvals.wait(request.request_id)
 
-    def restore(self, stored: Fold, suspended: Suspended | None) -> None:
+    def restore(self, stored: SessionState, suspended: SuspendedTurn | None) -> None:
         """Restore the session's rules, and the approvals that a suspended turn waits for."""
         turn_id = suspended.turn_id if suspended else ""
         self.grants.restore([*stored.session_grants], [*stored.turn_grants] if suspended else [], turn_id)

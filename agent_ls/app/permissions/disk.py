@@ -115,7 +115,7 @@ class FarDisk:
             return [seen[self._to_far(path)] for path in paths]
         places = [f"{root}/{IGNORE_FILE}" for root in self._roots]
         wanted = [self._to_far(path) for path in paths]
-        found = self._host.look([*wanted, *places])
+        found = self._host.read_facts([*wanted, *places])
         for root, place in zip(self._roots, places, strict=True):
             self._renew(root, place, found[place])
         return [found[path] for path in wanted]

@@ -38,7 +38,7 @@ class ReadOnlySandbox:
                 from agent_ls.environments.sandbox import SandboxLimits
 
                 self._sandbox, self.why = await find_sandbox(
-                    SandboxLimits((), only_looks=True), self._filters, self._use
+                    SandboxLimits((), is_read_only=True), self._filters, self._use
                 )
                 self._is_known = TOO_SLOW not in self.why
         return self._sandbox

@@ -25,7 +25,7 @@ from agent_ls.environments.errors import ProcessStartError
 from agent_ls.environments.local.denials import is_denied_anyway
 from agent_ls.environments.local.sandbox import find_sandbox
 from agent_ls.environments.sandbox import REPLACED, Sandbox, SandboxLimits, wrap_command
-from agent_ls.environments.wrappers.sandbox import Inside
+from agent_ls.environments.wrappers.sandbox import SandboxedCommand
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Approver
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.policy.named_places import ACCOUNT_FILES, GUARDED_FOLDERS, GUARDED_NAMES
@@ -74,17 +74,17 @@ class SessionSandbox:
         return await self.read_only.find() is not None
 
     def wrap_command(
-        self, command: str, options: CommandOptions, folder: str, *, only_looks: bool
-    ) -> Inside | None:
-        sandbox = self.sandbox if self.settings.enabled or not only_looks else self.read_only.sandbox
+        self, command: str, options: CommandOptions, folder: str, *, is_read_only: bool
+    ) -> SandboxedCommand | None:
+        sandbox = self.sandbox if self.settings.enabled or not is_read_only else self.read_only.sandbox
         if sandbox is None:
-            if only_looks:
+            if is_read_only:
                 raise ProcessStartError(
                     "The command may only run if the sandbox prevents it from writing, but this machine has no "
                     "such sandbox now."
                 )
             return None
-        limits = self._read_only_limits() if only_looks else self._limits()
+        limits = self._read_only_limits() if is_read_only else self._limits()
         made: tuple[str, ...] = ()
         if sandbox.kind == "bubblewrap" and limits.absent:
             made = self._placeholders.acquire([it for it in limits.absent if it.endswith(_FOLDERS)])
@@ -92,12 +92,12 @@ class SessionSandbox:
             pinned = (*limits.pinned, *_list_between(limits.writable, made))
             limits = replace(limits, guarded=guarded, pinned=tuple(dict.fromkeys(pinned)))
         command, options = wrap_command(command, options, sandbox, limits, os.path.realpath(folder))
-        return Inside(command, options, sandbox, only_looks, limits.absent, made)
+        return SandboxedCommand(command, options, sandbox, is_read_only, limits.absent, made)
 
     def is_denied_anyway(self, output: str, folder: str) -> bool:
         return is_denied_anyway(output, folder)
 
-    def settle(self, inside: Inside) -> str:
+    def rename_forbidden_files(self, inside: SandboxedCommand) -> str:
         self._placeholders.release(inside.placeholders)
         # While a placeholder exists, no command can create its path: files there are from the user.
         covered = {*inside.placeholders, *self._placeholders.in_use}
@@ -128,7 +128,7 @@ class SessionSandbox:
         """
         hidden = _list_hidden(self.places(), self.state)
         temporary = self._temporary if self.settings.enabled else ""
-        return SandboxLimits((), temporary, **hidden, replaced=self.replaced, only_looks=True)
+        return SandboxLimits((), temporary, **hidden, replaced=self.replaced, is_read_only=True)
 
 
 SET_ASIDE = (
@@ -262,13 +262,13 @@ class RerunApproval:
     approver: Approver
     folder: str
 
-    async def __call__(self, command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
+    async def __call__(self, command: str, options: CommandOptions, at: str, is_read_only: bool) -> bool:
         added = tuple(sorted((options.env_vars or {}).items()))
-        effect = CommandEffect(command, self._place(options), added, outside_sandbox=not only_looks)
-        where = "confined to reading" if only_looks else "in the sandbox"
+        effect = CommandEffect(command, self._place(options), added, outside_sandbox=not is_read_only)
+        where = "confined to reading" if is_read_only else "in the sandbox"
         summary = f"{command} (again, because it failed {where}: {at})"
         question = ApprovalQuestion(
-            "", options.attribution.turn_id, "shell", summary, effect, failed_confined=only_looks
+            "", options.attribution.turn_id, "shell", summary, effect, failed_confined=is_read_only
         )
         decision = await self.approver.decide(question)
         # If the user replaced the command, the failed command must not run again.

@@ -122,9 +122,9 @@ class WorkspaceTrust:
     def _keep(self, folder: str, trust: Trust | None) -> None:
         try:
             if trust:
-                self._store.keep(folder, trust, self._clock.now())
+                self._store.store_decision(folder, trust, self._clock.now())
             else:
-                self._store.forget(folder)
+                self._store.delete_decision(folder)
         except OSError as error:
             words = f"your decision about {folder} cannot be stored: {error.strerror or error}"
             raise AppError(words, "`agent-ls doctor` reports which folder must be writable") from error

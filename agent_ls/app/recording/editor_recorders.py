@@ -51,8 +51,8 @@ class RecordingLanguage:
         self._inner = inner
         self._recording = recording
 
-    def answers(self) -> frozenset[LanguageQuery]:
-        answers = self._inner.answers()
+    def supported_queries(self) -> frozenset[LanguageQuery]:
+        answers = self._inner.supported_queries()
         _record_note(self._recording, "answers", (), sorted(answers))
         return answers
 

@@ -112,7 +112,7 @@ async def gather(
     session_id = stored.header.session_id
 
     def from_store() -> Evidence:
-        waiting = read_waiting(opened, session_id, stored.fold.reviews.values())
+        waiting = read_waiting(opened, session_id, stored.state.reviews.values())
         decisions = read_decisions((event.encoded for event in stored.events), waiting)
         waiting = {id_: replace(it, judged=tuple(decisions.get(id_, ()))) for id_, it in waiting.items()}
         hunks = stored_hunks(event.encoded for event in stored.events)
@@ -125,7 +125,7 @@ async def gather(
             if opened.put_out and opened.put_out.pid == intent.pid and is_written_in_place(path)
         )
         preimages = {name: data for name in names if (data := opened.read_blob(name)) is not None}
-        for intent in stored.fold.intents:
+        for intent in stored.state.intents:
             is_put_out = opened.put_out is not None and opened.put_out.pid == intent.pid
             sweep([dirname(realpath(intent.path))], intent.pid, is_put_out=is_put_out)
         by_path = {path: hunks.get(path, []) for path in (*wanted, *intents)}
@@ -228,7 +228,7 @@ class _Look:
         stored = [it for it in self.evidence.hunks[path] if it.is_beside and it.awaits]
         live = self.state.files.get(path)
         known = {hunk.id for it in live.proposals for hunk in it.hunks} if live else set()
-        recorded = self.stored.fold.hunk_positions.get(path)
+        recorded = self.stored.state.hunk_positions.get(path)
         positions, text_then = (recorded.positions, recorded.text) if recorded else ({}, "?")
         found: list[Proposal] = []
         lost: list[LedgerHunk] = []
@@ -247,7 +247,7 @@ class _Look:
         return found, lost
 
     def _find_positions(self, path: str, text: str | None) -> Mapping[str, HunkPosition]:
-        recorded = self.stored.fold.hunk_positions.get(path)
+        recorded = self.stored.state.hunk_positions.get(path)
         return recorded.positions if recorded and recorded.text == text_fingerprint(text) else {}
 
     def _replay_intent(
@@ -319,10 +319,10 @@ def _is_same(one: LedgerHunk, other: LedgerHunk) -> bool:
 def _find_unrecorded(stored: StoredSession) -> dict[str, Intent]:
     """Return the last announced write of each file that was never recorded as done. Blocks."""
     # An editor may report a file by another name than the call used, through a symbolic link.
-    filed = {(call_id, realpath(path)) for call_id, path in stored.fold.filed}
+    filed = {(call_id, realpath(path)) for call_id, path in stored.state.filed}
     return {
         intent.path: intent
-        for intent in stored.fold.intents
+        for intent in stored.state.intents
         if (intent.call_id, realpath(intent.path)) not in filed
     }
 

@@ -16,11 +16,11 @@ from agent_ls.app.permissions.sandbox import SessionSandbox
 from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.errors import ProcessStartError
-from agent_ls.environments.wrappers.sandbox import Inside
+from agent_ls.environments.wrappers.sandbox import SandboxedCommand
 from agent_ls.policy.places import Places
 
 if TYPE_CHECKING:
-    from agent_ls.mcp.config import Confined
+    from agent_ls.mcp.config import ServerSandboxLimits
 
 
 @dataclass(slots=True)
@@ -32,10 +32,10 @@ class ServerConfinement:
 
     places: Callable[[], Places]
     state: Path
-    _raised: list[tuple[SessionSandbox, Inside]] = field(default_factory=list)
+    _raised: list[tuple[SessionSandbox, SandboxedCommand]] = field(default_factory=list)
 
     async def confine(
-        self, wanted: Confined, command: str, options: CommandOptions, folder: str
+        self, wanted: ServerSandboxLimits, command: str, options: CommandOptions, folder: str
     ) -> tuple[str, CommandOptions]:
         """Return the command that runs a server in its own sandbox.
 
@@ -47,8 +47,8 @@ class ServerConfinement:
         sandbox = SessionSandbox(settings, self.places, str(self.state), lambda event: None, read_only)
         why = await sandbox.start_sandbox()
 
-        def within() -> Inside | None:
-            return sandbox.wrap_command(command, options, os.path.realpath(folder), only_looks=False)
+        def within() -> SandboxedCommand | None:
+            return sandbox.wrap_command(command, options, os.path.realpath(folder), is_read_only=False)
 
         inside = await anyio.to_thread.run_sync(within)
         if inside is None:
@@ -65,7 +65,7 @@ class ServerConfinement:
         def remove() -> None:
             while self._raised:
                 sandbox, inside = self._raised.pop()
-                sandbox.settle(inside)
+                sandbox.rename_forbidden_files(inside)
                 sandbox.take_down()
 
         with anyio.CancelScope(shield=True):

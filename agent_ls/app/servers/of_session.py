@@ -24,7 +24,7 @@ from agent_ls.loop.seams import Clock
 if TYPE_CHECKING:
     from agent_ls.app.servers.confinement import ServerConfinement
     from agent_ls.environments.base import CommandOptions
-    from agent_ls.mcp.config import Confined, ServerConfig
+    from agent_ls.mcp.config import ServerConfig, ServerSandboxLimits
     from agent_ls.mcp.server import ServerContext
     from agent_ls.mcp.servers import SessionServers
     from agent_ls.mcp.sources import FoundServers
@@ -97,13 +97,13 @@ class ServersOfSession:
     def _make(self) -> SessionServers:
         from agent_ls.mcp.approvals import ApprovalStore
         from agent_ls.mcp.cache import DescriptionCache
-        from agent_ls.mcp.servers import Host, ServerLimits, SessionServers
+        from agent_ls.mcp.servers import ServerLimits, SessionServers, SessionServices
 
         def limits() -> ServerLimits:
             settings = self.settings().mcp
             return ServerLimits(settings.defer_at_percent, settings.call_timeout_ms, settings.first_wait_ms)
 
-        host = Host(
+        services = SessionServices(
             find=self._find,
             approve=self._approve,
             start=self.start,
@@ -116,10 +116,10 @@ class ServersOfSession:
             redact=lambda text: redacted(text, self.secrets()),
             changed=self.changed,
         )
-        return SessionServers(host, self._context)
+        return SessionServers(services, self._context)
 
     def _find(self) -> FoundServers:
-        from agent_ls.mcp.sources import FoundServers, Given, find_servers
+        from agent_ls.mcp.sources import FoundServers, SuppliedServers, find_servers
 
         if not self.is_trusted():
             return FoundServers()
@@ -129,18 +129,18 @@ class ServersOfSession:
             for name, entry in settings.servers.items()
         }
         folder = Path(self.folder) if settings.project_files else None
-        return find_servers(self.state, folder, Given(entries, self.client()))
+        return find_servers(self.state, folder, SuppliedServers(entries, self.client()))
 
     def _context(self, changed: Callable[[], None]) -> ServerContext:
         from agent_ls.app.servers.login import authenticate, read_entered, server_secrets, why_not_asked
-        from agent_ls.mcp.config import Values
+        from agent_ls.mcp.config import VariableValues
         from agent_ls.mcp.process import ServerProcesses
         from agent_ls.mcp.server import ServerContext
 
         secrets = server_secrets(self.state)
         return ServerContext(
             processes=ServerProcesses(self.environ, self.folder, self._confine),
-            values=Values(self.environ.get, partial(read_entered, secrets), self.folder),
+            values=VariableValues(self.environ.get, partial(read_entered, secrets), self.folder),
             sleep=self.clock.sleep,
             start_timeout_s=self.settings().mcp.start_timeout_ms / 1000,
             protect=self.hide,
@@ -151,7 +151,7 @@ class ServersOfSession:
         )
 
     async def _confine(
-        self, wanted: Confined, command: str, options: CommandOptions, folder: str
+        self, wanted: ServerSandboxLimits, command: str, options: CommandOptions, folder: str
     ) -> tuple[str, CommandOptions]:
         from agent_ls.app.servers.confinement import ServerConfinement
 

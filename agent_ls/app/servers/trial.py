@@ -16,16 +16,16 @@ from agent_ls.app.servers.confinement import ServerConfinement
 from agent_ls.app.servers.login import authenticate, read_entered, server_secrets, why_not_asked
 from agent_ls.environments.errors import EnvError
 from agent_ls.installation import extra_command
-from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, fill_variables
+from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, VariableValues, fill_variables
 from agent_ls.mcp.descriptions import Elicitation, ElicitationReply, ServerDescription
 from agent_ls.mcp.process import ServerProcesses
 
 START_S = 60
 
 
-def values_for(state: Path, folder: Path, environ: Mapping[str, str]) -> Values:
+def values_for(state: Path, folder: Path, environ: Mapping[str, str]) -> VariableValues:
     secrets = server_secrets(state)
-    return Values(environ.get, lambda server, name: read_entered(secrets, server, name), str(folder))
+    return VariableValues(environ.get, lambda server, name: read_entered(secrets, server, name), str(folder))
 
 
 async def try_server(

@@ -70,7 +70,7 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFiles
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
-from agent_ls.environments.local.commit import anybody
+from agent_ls.environments.local.commit import allow_any_process
 from agent_ls.environments.local.terminals.own_terminals import ChosenTerminals
 from agent_ls.environments.notebooks import NotebookEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
@@ -79,7 +79,7 @@ from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
 from agent_ls.loop.calls.redaction import Known
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.ports import Ports
-from agent_ls.loop.restored import Restored
+from agent_ls.loop.restored import RestoredSession
 from agent_ls.loop.seams import PromptSource
 from agent_ls.loop.session import Listeners, Session
 from agent_ls.policy.situation import Mode, ReviewSetting
@@ -146,7 +146,7 @@ class SessionBuilder:
     read_only: ReadOnlySandbox
     hide: Callable[[Sequence[str]], None]
 
-    def local(self, folder: str, check_right: Callable[[], None] = anybody) -> ExecutionEnvironment:
+    def local(self, folder: str, check_right: Callable[[], None] = allow_any_process) -> ExecutionEnvironment:
         """Return the environment that accesses `folder`, which may be on another machine.
 
         `check_right` raises an error if writing is no longer allowed.
@@ -261,7 +261,7 @@ class SessionBuilder:
         header: Header,
         choice: SessionChoice,
         settings: Settings,
-        restored: Restored | None,
+        restored: RestoredSession | None,
         worktree: Worktree | None = None,
     ) -> LiveSession:
         """Create a session. Each step gets the finished results of the steps before it.
@@ -270,9 +270,9 @@ class SessionBuilder:
         """
         link = SessionLink()
         stored = SessionFiles(opened, header)
-        config = opened.stored.fold.config if opened.stored else {}
+        config = opened.stored.state.config if opened.stored else {}
         location = create_location(self, header, settings, stored, link, worktree)
-        notices = Notices(opened.recorder.notice, opened.stored.fold.notices if opened.stored else ())
+        notices = Notices(opened.recorder.notice, opened.stored.state.notices if opened.stored else ())
         if location.site:
             self.sites.notify(location.local, notices.post)
         permissions = self._permissions(location, choice, settings, link)
@@ -485,7 +485,7 @@ class SessionBuilder:
 
     def _watch(self, location: SessionLocation, opened: OpenSession, notices: Notices) -> TouchedFiles:
         """Watch the files that the model has read or changed, and report their changes by notices."""
-        fold = opened.stored.fold if opened.stored else None
+        state = opened.stored.state if opened.stored else None
         touched = TouchedFiles(
             FileSource(
                 location.files,  # not recorded: the model did not request these reads
@@ -495,7 +495,7 @@ class SessionBuilder:
             self.review,
             tell=notices.post,
             watch=self.editor.watch or NoWatch(),
-            known=fold.shown | fold.known if fold else {},
+            known=state.shown | state.known if state else {},
             record=opened.recorder.record_known,
         )
         opened.recorder.on_read = touched.record_read
@@ -550,7 +550,7 @@ class SessionBuilder:
     ) -> SessionPrompts:
         """Create the source of the system prompt and of the project's documents."""
         earlier = stored.opened.stored
-        facts = facts_from_json(earlier.fold.config.get("environment")) if earlier else None
+        facts = facts_from_json(earlier.state.config.get("environment")) if earlier else None
         site = location.site
         return SessionPrompts(
             PromptWorkspace(
@@ -581,7 +581,7 @@ class SessionBuilder:
             stored.remember({PLACE: location.site.place.machine})
         if local := location.listed:
             stored.remember({COMMAND_MARK: local.mark})
-        if opened.stored and (ended := opened.stored.fold.ended_with_process):
+        if opened.stored and (ended := opened.stored.state.ended_with_process):
             live.notice(ended_notice(ended))
 
     async def _gather_early(self, folder: str, prompts: SessionPrompts) -> None:

@@ -322,7 +322,7 @@ class LiveSession:
     def warn_of_damage(self) -> None:
         """Report, once, how many lines of the log could not be read when the session was opened."""
         stored = self.stored.opened.stored
-        if stored and stored.damaged > _count(stored.fold.config.get("damagedLines")):
+        if stored and stored.damaged > _count(stored.state.config.get("damagedLines")):
             what = "1 line" if stored.damaged == 1 else f"{stored.damaged} lines"
             self.emit(
                 Warning(

@@ -215,7 +215,7 @@ class SessionManager:
                 finally:
                     # Announce the end first: a process that opens one of these sessions then waits until it has ended.
                     for live in self._live.values():
-                        live.stored.opened.lock.tell_ending()
+                        live.stored.opened.lock.announce_release()
         finally:
             self._group = None
             await self.sites.close()
@@ -380,7 +380,7 @@ class SessionManager:
         await end_left_commands(opened)
         folder = stored.header.workspace_folder
         worktree = await self.worktrees.open(stored.header) if stored.header.has_worktree else None
-        tools = await self._assembler.cli_tools(folder, stored.fold.config.get("place"))
+        tools = await self._assembler.cli_tools(folder, stored.state.config.get("place"))
         files = self._assembler.files(self._assembler.local(folder), session_id)
         await self.models.learn_size(*last_model(stored))
         evidence = await gather(opened, stored, files, self.review.state.ledger)
@@ -394,8 +394,8 @@ class SessionManager:
         model = (answer.provider, answer.model) if answer else chosen
         choice = resumed_choice(stored, settings, model, tools)
         live = self._assembler.assemble(opened, stored.header, choice, settings, restored, worktree)
-        live.approver.restore(stored.fold, suspended)
-        if limits := known_limits(stored.fold.config.get("limits")):
+        live.approver.restore(stored.state, suspended)
+        if limits := known_limits(stored.state.config.get("limits")):
             live.limit(limits)
         if model != chosen:
             live.session.configure(profile=live.profile(*chosen))

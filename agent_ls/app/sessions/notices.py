@@ -23,17 +23,17 @@ class Notices:
         self._search: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
 
     def look_with(self, search: Callable[[], Awaitable[None]]) -> None:
-        """Set the search for changed files that `look` runs. Without it, `look` does nothing."""
+        """Set the search for changed files that `collect` runs. Without it, `collect` does nothing."""
         self._search = search
 
-    async def look(self) -> None:
+    async def collect(self) -> None:
         await self._search()
 
     def post(self, text: str) -> None:
         self._record(text)
         self._waiting.append(text)
 
-    def take(self) -> Sequence[str]:
+    def take_messages(self) -> Sequence[str]:
         taken, self._waiting = self._waiting, []
         return taken
 

@@ -28,9 +28,9 @@ from agent_ls.patch.unified import unified_diff
 from agent_ls.review.rewind import NOT_KEPT, AgentChange, ConflictRange, FileVersion, RewindConflict, rewind
 from agent_ls.store.checkpoints import WrittenSince, difference, find_written_since
 from agent_ls.store.errors import UnknownTurnError
-from agent_ls.store.fold import Fold
-from agent_ls.store.journal import Written
+from agent_ls.store.journal import RecordedWrite
 from agent_ls.store.reader import read_session
+from agent_ls.store.session_state import SessionState
 
 TRIES = 3  # number of attempts to read and write files that others may change in between
 KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
@@ -112,11 +112,11 @@ class _RollBack:
 
     async def carry_out(self) -> RollbackResult:
         wanted, live = self._wanted, self._live
-        fold, since = await anyio.to_thread.run_sync(self._read)
-        then = fold.checkpoints.get(wanted.at_turn)
+        state, since = await anyio.to_thread.run_sync(self._read)
+        then = state.checkpoints.get(wanted.at_turn)
         if then is None:
             raise UnknownTurnError(wanted.at_turn)
-        gone, back = difference(fold.turn_ids, then.turn_ids) if wanted.conversation else ((), ())
+        gone, back = difference(state.turn_ids, then.turn_ids) if wanted.conversation else ((), ())
         result = RollbackResult("", then.text, gone, back, ())
         if wanted.files == "preview":
             return replace(result, files=tuple(await self._plan_files(since)))
@@ -136,23 +136,23 @@ class _RollBack:
             live.touched.mark_known(file.path)
         return replace(result, revert_id=revert_id, files=files)
 
-    def _read(self) -> tuple[Fold, WrittenSince]:
+    def _read(self) -> tuple[SessionState, WrittenSince]:
         """Return the session's state from its log, and all file writes since the wanted turn. Blocks."""
         path = self._live.stored.path
-        return read_session(path).fold, find_written_since(path, self._wanted.at_turn)
+        return read_session(path).state, find_written_since(path, self._wanted.at_turn)
 
     # -- planning
 
     async def _plan_files(self, since: WrittenSince) -> list[RollbackFile]:
         """Return the planned change of each file. A file that already has its old content is left out."""
-        chosen = {path for path in (*since.files, *since.untold) if self._is_chosen(path)}
+        chosen = {path for path in (*since.files, *since.unrecorded) if self._is_chosen(path)}
         looked = [await self._look_at(path, since.files.get(path, ())) for path in sorted(chosen)]
         return [file for file in looked if file]
 
     def _is_chosen(self, path: str) -> bool:
         return self._wanted.paths is None or path in self._wanted.paths
 
-    async def _look_at(self, path: str, written: Sequence[Written]) -> RollbackFile | None:
+    async def _look_at(self, path: str, written: Sequence[RecordedWrite]) -> RollbackFile | None:
         try:
             current = await maybe_bytes(self._live.files, path)
         except EnvError as error:
@@ -162,7 +162,9 @@ class _RollBack:
         plan = partial(self._plan, path, written, current)
         return await anyio.to_thread.run_sync(plan)
 
-    def _plan(self, path: str, written: Sequence[Written], current: bytes | None) -> RollbackFile | None:
+    def _plan(
+        self, path: str, written: Sequence[RecordedWrite], current: bytes | None
+    ) -> RollbackFile | None:
         """Return the planned change of one file; None if the file already has its old content. Blocks."""
         now = FileVersion(content_name(current), current)
         steps = [AgentChange(self._side(it.before, now), self._side(it.after, now)) for it in written]
@@ -247,7 +249,7 @@ def _notice(wanted: RollbackRequest, restored: Sequence[str], since: WrittenSinc
             f"The user rolled these files back to their state before an earlier input: {names}. Read these "
             "files again."
         )
-    if wanted.files == "keep" and (since.files or since.untold):
+    if wanted.files == "keep" and (since.files or since.unrecorded):
         return (
             "The user rolled the conversation back to here. Files that were changed after this point keep "
             "their changes: read a file again before you rely on its text."

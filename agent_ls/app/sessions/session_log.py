@@ -14,7 +14,7 @@ import anyio.to_thread
 from agent_ls.environments.base import Attribution, FileState, FileWrite, sha256
 from agent_ls.llm.messages import JsonValue
 from agent_ls.store.errors import OwnershipLostError
-from agent_ls.store.journal import Intent, ProposalRecord, ProposedFile, Written, fingerprint
+from agent_ls.store.journal import Intent, ProposalRecord, ProposedFile, RecordedWrite, fingerprint
 from agent_ls.store.layout import log_path
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession
@@ -44,7 +44,7 @@ async def end_left_commands(opened: OpenSession) -> None:
         return
     from agent_ls.environments.local.trees import process_tree  # only needed for a resume
 
-    mark = opened.stored.fold.config.get(COMMAND_MARK)
+    mark = opened.stored.state.config.get(COMMAND_MARK)
     if isinstance(mark, str):
         with anyio.CancelScope(shield=True):
             await process_tree.end_marked(mark, END_GRACE_S)
@@ -57,7 +57,7 @@ class SessionFiles:
         self.opened = opened
         self.header = header
         self.path: Path = log_path(opened.folder)
-        self._announced: dict[str, list[tuple[FileState, Written]]] = {}
+        self._announced: dict[str, list[tuple[FileState, RecordedWrite]]] = {}
 
     @property
     def updated_at(self) -> str:
@@ -110,7 +110,7 @@ class SessionFiles:
         self.opened.recorder.review(ProposalRecord(attribution.call_id, attribution.turn_id, files))
 
     def _blob(self, data: bytes | None) -> str | None:
-        return None if data is None else self.opened.keep(data)
+        return None if data is None else self.opened.write_blob(data)
 
     async def record_written(self, states: Sequence[FileState], attribution: Attribution) -> None:
         """Implement Journal.record_written: record the written contents for a roll back; nothing if the write failed.
@@ -143,7 +143,7 @@ class SessionFiles:
         if data is None or len(data) > max_bytes:
             return False
         try:
-            self.opened.keep(data)
+            self.opened.write_blob(data)
         except OSError as error:  # a full disk must not stop the write: only a hunk or a roll back is lost
             log.warning("the content of a file before a change cannot be stored: %s", error)
             return False
@@ -170,8 +170,8 @@ def _may_have_hunks(data: bytes | None) -> bool:
     return data is not None and len(data) <= PREIMAGE_MAX_BYTES and not looks_binary(data)
 
 
-def _make_written(state: FileState, who: Attribution) -> Written:
-    return Written(
+def _make_written(state: FileState, who: Attribution) -> RecordedWrite:
+    return RecordedWrite(
         state.path, who.call_id, who.turn_id, content_name(state.before), content_name(state.after)
     )
 

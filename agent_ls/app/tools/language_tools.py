@@ -38,7 +38,7 @@ def with_language_tools(profiles: ProfileFor, host: LanguageHost, *, native_name
 
     They never replace a tool with the same name.
     """
-    answers = host.answers()
+    answers = host.supported_queries()
     made = [make(host) for query, make in _TOOLS.items() if query in answers]
     if not made:
         return profiles

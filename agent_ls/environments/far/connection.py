@@ -40,7 +40,7 @@ CLOSE_SECONDS = 10.0
 _NOISE_BYTES = 64 * 1024
 _KEPT_ERROR_CHARS = 4_000
 
-Opened: TypeAlias = Sequence[Facts]
+OpenedFiles: TypeAlias = Sequence[Facts]
 
 
 class RemoteCancelledError(Exception):
@@ -349,7 +349,7 @@ class FarConnection:
         self._outbox.send(FarMessage({"kind": "cancel", "id": call.number}))
 
 
-def value_of(raw: tuple[Any, bytes], expected: Any) -> tuple[Any, Opened]:
+def value_of(raw: tuple[Any, bytes], expected: Any) -> tuple[Any, OpenedFiles]:
     """Return the value of a call, and data about the files that the far end opened for the call.
 
     `raw` is the result of `await_call`. `expected` is the type of the value.

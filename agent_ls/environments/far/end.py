@@ -35,7 +35,7 @@ from agent_ls.environments.base import (
 )
 from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError
 from agent_ls.environments.far import leftovers
-from agent_ls.environments.far.facts import EndConfig, Facts, Opened, facts_of, opened_facts
+from agent_ls.environments.far.facts import EndConfig, Facts, FarEnvironmentFacts, facts_of, opened_facts
 from agent_ls.environments.far.frames import FarFrameError, FarMessage, FarOutbox, read_messages
 from agent_ls.environments.far.values import ValueFault, pack, pack_error, unpack, unpack_error
 from agent_ls.environments.instruction_files import (
@@ -87,7 +87,7 @@ def main(source: BinaryIO, descriptor: int, temporary: str) -> None:
 
 
 async def _serve(source: BinaryIO, descriptor: int, inherited: Mapping[str, str]) -> None:
-    end = _End(descriptor, inherited)
+    end = _FarEnd(descriptor, inherited)
     try:
         async with anyio.create_task_group() as group:
             end.group = group
@@ -107,7 +107,7 @@ async def _stop_on_signal(stop: Callable[[], object]) -> None:
             stop()
 
 
-def _start_reader(source: BinaryIO, end: _End) -> None:
+def _start_reader(source: BinaryIO, end: _FarEnd) -> None:
     token = anyio.lowlevel.current_token()
 
     def read() -> None:
@@ -126,7 +126,7 @@ def _start_reader(source: BinaryIO, end: _End) -> None:
     threading.Thread(target=read, daemon=True, name="agent-ls-far-reader").start()
 
 
-class _End:
+class _FarEnd:
     def __init__(self, descriptor: int, inherited: Mapping[str, str]) -> None:
         """Create the far end. It sends messages to `descriptor`. Commands inherit the variables `inherited`."""
         self.group: TaskGroup
@@ -185,7 +185,7 @@ class _End:
         with anyio.CancelScope() as scope:
             self._calls[number] = scope
             try:
-                value = await self._done(number, message, opened)
+                value = await self._run_method(number, message, opened)
                 packed, body = pack({"value": value, "opened": opened})
                 answer = FarMessage({"kind": "result", "id": number, "value": packed}, body)
             except EnvError as error:
@@ -198,7 +198,7 @@ class _End:
         self._calls.pop(number, None)
         self._outbox.send(answer or FarMessage({"kind": "cancelled", "id": number}))
 
-    async def _done(self, number: int, message: FarMessage, opened: list[Facts]) -> Any:
+    async def _run_method(self, number: int, message: FarMessage, opened: list[Facts]) -> Any:
         header = message.header
         method, raw = str(header.get("method")), header.get("arguments")
         if (general := _GENERAL.get(method)) is not None:
@@ -268,7 +268,7 @@ class _End:
 
     # --- environments
 
-    async def open(self, config: EndConfig) -> Opened:
+    async def open(self, config: EndConfig) -> FarEnvironmentFacts:
         root, home, state = await anyio.to_thread.run_sync(_folders, config.folder)
         environment = LocalEnvironment(
             root,
@@ -284,7 +284,7 @@ class _End:
         await environment.initialize()
         self._opened += 1
         self._environments[self._opened] = environment
-        return Opened(
+        return FarEnvironmentFacts(
             self._opened,
             environment.working_directory(),
             home,
@@ -325,19 +325,19 @@ async def _write_process(environment: LocalEnvironment, process_id: str, text: s
     return await environment.write_process(process_id, text, close=close)
 
 
-async def _end_previous(end: _End, name: str) -> None:
+async def _end_previous(end: _FarEnd, name: str) -> None:
     await leftovers.end_previous(name)
 
 
-async def _look(end: _End, paths: Sequence[str]) -> Sequence[Facts]:
+async def _look(end: _FarEnd, paths: Sequence[str]) -> Sequence[Facts]:
     return await anyio.to_thread.run_sync(lambda: [facts_of(path) for path in paths])
 
 
-async def _find_linked(end: _End, places: Sequence[str]) -> Sequence[Sequence[int]]:
+async def _find_linked(end: _FarEnd, places: Sequence[str]) -> Sequence[Sequence[int]]:
     return await anyio.to_thread.run_sync(leftovers.linked_files, places)
 
 
-async def _ignore_text(end: _End, path: str) -> str:
+async def _ignore_text(end: _FarEnd, path: str) -> str:
     try:
         return (await anyio.to_thread.run_sync(read_file, path, path, IGNORE_BYTES)).decode(
             "utf-8", "replace"
@@ -346,19 +346,19 @@ async def _ignore_text(end: _End, path: str) -> str:
         return "*"
 
 
-async def _instructions(end: _End, workspace: str, folders: Sequence[Sequence[str]]) -> Listing:
+async def _instructions(end: _FarEnd, workspace: str, folders: Sequence[Sequence[str]]) -> Listing:
     pairs = [(folder, suffix) for folder, suffix in folders]
     return await anyio.to_thread.run_sync(list_instructions, workspace, pairs)
 
 
-async def _walk(end: _End, base: str, folders: int, files: int) -> Sequence[str]:
+async def _walk(end: _FarEnd, base: str, folders: int, files: int) -> Sequence[str]:
     def walk() -> Sequence[str]:
         return list(walk_files(base, "", ReadBudget(folders=folders, files=files), lambda path: False))
 
     return await anyio.to_thread.run_sync(walk)
 
 
-async def _instruction_texts(end: _End, files: Sequence[Sequence[str]]) -> Sequence[InstructionText]:
+async def _instruction_texts(end: _FarEnd, files: Sequence[Sequence[str]]) -> Sequence[InstructionText]:
     def read(path: str, base: str) -> InstructionText:
         try:
             text, signature = read_text(path, base)
@@ -369,7 +369,7 @@ async def _instruction_texts(end: _End, files: Sequence[Sequence[str]]) -> Seque
     return await anyio.to_thread.run_sync(lambda: [read(path, base) for path, base in files])
 
 
-async def _names(end: _End, folder: str) -> Sequence[str]:
+async def _names(end: _FarEnd, folder: str) -> Sequence[str]:
     def names() -> Sequence[str]:
         try:
             with os.scandir(folder) as entries:
@@ -380,11 +380,11 @@ async def _names(end: _End, folder: str) -> Sequence[str]:
     return await anyio.to_thread.run_sync(names)
 
 
-async def _programs(end: _End, wanted: Sequence[str]) -> Sequence[str]:
+async def _programs(end: _FarEnd, wanted: Sequence[str]) -> Sequence[str]:
     return await anyio.to_thread.run_sync(lambda: [name for name in wanted if shutil.which(name)])
 
 
-async def _sweep(end: _End, folders: Sequence[str], pid: int) -> None:
+async def _sweep(end: _FarEnd, folders: Sequence[str], pid: int) -> None:
     from agent_ls.environments.local.commit import sweep
 
     # Process `pid` has been ended already, so `is_put_out` is safe. `sweep` alone would see the pid as alive
@@ -393,8 +393,8 @@ async def _sweep(end: _End, folders: Sequence[str], pid: int) -> None:
 
 
 _GENERAL: Mapping[str, tuple[Sequence[Any], Callable[..., Awaitable[Any]]]] = {
-    "open": ((EndConfig,), _End.open),
-    "close": ((int,), _End.close),
+    "open": ((EndConfig,), _FarEnd.open),
+    "close": ((int,), _FarEnd.close),
     "end_previous": ((str,), _end_previous),
     "look": ((Sequence[str],), _look),
     "linked": ((Sequence[str],), _find_linked),

@@ -38,9 +38,9 @@ from agent_ls.environments.far.connection import (
     on_loop,
     value_of,
 )
-from agent_ls.environments.far.facts import EndConfig, Opened
+from agent_ls.environments.far.facts import EndConfig, FarEnvironmentFacts
 from agent_ls.environments.far.host import FarHost
-from agent_ls.environments.far.settling import SettledFiles, lost_commit, settle
+from agent_ls.environments.far.settling import SettledFiles, compare_writes, lost_commit
 from agent_ls.environments.opened import current_check
 
 
@@ -61,7 +61,7 @@ class FarEnvironment:
         *,
         check_right: Callable[[], None] = lambda: None,
         notify: Callable[[str], None] = lambda text: None,
-        known: Opened | None = None,
+        known: FarEnvironmentFacts | None = None,
     ) -> None:
         self.host = host
         self.notify = notify
@@ -73,7 +73,7 @@ class FarEnvironment:
         self._processes: dict[str, tuple[FarConnection, str]] = {}
 
     @property
-    def facts(self) -> Opened | None:
+    def facts(self) -> FarEnvironmentFacts | None:
         """Data about the far end; None before the first connection."""
         return self._opened
 
@@ -83,7 +83,7 @@ class FarEnvironment:
         Raises:
             EnvironmentLostError, PathNotFoundError, NotAFolderError.
         """
-        await self._ready()
+        await self._ensure_connected()
 
     async def cleanup(self) -> None:
         connection, opened = self._connection, self._opened
@@ -112,7 +112,7 @@ class FarEnvironment:
         return content
 
     async def file_exists(self, path: str) -> bool:
-        is_there: bool = await self._look("file_exists", bool, path)
+        is_there: bool = await self._query("file_exists", bool, path)
         return is_there
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
@@ -121,13 +121,13 @@ class FarEnvironment:
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         self._check_right()
-        connection, number = await self._ready()
+        connection, number = await self._ensure_connected()
         # shielded, because the result of a commit must be known even if the call is cancelled
         with anyio.CancelScope(shield=True):
             try:
                 states = await self._commit_on(connection, number, writes, attribution)
             except EnvironmentLostError as error:
-                states = await self._settle(writes, attribution, connection, error)
+                states = await self._finish_lost_commit(writes, attribution, connection, error)
         await anyio.lowlevel.checkpoint()
         return states
 
@@ -138,7 +138,7 @@ class FarEnvironment:
         states: Sequence[FileState] = value_of(await await_call(call), Sequence[FileState])[0]
         return states
 
-    async def _settle(
+    async def _finish_lost_commit(
         self,
         writes: Sequence[FileWrite],
         attribution: Attribution,
@@ -154,15 +154,15 @@ class FarEnvironment:
         """
         changed = [write for write in writes if write.content != write.base]
         try:
-            connection, number = await self._ready()
+            connection, number = await self._ensure_connected()
             await self._sweep(connection, changed, lost.pid)
-            settled = await settle(changed, self._content)
+            settled = await compare_writes(changed, self._content)
             if settled.is_untouched or settled.is_partly_done:
                 # another process may have taken over the session while the connection was lost
                 self._check_right()
                 with suppress(StaleFileError):  # the lost far end may have written a file just now
                     await self._commit_on(connection, number, settled.not_begun, attribution)
-                settled = await settle(changed, self._content)
+                settled = await compare_writes(changed, self._content)
         except EnvironmentLostError as again:
             raise lost_commit(error, SettledFiles(unknown=tuple(changed)), again) from again
         if settled.is_done:
@@ -203,7 +203,7 @@ class FarEnvironment:
         return result
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        connection, number = await self._ready()
+        connection, number = await self._ensure_connected()
         info: ProcessInfo = await self._ask_over(
             connection, number, "start_process", ProcessInfo, command, _prepare_options(options)
         )
@@ -211,7 +211,7 @@ class FarEnvironment:
         return info
 
     async def list_processes(self) -> Sequence[ProcessInfo]:
-        found: Sequence[ProcessInfo] = await self._look("list_processes", Sequence[ProcessInfo])
+        found: Sequence[ProcessInfo] = await self._query("list_processes", Sequence[ProcessInfo])
         return found
 
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
@@ -231,7 +231,7 @@ class FarEnvironment:
         return info
 
     async def _of_process(self, method: str, process_id: str, expected: Any, *arguments: Any) -> Any:
-        connection, number = await self._ready()
+        connection, number = await self._ensure_connected()
         if (known := self._processes.get(process_id)) and known[0] is not connection:
             raise EnvironmentLostError(
                 f"Process {process_id} was ended when the connection to {self.host.place.machine} was lost, "
@@ -244,21 +244,21 @@ class FarEnvironment:
     # --- search
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        found: GrepResult = await self._look("grep", GrepResult, pattern, path, options)
+        found: GrepResult = await self._query("grep", GrepResult, pattern, path, options)
         return found
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        found: Sequence[str] = await self._look("glob", Sequence[str], pattern, path)
+        found: Sequence[str] = await self._query("glob", Sequence[str], pattern, path)
         return found
 
     async def list_files(self, limit: int) -> Sequence[str]:
         """Return at most `limit` files of the working directory at the far end (see LocalEnvironment.list_files)."""
-        found: Sequence[str] = await self._look("list_files", Sequence[str], limit)
+        found: Sequence[str] = await self._query("list_files", Sequence[str], limit)
         return found
 
     # --- calls
 
-    async def _ready(self) -> tuple[FarConnection, int]:
+    async def _ensure_connected(self) -> tuple[FarConnection, int]:
         """Return the connection, and this environment's number at the far end; create both if necessary."""
         async with self._opening:
             connection = await self.host.connected()
@@ -266,7 +266,7 @@ class FarEnvironment:
                 return connection, self._opened.number
             config = replace(self._config(), processes_before=len(self._processes))
             raw = await await_call(connection.call("open", config))
-            self._opened = value_of(raw, Opened)[0]
+            self._opened = value_of(raw, FarEnvironmentFacts)[0]
             before, self._connection = self._connection, connection
             lost = [(name, of) for name, (of, _) in self._processes.items() if of is before]
             if before and lost:
@@ -277,7 +277,7 @@ class FarEnvironment:
                 )
             return connection, self._opened.number
 
-    async def _look(self, method: str, expected: Any, *arguments: Any) -> Any:
+    async def _query(self, method: str, expected: Any, *arguments: Any) -> Any:
         """Send a call that changes nothing, and return its result.
 
         If the connection was lost, send the call once more over a new connection.
@@ -300,7 +300,7 @@ class FarEnvironment:
         *arguments: Any,
         on_output: Callable[[str, str], object] | None = None,
     ) -> Any:
-        connection, number = await self._ready()
+        connection, number = await self._ensure_connected()
         return await self._ask_over(connection, number, method, expected, *arguments, on_output=on_output)
 
     async def _ask_over(
@@ -333,7 +333,7 @@ class FarEnvironment:
 
     async def _read_once(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
         check = current_check()
-        connection, number = await self._ready()
+        connection, number = await self._ensure_connected()
         call = connection.call(method, path, *arguments, environment=number)
         try:
             raw = await await_call(call)

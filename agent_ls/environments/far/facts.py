@@ -54,7 +54,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class FarEnvironmentFacts:
     """Data about an environment at the far end, reported by the far end after the environment was created."""
 
     number: int

@@ -71,7 +71,7 @@ class FarHost:
             return found
         return await anyio.to_thread.run_sync(self.connect, abandon_on_cancel=True)
 
-    def look(self, paths: Sequence[str]) -> Mapping[str, Facts]:
+    def read_facts(self, paths: Sequence[str]) -> Mapping[str, Facts]:
         """Return the data about files at the far end, by path. Blocks; call in a thread.
 
         Raises:

@@ -33,7 +33,7 @@ class SettledFiles:
         return bool(self.done and self.not_begun) and not self.unknown
 
 
-async def settle(
+async def compare_writes(
     writes: Sequence[FileWrite], content: Callable[[str], Awaitable[bytes | None]]
 ) -> SettledFiles:
     """Compare the content of each file with its write. `content` reads a file; it returns None if missing.

@@ -26,7 +26,7 @@ from agent_ls.environments.base import (
     ProcessInfo,
 )
 from agent_ls.environments.errors import EnvError
-from agent_ls.environments.far.facts import EndConfig, Facts, Opened
+from agent_ls.environments.far.facts import EndConfig, Facts, FarEnvironmentFacts
 from agent_ls.environments.instruction_files import InstructionFile, InstructionText, Listing
 from agent_ls.environments.local.environ import EnvRules
 
@@ -49,7 +49,7 @@ _CLASSES: Mapping[str, Any] = {
         InstructionText,
         Listing,
         ProcessInfo,
-        Opened,
+        FarEnvironmentFacts,
     )
 }
 _BYTES, _TYPE = "$bytes", "$type"

@@ -76,7 +76,7 @@ class _Target:
         return self.write.content is None
 
     @property
-    def changes(self) -> bool:
+    def has_changes(self) -> bool:
         return self.write.content != self.write.base
 
     @property
@@ -90,11 +90,11 @@ class DeletedModes:
     def __init__(self) -> None:
         self._known: dict[str, tuple[bytes, int]] = {}
 
-    def note(self, target: _Target) -> None:
+    def store_mode(self, target: _Target) -> None:
         if target.is_deletion and target.mode is not None:
             self._known[target.path] = _digest(target.write.base), target.mode
 
-    def of(self, path: str, content: bytes | None) -> int | None:
+    def find_mode(self, path: str, content: bytes | None) -> int | None:
         digest, mode = self._known.get(path, (b"", None))
         return mode if digest == _digest(content) else None
 
@@ -120,7 +120,7 @@ def _is_in_place(real: str, facts: os.stat_result) -> bool:
     return facts.st_nlink > 1 or not os.access(os.path.dirname(real), os.W_OK)
 
 
-def anybody() -> None:
+def allow_any_process() -> None:
     """Do nothing: the default for `check_right`, which allows every process to write."""
 
 
@@ -128,7 +128,7 @@ def commit(
     writes: Sequence[FileWrite],
     resolve: Callable[[str], str],
     deleted: DeletedModes,
-    check_right: Callable[[], None] = anybody,
+    check_right: Callable[[], None] = allow_any_process,
 ) -> list[FileState]:
     """Implement ExecutionEnvironment.commit; `resolve` makes a path absolute.
 
@@ -136,11 +136,11 @@ def commit(
     """
     run_path_check()
     with _ONE_AT_A_TIME:
-        targets = [_look(write, resolve, deleted, is_only=len(writes) == 1) for write in writes]
+        targets = [_inspect_target(write, resolve, deleted, is_only=len(writes) == 1) for write in writes]
         _refuse_repeats(targets)
-        _Transaction(check_right).run([target for target in targets if target.changes])
+        _Transaction(check_right).run([target for target in targets if target.has_changes])
         for target in targets:
-            deleted.note(target)
+            deleted.store_mode(target)
     return [FileState(target.path, target.write.base, target.write.content) for target in targets]
 
 
@@ -163,7 +163,7 @@ def sweep(folders: Collection[str], pid: int, *, is_put_out: bool = False) -> No
 # --- checking -------------------------------------------------------------------------------------------------
 
 
-def _look(
+def _inspect_target(
     write: FileWrite, resolve: Callable[[str], str], deleted: DeletedModes, *, is_only: bool
 ) -> _Target:
     path = resolve(write.path)
@@ -172,15 +172,17 @@ def _look(
         if write.mode_from:
             mode: int | None = _permissions(os.stat(resolve(write.mode_from)))
         else:
-            mode = _permissions(facts) if facts else deleted.of(path, write.content)
+            mode = _permissions(facts) if facts else deleted.find_mode(path, write.content)
         target = _Target(write, path, _real(path, write), facts, mode)
     except (OSError, ValueError) as error:
         raise _as_env_error(write.path, error) from error
     # Several files are compared with their base before the first file is written. A single file is compared only
     # once, directly before it is replaced.
-    if not (is_only and facts and stat.S_ISREG(facts.st_mode) and target.changes and not target.is_deletion):
+    if not (
+        is_only and facts and stat.S_ISREG(facts.st_mode) and target.has_changes and not target.is_deletion
+    ):
         _check_base(target)
-    if facts and target.changes and not target.is_deletion:
+    if facts and target.has_changes and not target.is_deletion:
         _check_writable(target, facts)
     return target
 
@@ -253,24 +255,24 @@ class _Transaction:
         writes = [target for target in targets if not target.is_deletion]
         for step, some in (
             (self._stage, writes),
-            (self._put, writes),
+            (self._write_target, writes),
             (self._take_away, [target for target in targets if target.is_deletion]),
         ):
             for target in some:
-                self._try(step, target)
+                self._run_step(step, target)
         for target, aside in self._set_aside:
-            self._try(partial(_remove, aside), target)  # the file is restored if the removal fails
-        for folder in {os.path.dirname(self._at(target)) for target in targets}:
+            self._run_step(partial(_remove, aside), target)  # the file is restored if the removal fails
+        for folder in {os.path.dirname(self._find_stable_path(target)) for target in targets}:
             sync_folder(folder)
 
-    def _at(self, target: _Target) -> str:
+    def _find_stable_path(self, target: _Target) -> str:
         """Return a path of the target that leads to the same folder even if a parent folder is replaced."""
         folder, name = os.path.split(target.real)
         if folder not in self._held:
-            self._held[folder] = self._hold(folder, target.write.path)
+            self._held[folder] = self._open_folder(folder, target.write.path)
         return os.path.join(self._held[folder], name)
 
-    def _hold(self, folder: str, asked: str) -> str:
+    def _open_folder(self, folder: str, asked: str) -> str:
         """Open the folder and return a path that uses its descriptor (`/proc/self/fd/N`).
 
         Return `folder` if the system has no such paths. `asked` is the file's path for error messages.
@@ -285,7 +287,7 @@ class _Transaction:
         check_opened(descriptor, os.fstat(descriptor))
         return f"/proc/self/fd/{descriptor}" if real else folder
 
-    def _try(self, step: Callable[[_Target], None], target: _Target) -> None:
+    def _run_step(self, step: Callable[[_Target], None], target: _Target) -> None:
         self._check_right_or_clean_up()
         try:
             step(target)
@@ -322,7 +324,7 @@ class _Transaction:
         self._make_folders(os.path.dirname(target.real))
         if target.is_in_place:
             return
-        at = self._at(target)
+        at = self._find_stable_path(target)
         temporary = self._staged[target.real] = name_beside(at)
         self._undo.append((name_beside(target.real), partial(unlink_if_there, temporary)))
         write_new(temporary, _content(target), target.mode, at if target.facts else None)
@@ -339,26 +341,26 @@ class _Transaction:
                 raise NotAFolderError(path) from error
             self._undo.append((path, partial(remove_if_empty, path)))
 
-    def _put(self, target: _Target) -> None:
+    def _write_target(self, target: _Target) -> None:
         _check_base(target)
         before = target.write.base or b""
         if target.facts is None:
             self._name_new(self._staged[target.real], target)
         elif target.is_in_place:
-            with opened_in_place(self._at(target), before, target.write.path) as file:
-                undo = partial(restore_in_place, self._at(target), before, target.facts)
+            with opened_in_place(self._find_stable_path(target), before, target.write.path) as file:
+                undo = partial(restore_in_place, self._find_stable_path(target), before, target.facts)
                 self._undo.append((target.path, undo))
                 overwrite(file, _content(target))
             if target.mode is not None and target.mode != _permissions(target.facts):
-                os.chmod(self._at(target), target.mode)
+                os.chmod(self._find_stable_path(target), target.mode)
         else:
-            os.replace(self._staged[target.real], self._at(target))
-            undo = partial(restore, self._at(target), before, target.facts, _content(target))
+            os.replace(self._staged[target.real], self._find_stable_path(target))
+            undo = partial(restore, self._find_stable_path(target), before, target.facts, _content(target))
             self._undo.append((target.path, undo))
 
     def _name_new(self, temporary: str, target: _Target) -> None:
         """Give the temporary file its name, unless another program has just created a file with that name."""
-        at = self._at(target)
+        at = self._find_stable_path(target)
         undo = (target.path, partial(unlink_own, at, _content(target)))
         try:
             os.link(temporary, at, follow_symlinks=False)  # a rename would overwrite an existing file
@@ -374,7 +376,7 @@ class _Transaction:
     def _take_away(self, target: _Target) -> None:
         """Rename a file that is to be deleted, so that a later failure can restore the same file."""
         _check_base(target)
-        at = self._at(target)
+        at = self._find_stable_path(target)
         aside = name_beside(at)
         link = os.readlink(at) if os.path.islink(at) else ""
         os.rename(at, aside)

@@ -24,14 +24,14 @@ from agent_ls.environments.base import (
     OutputSink,
     ProcessInfo,
 )
-from agent_ls.environments.local.commit import DeletedModes, anybody, commit
+from agent_ls.environments.local.commit import DeletedModes, allow_any_process, commit
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules
 from agent_ls.environments.local.files import list_folder, read_file
 from agent_ls.environments.local.processes.background import MAX_RUNNING
 from agent_ls.environments.local.processes.foreground import TERMINATE_GRACE_MS, LocalProcesses
 from agent_ls.environments.local.search import LocalSearch
 from agent_ls.environments.local.terminals.relays import Relays
-from agent_ls.environments.local.terminals.shown import PATIENCE_MS
+from agent_ls.environments.local.terminals.terminal_commands import INPUT_WAIT_MS
 from agent_ls.environments.terminal_host import TerminalHost
 
 _PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "windows", "emscripten": "wasm", "wasi": "wasm"}
@@ -42,14 +42,14 @@ class LocalLimits:
     """Limits of an environment on this machine.
 
     - `terminate_grace_ms`: the time between SIGTERM and SIGKILL.
-    - `input_patience_ms`: how long a command waits for the user to type, in addition to its own time limit.
+    - `input_wait_ms`: how long a command waits for the user to type, in addition to its own time limit.
     - `max_background`: how many background processes may run at once.
     - `read_limit_bytes`: maximum size of a file that is read with the default limit (READ_LIMIT_BYTES).
     - `processes_before`: how many ids of background processes (p1, p2, …) are in use already.
     """
 
     terminate_grace_ms: int = TERMINATE_GRACE_MS
-    input_patience_ms: int = PATIENCE_MS
+    input_wait_ms: int = INPUT_WAIT_MS
     max_background: Callable[[], int] = lambda: MAX_RUNNING
     read_limit_bytes: Callable[[], int] = lambda: READ_LIMIT_BYTES
     processes_before: int = 0
@@ -74,7 +74,7 @@ class LocalEnvironment:
         environ: Mapping[str, str] | None = None,
         ripgrep: str | None = None,
         terminals: TerminalHost | None = None,
-        check_right: Callable[[], None] = anybody,
+        check_right: Callable[[], None] = allow_any_process,
         limits: LocalLimits = DEFAULT_LIMITS,
     ) -> None:
         """Create the environment.
@@ -92,7 +92,7 @@ class LocalEnvironment:
             env_policy,
             limits.terminate_grace_ms,
             relays,
-            limits.input_patience_ms,
+            limits.input_wait_ms,
             limits.max_background,
             limits.processes_before,
         )

@@ -71,7 +71,7 @@ async def find_sandbox(limits: SandboxLimits, filters: str, use: str = "auto") -
 
 def _find_sandbox(limits: SandboxLimits, filters: str, use: str) -> tuple[Sandbox | None, str]:
     reasons: list[str] = []
-    kinds = _LOOKING if limits.only_looks else _KINDS
+    kinds = _LOOKING if limits.is_read_only else _KINDS
     for kind in kinds.get(sys.platform, ()):
         if use not in ("auto", kind):
             continue
@@ -123,9 +123,9 @@ def _filters(folder: str) -> tuple[str, str]:
         return "", ""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     found = []
-    for name, only_looks in (("network", False), ("looking", True)):
+    for name, is_read_only in (("network", False), ("looking", True)):
         path = os.path.join(folder, f"{name}.bpf")
-        code = program(network=False, only_looks=only_looks, scopes_signals=True)
+        code = program(network=False, is_read_only=is_read_only, scopes_signals=True)
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(code)
         os.replace(file.name, path)
@@ -175,11 +175,11 @@ def _make_outside_path(limits: SandboxLimits) -> str:
 
 
 def _judge_probe(code: int, said: str, could: set[str], limits: SandboxLimits) -> str:
-    wanted = {"started"} if limits.only_looks else {"started", "inside"}
+    wanted = {"started"} if limits.is_read_only else {"started", "inside"}
     if code != 0 or not wanted <= could:
         return f"it does not start on this machine ({' '.join(said.split())[:200] or f'exit code {code}'})"
     refused = {"outside"}
-    if limits.only_looks:
+    if limits.is_read_only:
         refused |= {"inside", "modes", "signals"} | ({"shared"} if sys.platform == "linux" else set())
     if not limits.network:
         refused.add("sockets")

@@ -15,21 +15,21 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 class FrontingEnvironment(ForwardingEnvironment):
     @abstractmethod
-    def is_in_front(self, path: str) -> bool:
+    def has_open_file(self, path: str) -> bool:
         """Return whether the other program, for example the editor, has the file open.
 
         An open file counts as existing even if it is not on disk.
         """
 
     @abstractmethod
-    async def in_front(self, path: str) -> bytes | None:
+    async def read_open_file(self, path: str) -> bytes | None:
         """Return the content of a file that is open in the other program, for example the editor.
 
         Return None if the other program does not have the file open.
         """
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        data = await self.in_front(path)
+        data = await self.read_open_file(path)
         if data is None:
             return await self.inner.read_bytes(path, max_bytes)
         if len(data) > max_bytes:
@@ -37,4 +37,4 @@ class FrontingEnvironment(ForwardingEnvironment):
         return data
 
     async def file_exists(self, path: str) -> bool:
-        return self.is_in_front(path) or await self.inner.file_exists(path)
+        return self.has_open_file(path) or await self.inner.file_exists(path)

@@ -27,8 +27,8 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
-    """A command in the form that runs in the sandbox. `only_looks`: it has the limits of a read-only command.
+class SandboxedCommand:
+    """A command in the form that runs in the sandbox. `is_read_only`: it has the limits of a read-only command.
 
     `absent` are paths that the command must not create. `placeholders` are empty folders that agent-ls has
     created at some of these paths until the command ends.
@@ -37,7 +37,7 @@ class Inside:
     command: str
     options: CommandOptions
     sandbox: Sandbox
-    only_looks: bool
+    is_read_only: bool
     absent: tuple[str, ...] = ()
     placeholders: tuple[str, ...] = ()
 
@@ -75,8 +75,8 @@ class CommandSandbox(Protocol):
         ...
 
     def wrap_command(
-        self, command: str, options: CommandOptions, folder: str, *, only_looks: bool
-    ) -> Inside | None:
+        self, command: str, options: CommandOptions, folder: str, *, is_read_only: bool
+    ) -> SandboxedCommand | None:
         """Return the command in the form that runs in the sandbox; None if it runs unchanged.
 
         Blocks: run in a thread.
@@ -94,7 +94,7 @@ class CommandSandbox(Protocol):
         """
         ...
 
-    def settle(self, inside: Inside) -> str:
+    def rename_forbidden_files(self, inside: SandboxedCommand) -> str:
         """Rename files that the command has created at the forbidden paths `inside.absent`.
 
         Return a sentence about the renamed files, "" for none. Call after the command has ended. Blocks.
@@ -111,7 +111,7 @@ class SandboxedEnvironment(ForwardingEnvironment):
         super().__init__(inner)
         self._sandbox = limits
         self._may_leave = may_leave
-        self._inside: dict[str, tuple[str, Inside]] = {}
+        self._inside: dict[str, tuple[str, SandboxedCommand]] = {}
 
     async def initialize(self) -> None:
         await self.inner.initialize()
@@ -124,41 +124,41 @@ class SandboxedEnvironment(ForwardingEnvironment):
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        return await self._exec(command, options, on_output, only_looks=is_confinement_required())
+        return await self._exec(command, options, on_output, is_read_only=is_confinement_required())
 
     async def _exec(
-        self, command: str, options: CommandOptions, on_output: OutputSink | None, *, only_looks: bool
+        self, command: str, options: CommandOptions, on_output: OutputSink | None, *, is_read_only: bool
     ) -> ExecResult:
-        inside = await self._wrap_command(command, options, only_looks=only_looks)
+        inside = await self._wrap_command(command, options, is_read_only=is_read_only)
         if inside is None:
             return await self.inner.exec_command(command, options, on_output)
         try:
             result = await self.inner.exec_command(inside.command, inside.options, on_output)
         finally:
             with CancelScope(shield=True):
-                note = await run_sync(self._sandbox.settle, inside)
+                note = await run_sync(self._sandbox.rename_forbidden_files, inside)
         result = _append_note(result, note) if note else result
         result = replace(result, exit_code=exit_code(result.exit_code, inside.sandbox))
         at = "" if result.exit_code == 0 or result.timed_out else failed_at(result.output, inside.sandbox)
         if not at or await run_sync(self._sandbox.is_denied_anyway, result.output, self._folder(options)):
             return result
-        if not await self._may_leave(command, options, at, only_looks):
-            return _append_note(result, (LOOKED if only_looks else INSIDE).format(at=at))
-        if only_looks:
-            again = await self._exec(command, options, on_output, only_looks=False)
+        if not await self._may_leave(command, options, at, is_read_only):
+            return _append_note(result, (LOOKED if is_read_only else INSIDE).format(at=at))
+        if is_read_only:
+            again = await self._exec(command, options, on_output, is_read_only=False)
             return _append_note(again, AGAIN.format(at=at))
         again = await self.inner.exec_command(command, options, on_output)
         return _append_note(again, OUTSIDE.format(at=at))
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        inside = await self._wrap_command(command, options, only_looks=is_confinement_required())
+        inside = await self._wrap_command(command, options, is_read_only=is_confinement_required())
         if inside is None:
             return await self.inner.start_process(command, options)
         try:
             started = await self.inner.start_process(inside.command, inside.options)
         except BaseException:
             with CancelScope(shield=True):
-                await run_sync(self._sandbox.settle, inside)
+                await run_sync(self._sandbox.rename_forbidden_files, inside)
             raise
         self._inside[started.id] = (command, inside)
         return self._as_given(started)
@@ -174,15 +174,15 @@ class SandboxedEnvironment(ForwardingEnvironment):
 
     async def _finish_process(self, process: ProcessInfo) -> ProcessInfo:
         if found := self._inside.get(process.id):
-            await run_sync(self._sandbox.settle, found[1])
+            await run_sync(self._sandbox.rename_forbidden_files, found[1])
         return self._as_given(process)
 
     async def _wrap_command(
-        self, command: str, options: CommandOptions, *, only_looks: bool
-    ) -> Inside | None:
+        self, command: str, options: CommandOptions, *, is_read_only: bool
+    ) -> SandboxedCommand | None:
         folder = self._folder(options)
         return await run_sync(
-            lambda: self._sandbox.wrap_command(command, options, folder, only_looks=only_looks)
+            lambda: self._sandbox.wrap_command(command, options, folder, is_read_only=is_read_only)
         )
 
     def _folder(self, options: CommandOptions) -> str:

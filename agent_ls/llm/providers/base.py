@@ -158,7 +158,7 @@ class ListingCodec(Protocol):
 class LearningCodec(Protocol):
     """A codec that can encode a refused request differently."""
 
-    def learns(self, request: Request, error: LlmError) -> bool:
+    def adapt_encoding(self, request: Request, error: LlmError) -> bool:
         """Change the encoding of later requests so that `error` is avoided; return whether this was possible.
 
         Return True at most once for each model and refused feature, so that the caller does not retry

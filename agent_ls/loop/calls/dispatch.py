@@ -102,7 +102,7 @@ class Call:
     outcome: CallOutcome | None = None
     summary: str = ""
     """One-line summary of the arguments, as in the start event."""
-    landed: ToolOutput | None = None
+    completed_edit: ToolOutput | None = None
     """The result of a completed edit, set while the call waits for the diagnostics of the edit."""
     hooked: HookedCall | None = None
     """The call in the form that the hooks received before it ran; None if the call did not run."""
@@ -113,14 +113,14 @@ class Call:
     """
     decided_ms: int = 0
     """Time spent on the policy check and on waiting for approvals. It is not part of the call's duration."""
-    early: Early | None = None
+    early: EarlyCall | None = None
     """Set if the call was started before the model's response was complete."""
-    parsed: Parsed | None = None
+    parsed: ParsedCall | None = None
     """Result of `parse_call`, so that the arguments are parsed once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Early:
+class EarlyCall:
     """A call that was prepared and allowed before the response was complete. `tap` receives the output of the call."""
 
     prepared: Prepared
@@ -128,7 +128,7 @@ class Early:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedCall:
     """Result of lookup and validation. If `arguments` is None, `refusal` is the error for the model."""
 
     tool: Tool[Any] | None
@@ -175,7 +175,7 @@ class Dispatcher:
             if self.is_asked(call):
                 raise
             tap.close()
-            output = call.landed or self._make_interrupted(call, parsed)
+            output = call.completed_edit or self._make_interrupted(call, parsed)
             self._end(call, output, parsed.tool, config, started_ms)
             raise
         finally:
@@ -212,7 +212,7 @@ class Dispatcher:
             call.event_id, self._emitter.turn_id, call.part.name, summary, effect, category=category
         )
         if isinstance(effect, ReadEffect | NoEffect) and await self._ports.approver.allow_unasked(question):
-            call.early = Early(prepared, tap)
+            call.early = EarlyCall(prepared, tap)
         return call.early is not None
 
     def _tap(self, call: Call) -> OutputTap:
@@ -234,7 +234,7 @@ class Dispatcher:
             terminal=self.terminals.watcher(call.event_id),
         )
 
-    def drop(self, call: Call, reason: str) -> None:
+    def fail_early_call(self, call: Call, reason: str) -> None:
         """Set `reason` as the error result of an early call, because the response is incomplete."""
         result = ToolResultPart(call.part.id, call.part.name, reason, is_error=True)
         call.outcome = CallOutcome(result)
@@ -263,7 +263,7 @@ class Dispatcher:
         return was_denied(output), had_effect(output, profile.registry.lookup(end.name))
 
     async def _run_guarded(
-        self, call: Call, parsed: Parsed, context: ToolContext, config: SessionConfig
+        self, call: Call, parsed: ParsedCall, context: ToolContext, config: SessionConfig
     ) -> ToolOutput:
         """Approve and run the call. Every failure except cancellation is returned as an error output."""
         allowed: tuple[ApprovalRequested, ...] = ()
@@ -427,7 +427,7 @@ class Dispatcher:
             )
         return await self.terminals.run(call.event_id, command, prepared.run)
 
-    async def _reviewed(self, call: Call, parsed: Parsed, context: ToolContext) -> ToolOutput:
+    async def _reviewed(self, call: Call, parsed: ParsedCall, context: ToolContext) -> ToolOutput:
         """Continue a call whose changes were waiting for the user's decisions when the earlier process ended."""
         known = call.known.allowed if call.known else ()
         summary = _summary(call.part, parsed.tool, parsed.arguments)
@@ -442,7 +442,7 @@ class Dispatcher:
         edit stays applied.
         """
         news = self._ports.editor_context.watch_edit([file.path for file in effect.files])
-        output = call.landed = await prepared.run()
+        output = call.completed_edit = await prepared.run()
         if output.is_error or not output.files:
             return output
         caused = await news()
@@ -450,7 +450,7 @@ class Dispatcher:
             self._emitter.emit(EditDiagnosed(call.event_id, caused.files))
         return replace(output, text=f"{output.text}\n\n{caused.text}") if caused.text else output
 
-    def _start(self, call: Call, parsed: Parsed) -> None:
+    def _start(self, call: Call, parsed: ParsedCall) -> None:
         if call.known and call.known.has_started:
             return
         part = call.part
@@ -458,7 +458,7 @@ class Dispatcher:
         call.summary = summary
         self._emitter.emit(ToolCallStart(call.event_id, call.index, part.name, part.arguments, summary))
 
-    def _make_interrupted(self, call: Call, parsed: Parsed) -> ToolOutput:
+    def _make_interrupted(self, call: Call, parsed: ParsedCall) -> ToolOutput:
         is_read = parsed.tool is None or parsed.tool.category == "read"
         words = INTERRUPTED if is_read else INTERRUPTED_EFFECT
         so_far = self._emitter.text_of(output_part(call.event_id))
@@ -547,24 +547,24 @@ def _add_note(prepared: Prepared, note: str) -> Prepared:
     return Prepared(prepared.effect, run)
 
 
-def reuse_parsed(call: Call, profile: ProviderProfile) -> Parsed:
+def reuse_parsed(call: Call, profile: ProviderProfile) -> ParsedCall:
     """Return the result of `parse_call`, and parse again only if the name now belongs to another tool."""
     if call.parsed is None or call.parsed.tool is not profile.registry.lookup(call.part.name):
         call.parsed = parse_call(call.part, profile)
     return call.parsed
 
 
-def parse_call(part: ToolCallPart, profile: ProviderProfile) -> Parsed:
+def parse_call(part: ToolCallPart, profile: ProviderProfile) -> ParsedCall:
     tool = profile.registry.lookup(part.name)
     if tool is None:
         names = ", ".join(profile.registry.names()) or "none"
         refusal = error_output(f"Unknown tool: {part.name}. The tools are: {names}.", "unknown_tool")
-        return Parsed(None, None, refusal)
+        return ParsedCall(None, None, refusal)
     try:
-        return Parsed(tool, parse_arguments(part.arguments, tool.arguments), ToolOutput(""))
+        return ParsedCall(tool, parse_arguments(part.arguments, tool.arguments), ToolOutput(""))
     except ArgumentsError as error:
         text = f"Invalid arguments for tool: {part.name}\n{error}"
-        return Parsed(
+        return ParsedCall(
             tool, None, ToolOutput(text, is_error=True, error_kind="validation", summary=str(error))
         )
 

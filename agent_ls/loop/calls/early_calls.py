@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.messages import ToolCallPart
-from agent_ls.loop.calls.dispatch import Call, Dispatcher, Parsed, reuse_parsed
+from agent_ls.loop.calls.dispatch import Call, Dispatcher, ParsedCall, reuse_parsed
 from agent_ls.loop.calls.tool_round import reach_of
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.ids import ToolCallId
@@ -38,7 +38,7 @@ class EarlyCalls:
         environment: ExecutionEnvironment,
     ) -> None:
         self.started: dict[int, Call] = {}
-        self.parsed: dict[int, Parsed] = {}
+        self.parsed: dict[int, ParsedCall] = {}
         self._dispatcher = dispatcher
         self._profile = profile
         self._config = config

@@ -99,7 +99,7 @@ def known_end(text: str, known: Collection[str]) -> int:
     return end
 
 
-def without(line: bytes, known: Collection[str]) -> bytes:
+def redact_line(line: bytes, known: Collection[str]) -> bytes:
     """Return encoded JSON with the values in `known` redacted. Used as the last step before a line is
     written.
     """

@@ -88,7 +88,7 @@ class SessionTerminals:
         self._emitter = emitter
         self._clock = clock
         self._commands: dict[str, _Command] = {}
-        self._given_up: set[str] = set()
+        self._stopped_turns: set[str] = set()
         self._group: TaskGroup | None = None
 
     def use_task_group(self, group: TaskGroup) -> None:
@@ -188,7 +188,7 @@ class SessionTerminals:
 
         Other commands end with their calls.
         """
-        self._given_up.add(turn_id)
+        self._stopped_turns.add(turn_id)
         for command in self._commands.values():
             if command.turn_id == turn_id:
                 self._end(command)
@@ -215,7 +215,7 @@ class SessionTerminals:
         if process_id and self._group:
             self._group.start_soon(self._follow, command)
         # The turn was stopped while the command started. Starting cannot be interrupted, so end it now.
-        if command.turn_id in self._given_up or command.scope.cancel_called:
+        if command.turn_id in self._stopped_turns or command.scope.cancel_called:
             self._end(command)
 
     def _end(self, command: _Command) -> None:
@@ -250,10 +250,10 @@ class _Watcher:
     terminals: SessionTerminals
     call_id: str
 
-    def opened(self, terminal: CommandTerminal) -> None:
+    def report_terminal(self, terminal: CommandTerminal) -> None:
         self.terminals.in_terminal(self.call_id, terminal)
 
-    def waits(self, waiting: bool) -> None:
+    def report_waiting(self, waiting: bool) -> None:
         self.terminals.set_waiting(self.call_id, waiting)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.loop.calls.dispatch import NOT_RUN, Call, Dispatcher, Parsed, reuse_parsed
+from agent_ls.loop.calls.dispatch import NOT_RUN, Call, Dispatcher, ParsedCall, reuse_parsed
 from agent_ls.loop.calls.outcome import CallOutcome
 from agent_ls.loop.config import SessionConfig
 from agent_ls.profiles.base import ProviderProfile
@@ -34,7 +34,7 @@ class Reach:
     is_last: bool = False
 
 
-def reach_of(parsed: Parsed, environment: ExecutionEnvironment) -> Reach:
+def reach_of(parsed: ParsedCall, environment: ExecutionEnvironment) -> Reach:
     """Return which files a call may touch. A call that fails validation touches no files."""
     tool = parsed.tool
     if tool is None or parsed.arguments is None:

@@ -60,7 +60,7 @@ not meant for you."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CompactionCut:
     """The turns that a compaction removes (`removed`, oldest first), and the number of turns that it keeps
     (`kept`).
     """
@@ -69,7 +69,7 @@ class Cut:
     kept: int
 
 
-def cut(history: ConversationHistory, config: ContextConfig, spare_share: float) -> Cut | None:
+def find_cut(history: ConversationHistory, config: ContextConfig, spare_share: float) -> CompactionCut | None:
     """Return the turns to remove; None if no turns can be removed.
 
     `spare_share` is the share of the conversation that the strategy `dropOldest` removes.
@@ -87,7 +87,7 @@ def cut(history: ConversationHistory, config: ContextConfig, spare_share: float)
         case "full":
             return None
     start = _between_rounds(visible, min(start, len(visible) - KEEP_MIN))
-    return Cut(tuple(visible[:start]), len(visible) - start) if start > 0 else None
+    return CompactionCut(tuple(visible[:start]), len(visible) - start) if start > 0 else None
 
 
 def _first_left(visible: Sequence[Turn], spare_share: float) -> int:

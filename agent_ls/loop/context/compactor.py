@@ -14,7 +14,7 @@ from typing import Literal, Protocol, TypeAlias
 from agent_ls.llm.errors import ContextLengthError, LlmError
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.context.compaction import DROP_TO_SHARE, Cut, content, cut, transcript
+from agent_ls.loop.context.compaction import DROP_TO_SHARE, CompactionCut, content, find_cut, transcript
 from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.context.summary_call import call_for_summary, summary_request
 from agent_ls.loop.emission import Emitter
@@ -46,7 +46,7 @@ TRANSCRIPT_MIN_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
+class WindowFill:
     """The fill level of the context window.
 
     `tokens` estimates the next request, `window_tokens` is the size of the window (0: unknown), and
@@ -59,7 +59,7 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CompactionRequest:
     """A compaction that the user requested. `instructions` say what the summary should focus on."""
 
     compaction_id: str
@@ -95,13 +95,13 @@ class Compactor:
         self._ports = ports
         self._emitter = emitter
         self._conversation = conversation
-        self._wish: Wish | None = None
+        self._request: CompactionRequest | None = None
         self._last_tokens = 0
 
     @property
     def is_wanted(self) -> bool:
         """Whether the user has requested a compaction that has not started."""
-        return self._wish is not None
+        return self._request is not None
 
     def ask(self, config: SessionConfig, instructions: str, client_key: str) -> str:
         """Store a request for compaction and return its id. Until the compaction starts, further requests
@@ -112,19 +112,19 @@ class Compactor:
         """
         if not config.context.may_compact:
             raise CompactionOffError
-        if cut(self._conversation.history, config.context, DROP_TO_SHARE) is None:
+        if find_cut(self._conversation.history, config.context, DROP_TO_SHARE) is None:
             raise NothingToCompactError(len(self._conversation.history.visible))
-        if self._wish is None:
-            self._wish = Wish(new_id("k"), instructions.strip(), client_key)
-        return self._wish.compaction_id
+        if self._request is None:
+            self._request = CompactionRequest(new_id("k"), instructions.strip(), client_key)
+        return self._request.compaction_id
 
     def forget(self) -> None:
         """Drop a requested compaction that has not started."""
-        self._wish = None
+        self._request = None
 
-    def trigger(self, config: SessionConfig, fill: Fill) -> Trigger | None:
+    def trigger(self, config: SessionConfig, fill: WindowFill) -> Trigger | None:
         """Return the reason for a compaction before the next call, or None."""
-        if self._wish:
+        if self._request:
             return "request"
         limit = fill.window_tokens * config.context.compact_at_percent / 100
         if config.context.compaction != "auto" or not 0 < limit < fill.tokens:
@@ -137,7 +137,7 @@ class Compactor:
         self,
         profile: ProviderProfile,
         config: SessionConfig,
-        measure: Callable[[], Fill],
+        measure: Callable[[], WindowFill],
         trigger: Trigger,
     ) -> ModelUsage | None:
         """Compact the conversation. Returns the usage of the summary call, or None if nothing was done.
@@ -145,14 +145,14 @@ class Compactor:
         If the compaction failed, an event has reported the reason. If there was nothing to remove, no event
         is emitted.
         """
-        wish, self._wish = self._wish or Wish(new_id("k")), None
+        request, self._request = self._request or CompactionRequest(new_id("k")), None
         before, strategy = measure(), config.context.strategy
         self._last_tokens = before.tokens
-        found = cut(self._conversation.history, config.context, _to_go(before))
+        found = find_cut(self._conversation.history, config.context, _to_go(before))
         if found is None or strategy == "full":
             return None
         told = Compaction(
-            compaction_id=wish.compaction_id,
+            compaction_id=request.compaction_id,
             status="started",
             trigger=trigger,
             strategy=strategy,
@@ -160,11 +160,11 @@ class Compactor:
             removed=len(found.removed),
             kept=found.kept,
             message="Compacting the conversation.",
-            client_key=wish.client_key,
+            client_key=request.client_key,
         )
         self._emitter.emit(told)
         try:
-            turn, by = await self._turn(profile, config, before, found, wish)
+            turn, by = await self._turn(profile, config, before, found, request)
         except LlmError as error:
             self._emitter.emit(
                 replace(told, status="failed", message=f"The conversation could not be compacted. {error}")
@@ -184,13 +184,18 @@ class Compactor:
         return ModelUsage(turn.usage, by)
 
     async def _turn(
-        self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
+        self,
+        profile: ProviderProfile,
+        config: SessionConfig,
+        fill: WindowFill,
+        found: CompactionCut,
+        request: CompactionRequest,
     ) -> tuple[CompactionTurn, ProviderProfile]:
         """Return the compaction turn, and the profile of the model that wrote its summary."""
         before = self._conversation.history.compaction
         summary, usage = before.summary if before else "", Usage()
         if config.context.strategy == "summarize":
-            summary, usage, profile = await self._summarize(profile, config, fill, found, wish)
+            summary, usage, profile = await self._summarize(profile, config, fill, found, request)
         words = content(
             self._conversation.history,
             found.removed,
@@ -198,11 +203,18 @@ class Compactor:
             plan=self._conversation.plan,
             pinned=self._ports.pinned(),
         )
-        turn = CompactionTurn(words, found.kept, self._ports.clock.now(), summary, usage, wish.compaction_id)
+        turn = CompactionTurn(
+            words, found.kept, self._ports.clock.now(), summary, usage, request.compaction_id
+        )
         return turn, profile
 
     async def _summarize(
-        self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
+        self,
+        profile: ProviderProfile,
+        config: SessionConfig,
+        fill: WindowFill,
+        found: CompactionCut,
+        request: CompactionRequest,
     ) -> tuple[str, Usage, ProviderProfile]:
         """Ask for a summary: first the model configured for summaries, then the session's model, then its
         fallbacks.
@@ -214,7 +226,7 @@ class Compactor:
         is_chosen = title(by) != title(profile)
         while True:
             try:
-                return *await self._summarize_to_fit(by, config, fill, found, wish), by
+                return *await self._summarize_to_fit(by, config, fill, found, request), by
             except LlmError as error:
                 if not is_chosen:
                     by = fallbacks.choose_next(by, error)
@@ -224,21 +236,26 @@ class Compactor:
                 by, is_chosen = profile, False
 
     async def _summarize_to_fit(
-        self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
+        self,
+        profile: ProviderProfile,
+        config: SessionConfig,
+        fill: WindowFill,
+        found: CompactionCut,
+        request: CompactionRequest,
     ) -> tuple[str, Usage]:
         fill = replace(fill, window_tokens=profile.context_window_tokens or fill.window_tokens)
         try:
-            return await self._summary(profile, config, fill, found, wish, TRANSCRIPT_SHARE)
+            return await self._summary(profile, config, fill, found, request, TRANSCRIPT_SHARE)
         except ContextLengthError:
-            return await self._summary(profile, config, fill, found, wish, TIGHT_SHARE)
+            return await self._summary(profile, config, fill, found, request, TIGHT_SHARE)
 
     async def _summary(
         self,
         profile: ProviderProfile,
         config: SessionConfig,
-        fill: Fill,
-        found: Cut,
-        wish: Wish,
+        fill: WindowFill,
+        found: CompactionCut,
+        request: CompactionRequest,
         share: float,
     ) -> tuple[str, Usage]:
         room = int((fill.window_tokens or fill.tokens) * share * fill.chars_per_token)
@@ -249,7 +266,7 @@ class Compactor:
             self._ports.client,
             self._ports.clock,
             self._emitter,
-            summary_request(profile, told, wish.instructions, self._session_id),
+            summary_request(profile, told, request.instructions, self._session_id),
             config.retry,
             streaming=profile.supports_streaming,
         )
@@ -262,7 +279,7 @@ _BECAME = {
 }
 
 
-def _to_go(fill: Fill) -> float:
+def _to_go(fill: WindowFill) -> float:
     """Return the share of the conversation that `dropOldest` removes.
 
     The share is chosen so that half of the window stays in use. If the conversation fills less than half of

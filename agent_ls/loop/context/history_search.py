@@ -56,7 +56,7 @@ async def _run(arguments: SearchHistoryArguments, history: ConversationHistory) 
     if arguments.turn:
         return _page(turns, arguments.turn, arguments.offset)
     found = await anyio.to_thread.run_sync(
-        lambda: list(matches(turns, arguments.query.strip(), arguments.max_results + 1))
+        lambda: list(find_matches(turns, arguments.query.strip(), arguments.max_results + 1))
     )
     rows = found[: arguments.max_results]
     if not rows:
@@ -65,7 +65,7 @@ async def _run(arguments: SearchHistoryArguments, history: ConversationHistory) 
     return ToolOutput("\n\n".join(rows) + more, summary=f"{len(rows)} messages")
 
 
-def matches(turns: Sequence[Turn], query: str, limit: int) -> Iterator[str]:
+def find_matches(turns: Sequence[Turn], query: str, limit: int) -> Iterator[str]:
     """Yield number, time and excerpt of each turn that contains `query`, newest first."""
     wanted = query.casefold()
     for number in range(len(turns), 0, -1):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.context.compactor import AgentConversation, Compactor, Fill, Trigger
+from agent_ls.loop.context.compactor import AgentConversation, Compactor, Trigger, WindowFill
 from agent_ls.loop.context.history_search import SEARCH_HISTORY, search_history_tool
 from agent_ls.loop.context.prefix import LostBy, Prefix, tools_chars
 from agent_ls.loop.context.prompting import prefix_now
@@ -19,7 +19,7 @@ from agent_ls.loop.events.types import CacheLost, ContextParts, Warning
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.model.other_models import ModelUsage
 from agent_ls.loop.ports import Ports
-from agent_ls.loop.restored import Restored
+from agent_ls.loop.restored import RestoredSession
 from agent_ls.profiles.base import ProviderProfile
 
 # The loss of a cache with fewer tokens is not reported. The value is the size of the smallest prompt that every
@@ -42,7 +42,7 @@ class ContextKeeper:
         ports: Ports,
         emitter: Emitter,
         conversation: AgentConversation,
-        restored: Restored,
+        restored: RestoredSession,
     ) -> None:
         self.compactor = Compactor(session_id, ports, emitter, conversation)
         self._emitter = emitter
@@ -151,6 +151,6 @@ class ContextKeeper:
             self._cached_tokens = 0
         return spent
 
-    def _fill(self, profile: ProviderProfile, config: SessionConfig) -> Fill:
+    def _fill(self, profile: ProviderProfile, config: SessionConfig) -> WindowFill:
         chars_per_token = config.context.chars_per_token / self._meter.calibration
-        return Fill(self.measure(config).total, profile.context_window_tokens, chars_per_token)
+        return WindowFill(self.measure(config).total, profile.context_window_tokens, chars_per_token)

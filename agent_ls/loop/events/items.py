@@ -214,7 +214,7 @@ class Item:
         return f"i{self.seq}"
 
 
-class ItemFold:
+class ItemReducer:
     """Builds items from events. The events must be in order, but may start in the middle of a session."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from agent_ls.loop.events.types import (
 )
 
 
-class Proposed:
+class ProposedHunks:
     """The undecided proposals of a session: `hunks` maps the id of each hunk to its call.
 
     The hunks of a call are removed when the call ends.

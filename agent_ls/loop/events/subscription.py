@@ -19,7 +19,7 @@ from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import Delta, Envelope
 
 
-class Encoded:
+class EncodedEvent:
     """An event and its JSON, encoded once for all consumers."""
 
     __slots__ = ("_encoded", "envelope")
@@ -41,22 +41,22 @@ class _Pending:
 
     __slots__ = ("first", "more", "size")
 
-    def __init__(self, first: Encoded, size: int) -> None:
+    def __init__(self, first: EncodedEvent, size: int) -> None:
         self.first = first
         self.more: list[str] = []
         self.size = size
 
-    def join_deltas(self) -> Encoded:
+    def join_deltas(self) -> EncodedEvent:
         event = self.first.envelope.event
         if not self.more or not isinstance(event, Delta):
             return self.first
-        return Encoded(
+        return EncodedEvent(
             replace(self.first.envelope, event=replace(event, text="".join((event.text, *self.more))))
         )
 
 
 class Subscription:
-    """An async iterator of Encoded for one consumer. The iteration ends when the session ends or `close()` is
+    """An async iterator of EncodedEvent for one consumer. The iteration ends when the session ends or `close()` is
     called.
     """
 
@@ -78,7 +78,7 @@ class Subscription:
         """
         self._limit = limit
 
-    def push(self, item: Encoded) -> None:
+    def push(self, item: EncodedEvent) -> None:
         """Add an event. Only the session may call this."""
         event = item.envelope.event
         size = len(event.text) if isinstance(event, Delta) else len(item.encoded)
@@ -116,7 +116,7 @@ class Subscription:
     def __aiter__(self) -> Subscription:
         return self
 
-    async def __anext__(self) -> Encoded:
+    async def __anext__(self) -> EncodedEvent:
         while not self._waiting:
             if self._ended:
                 raise StopAsyncIteration
@@ -140,7 +140,7 @@ class Subscription:
         self._joinable.clear()
         self.waiting_size = 0
 
-    def _pop(self) -> Encoded:
+    def _pop(self) -> EncodedEvent:
         pending = self._waiting.popleft()
         self.waiting_size -= pending.size
         event = pending.first.envelope.event

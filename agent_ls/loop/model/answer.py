@@ -116,7 +116,7 @@ class ModelAnswer:
             case never:
                 assert_never(never)
 
-    def cut(self) -> Message:
+    def end_interrupted(self) -> Message:
         """End all open parts as interrupted. Returns a message with the texts only.
 
         Calls of an incomplete answer never run, and items that a provider signed are valid only as a

@@ -143,7 +143,7 @@ class ModelCalls:
 
     def _keep_cut(self, request: Request, answer: ModelAnswer, why: str) -> None:
         """Record the text of a partial answer. Its usage is unknown."""
-        message = answer.cut()
+        message = answer.end_interrupted()
         if why == RunawayError.kind:
             message = _without_repetition(message)
         if message.parts:

@@ -49,11 +49,11 @@ class RunawayGuard:
         """
         match event:
             case TextDelta(index, text) | ReasoningDelta(index, text) | ToolCallDelta(index, text):
-                self._take(index, text)
+                self._add_text(index, text)
             case _:
                 pass
 
-    def _take(self, index: int, text: str) -> None:
+    def _add_text(self, index: int, text: str) -> None:
         if index != self._index:
             self._index, self._length, self._unlooked = index, 0, 0
             self._pieces.clear()
@@ -64,9 +64,9 @@ class RunawayGuard:
         self._unlooked += len(text)
         if self._unlooked >= _LOOK_EVERY:
             self._unlooked = 0
-            self._look()
+            self._check_tail()
 
-    def _look(self) -> None:
+    def _check_tail(self) -> None:
         tail = "".join(self._pieces)
         if _is_mostly_control(tail[-CONTROL_CHARS:]):
             what = "sends control characters without end"

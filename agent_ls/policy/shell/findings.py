@@ -45,9 +45,9 @@ class LineFindings:
         """Record an effect that the words of the commands do not determine. No rule can cover the line then."""
         self.changes, self.is_plain = True, False
 
-    def add_command(self, argv: Sequence[str], *, only_looks: bool) -> None:
+    def add_command(self, argv: Sequence[str], *, is_read_only: bool) -> None:
         self.commands.append(tuple(argv))
-        if not only_looks:
+        if not is_read_only:
             self.acts.append(tuple(argv))
 
     def add_word(self, word: Word, folders: Sequence[str]) -> None:

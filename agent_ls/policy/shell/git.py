@@ -67,7 +67,7 @@ def danger(arguments: Sequence[str]) -> str:
     if not rest:
         return ""
     verb, options = rest[0], rest[1:]
-    if _only_unstages(verb, options) or " ".join(rest) in _QUIET:
+    if _loses_nothing(verb, options) or " ".join(rest) in _QUIET:
         return ""
     if verb in _LOSES:
         return f"git {verb} can drop work, or sends it to another machine."
@@ -78,7 +78,7 @@ def danger(arguments: Sequence[str]) -> str:
     return _by_options(verb, options)
 
 
-def _only_unstages(verb: str, options: Sequence[str]) -> bool:
+def _loses_nothing(verb: str, options: Sequence[str]) -> bool:
     """Return whether the command cannot lose work, although its subcommand can.
 
     It changes only the index, only lists the files that it would delete, or sets the user's name or e-mail

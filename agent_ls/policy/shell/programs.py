@@ -98,7 +98,7 @@ class Programs:
         elif name in ("cd", "chdir", "pushd", "popd"):
             self._found.doubt("Which folder it continues in is not clear.")
         elif name == "read" and depth == 0 and all(_is_own_or_r(word) for word in words[1:]):
-            self._found.add_command(argv, only_looks=True)
+            self._found.add_command(argv, is_read_only=True)
             self._piped.append(argv)
         elif name in WRAPPERS and argv[1:2] not in (("-v",), ("-V",)):
             self._wrapped(words, state, stdin, depth)
@@ -150,19 +150,19 @@ class Programs:
         folders = tuple(self._git_folders(argv, state)) if name == "git" else state.folders
         self._found.git_folders += folders if name == "git" else ()
         patterns = tuple(at for at, word in enumerate(words) if word.kind == "glob" or word is _FROM_INPUT)
-        only_looks = is_usual and read_only.is_read_only(argv, patterns)
-        if (program := interpreter_of(name)) and not only_looks:
+        is_read_only = is_usual and read_only.is_read_only(argv, patterns)
+        if (program := interpreter_of(name)) and not is_read_only:
             if why := program_in_arguments((program, *argv[1:]), stdin):
                 self._found.doubt(why)
         if _FROM_INPUT in words:
-            only_looks = only_looks and self._may_read_listed(argv)
+            is_read_only = is_read_only and self._may_read_listed(argv)
             argv, words = argv[:-1], words[:-1]
-        self._found.add_command(argv, only_looks=only_looks)
+        self._found.add_command(argv, is_read_only=is_read_only)
         self._found.runs.append((argv, folders))
         self._found.configs += (
             (it, config) for it in state.folders for config in read_only.config_names(argv)
         )
-        if stdin == "pipe" and not only_looks:
+        if stdin == "pipe" and not is_read_only:
             # The words of the command do not name the data that it reads, so no rule may cover the line.
             self._found.is_plain = False
         self._bind_to_folder(argv[0], state)
@@ -202,7 +202,7 @@ class Programs:
             return After(state, state)
         folders = tuple(absolute(target.text, folder, self._found.home) for folder in state.folders)
         self._found.paths += folders
-        self._found.add_command(("cd", target.text), only_looks=True)
+        self._found.add_command(("cd", target.text), is_read_only=True)
         # After `cd`, the relative names that another command of the pipeline lists refer to other files.
         self._piped.append(("cd", target.text))
         return After(State(folders), state)
@@ -231,7 +231,7 @@ class Programs:
         else:
             if any(word.kind == "unknown" for word in words):
                 self._found.doubt(f"Which script {argv[0]} runs is not clear.")
-            self._found.add_command(argv, only_looks=False)
+            self._found.add_command(argv, is_read_only=False)
             self._bind_to_folder(argv[0], state)
             for word in words[1:]:
                 self._found.add_word(word, state.folders)
@@ -256,7 +256,7 @@ class Programs:
         inner = words[len(words) - len(found.inner) :]
         if not found.inner:
             if argv[0] not in ("time", "command", "exec"):
-                self._found.add_command(argv, only_looks=False)
+                self._found.add_command(argv, is_read_only=False)
             return
         if argv[0] == "xargs":
             is_listed = stdin == "pipe" and bool(self._piped) and read_only.lists_names_only(self._piped[0])

@@ -318,7 +318,7 @@ class Reader:
                     self._found.add_word(word, state.folders)
         if is_command and is_unknown and not _CLEAR_TEST.fullmatch(shape):
             self._unknown(node, state)
-        self._found.add_command(("test",), only_looks=True)
+        self._found.add_command(("test",), is_read_only=True)
 
     # -- assignments
 
@@ -330,7 +330,7 @@ class Reader:
             if not is_own(name):
                 self._found.change()
             elif word.kind != "glob":
-                self._found.add_command((":",), only_looks=True)
+                self._found.add_command((":",), is_read_only=True)
             if word.kind == "text" and self._set[name] == 1 and _is_certain(assignment):
                 self._values = {**self._values, name: word}
         return After(state, state)
@@ -365,7 +365,7 @@ class Reader:
                     )
             if changes_commands(name):
                 self._found.doubt(f"It sets {name}, which changes what other commands do.")
-        self._found.add_command([source_of(node.children[0])], only_looks=False)
+        self._found.add_command([source_of(node.children[0])], is_read_only=False)
         return After(state, state)
 
     # -- commands

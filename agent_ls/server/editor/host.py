@@ -19,7 +19,7 @@ import anyio
 from lsprotocol import types as lsp
 
 from agent_ls.environments.base import READ_LIMIT_BYTES, Attribution
-from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocument, apply_edits, not_told
+from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocument, apply_edits, ignore_paths
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.loop.events.editor import EditNews
@@ -427,7 +427,7 @@ class LspEditorHost:
         if self._actions:
             self._actions.reload_files(paths)
 
-    async def save_before_command(self, report: Callable[[Sequence[str]], None] = not_told) -> str:
+    async def save_before_command(self, report: Callable[[Sequence[str]], None] = ignore_paths) -> str:
         async def save(documents: Sequence[OpenDocument]) -> None:
             report([document.path for document in documents])
             await self._save(documents)

@@ -78,7 +78,7 @@ class EditorLanguage:
         if self._client().language and not self._client().diagnostics:
             self._known.pull = self._pull
 
-    def answers(self) -> frozenset[LanguageQuery]:
+    def supported_queries(self) -> frozenset[LanguageQuery]:
         client = self._client()
         if client.language:
             return _ALL

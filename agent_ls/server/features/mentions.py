@@ -160,7 +160,7 @@ async def symbols(context: Context, folder: str, query: str) -> Sequence[wire.Co
     """
     query = query.removeprefix("symbol:")
     language = context.host.language
-    if len(query) < MIN_SYMBOL_CHARS or "symbols" not in language.answers():
+    if len(query) < MIN_SYMBOL_CHARS or "symbols" not in language.supported_queries():
         return ()
     found: Sequence[Symbol] = ()
     with anyio.move_on_after(SYMBOLS_WAIT_S):

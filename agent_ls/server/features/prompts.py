@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent_ls.llm.messages import ImagePart
-from agent_ls.loop.inbox import Edit, Move, QueueChange, Remove, StartNow
+from agent_ls.loop.inbox import QueueChange, QueueEdit, QueueMove, QueueRemoval, StartNow
 from agent_ls.server import protocol as wire
 from agent_ls.server.features.mentions import MENTIONS, with_mentions
 from agent_ls.server.features.server_prompts import with_server_prompts
@@ -124,11 +124,11 @@ async def _queue_change(context: Context, params: wire.Queue, live: LiveSession)
     changes: list[QueueChange] = []
     if params.edit:
         text, images = context.convert_input(await _expand(context, params.edit.input, live))
-        changes.append(Edit(params.edit.queued_id, text, images, params.edit.keep_images))
+        changes.append(QueueEdit(params.edit.queued_id, text, images, params.edit.keep_images))
     if params.move:
-        changes.append(Move(params.move.queued_id, params.move.before or ""))
+        changes.append(QueueMove(params.move.queued_id, params.move.before or ""))
     if params.remove is not None:
-        changes.append(Remove(params.remove))
+        changes.append(QueueRemoval(params.remove))
     if params.start_now is not None:
         changes.append(StartNow(params.start_now))
     if len(changes) != 1:

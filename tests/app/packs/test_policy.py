@@ -73,7 +73,7 @@ async def test_the_category_of_a_tool_decides_whether_a_call_needs_approval(
             assert isinstance(in_ask, Ask)
         case "admin":
             assert isinstance(in_ask, Ask)
-            assert isinstance(in_full, Ask) and in_full.is_never_silent
+            assert isinstance(in_full, Ask) and in_full.needs_approval_in_every_mode
 
 
 @pytest.mark.parametrize(("name", "parameter"), [it for it in TEXTS if it[1] == "path"])
@@ -83,7 +83,7 @@ async def test_a_path_outside_the_workspace_needs_approval_in_every_mode(
     end = {"page_screenshot": ".png", "page_pdf": ".pdf"}.get(name, "")
     arguments = {**arguments_of(name), parameter: f"/etc/hosts{end}"}
     judged = judge(await effect_of(name, arguments, tmp_path), situation("full", tmp_path, name))
-    assert isinstance(judged, Ask) and judged.is_never_silent
+    assert isinstance(judged, Ask) and judged.needs_approval_in_every_mode
 
 
 @pytest.mark.parametrize("value", ["-x", "--help", "--output=/etc/passwd", "-"])

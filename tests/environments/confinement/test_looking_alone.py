@@ -62,7 +62,7 @@ async def looking(
         await environment.cleanup()
 
 
-async def _never(command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
+async def _never(command: str, options: CommandOptions, at: str, is_read_only: bool) -> bool:
     return False
 
 
@@ -169,7 +169,7 @@ def _run_with_older_landlock(command: str, folder: Path, hidden: tuple[str, ...]
     said: list[str] = []
 
     def run() -> None:
-        confine(Confinement(hidden=hidden, only_looks=True), newest=newest)
+        confine(Confinement(hidden=hidden, is_read_only=True), newest=newest)
         argv = ["bash", "-c", command]
         done = subprocess.run(
             argv, capture_output=True, text=True, check=False, cwd=folder, start_new_session=True

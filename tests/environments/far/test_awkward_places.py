@@ -210,7 +210,7 @@ async def test_a_process_is_reported_as_lost_if_the_connection_is_lost_just_befo
         started = await env.start_process("exec sleep 1000", CommandOptions())
         current = env.host.find_connection()
         assert current
-        ready = env._ready
+        ready = env._ensure_connected
 
         async def lose_after() -> tuple[connection.FarConnection, int]:
             found = await ready()
@@ -218,10 +218,10 @@ async def test_a_process_is_reported_as_lost_if_the_connection_is_lost_just_befo
             with anyio.fail_after(60):
                 while not current.loss:  # noqa: ASYNC110  # a thread sets it without an event
                     await anyio.sleep(0.01)
-            env._ready = ready  # type: ignore[method-assign]
+            env._ensure_connected = ready  # type: ignore[method-assign]
             return found
 
-        env._ready = lose_after  # type: ignore[method-assign]
+        env._ensure_connected = lose_after  # type: ignore[method-assign]
         with pytest.raises(EnvironmentLostError, match="was lost"):
             await env.wait_process(started.id)
 

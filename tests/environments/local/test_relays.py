@@ -19,7 +19,7 @@ from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
 from agent_ls.environments.errors import PathNotFoundError, ProcessStartError
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.processes import foreground as processes
-from agent_ls.environments.local.terminals import shown
+from agent_ls.environments.local.terminals import terminal_commands
 from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.relay.frames import HELLO, encode_words
 from tests.support.environments import SHORT_GRACE_MS
@@ -266,7 +266,7 @@ async def test_a_command_whose_question_is_not_answered_is_ended_and_the_model_i
     local = LocalEnvironment(
         str(tmp_path),
         terminals=host,
-        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS, input_patience_ms=1),
+        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS, input_wait_ms=1),
     )
     with anyio.fail_after(LIMIT_SECONDS):
         result = await local.exec_command("read -rp 'Go on? ' word", call())
@@ -281,12 +281,14 @@ async def test_a_command_whose_question_is_not_answered_is_ended_and_the_model_i
 async def test_waiting_for_the_user_to_type_does_not_exceed_the_longest_time_of_a_command(
     tmp_path: Path, host: FakeTerminalHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown, "MOST_MS", 1)  # so that the limit is the time that the call asks for
+    monkeypatch.setattr(
+        terminal_commands, "MAX_DURATION_MS", 1
+    )  # so that the limit is the time that the call asks for
     an_hour_ms = 3_600_000
     local = LocalEnvironment(
         str(tmp_path),
         terminals=host,
-        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS, input_patience_ms=an_hour_ms),
+        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS, input_wait_ms=an_hour_ms),
     )
     with anyio.fail_after(LIMIT_SECONDS):
         result = await local.exec_command("read -rp 'Go on? ' word", replace(call(), timeout_ms=3_000))

@@ -29,7 +29,7 @@ ORDERS = list(permutations(["logging", "read-only", "bounded", "sandboxed"]))[::
 Wrap = Callable[[ExecutionEnvironment], ExecutionEnvironment]
 
 
-async def _stay(command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
+async def _stay(command: str, options: CommandOptions, at: str, is_read_only: bool) -> bool:
     return False
 
 

@@ -42,7 +42,7 @@ class Asked:
         self.answer = answer
         self.commands: list[tuple[str, str]] = []
 
-    async def __call__(self, command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
+    async def __call__(self, command: str, options: CommandOptions, at: str, is_read_only: bool) -> bool:
         self.commands.append((command, at))
         return self.answer
 

@@ -387,9 +387,9 @@ def test_after_a_server_refuses_tools_its_model_gets_the_text_protocol() -> None
     body = {"error": {"message": "registry.ollama.ai/library/gemma:2b does not support tools"}}
     error = codec.decode_error(ASK, ReplyHead(400), json.dumps(body).encode())
     assert "tools" in json.loads(codec.encode(ASK, stream=True).content)
-    assert codec.learns(ASK, error)
+    assert codec.adapt_encoding(ASK, error)
     assert "tools" not in json.loads(codec.encode(ASK, stream=True).content)
-    assert not codec.learns(ASK, error)
+    assert not codec.adapt_encoding(ASK, error)
     finish = events_of(codec, [wire(chunk({"content": "<tool_call>"}, "stop"))], ASK)[-1]
     assert isinstance(finish, StreamFinish)
     assert finish.warnings

@@ -113,10 +113,10 @@ def test_server_that_refuses_custom_tools_gets_functions_from_then_on() -> None:
     spoken = codec()
     other = InvalidRequestError("temperature is not supported", provider="openai", model="m")
     refusal = InvalidRequestError("Invalid value: 'custom'.", provider="openai", model="m")
-    assert not spoken.learns(ASK, other)
-    assert spoken.learns(ASK, refusal)
+    assert not spoken.adapt_encoding(ASK, other)
+    assert spoken.adapt_encoding(ASK, refusal)
     assert [tool["type"] for tool in tools_of(ASK, spoken)] == ["function"]
-    assert not spoken.learns(ASK, refusal)
+    assert not spoken.adapt_encoding(ASK, refusal)
 
 
 def test_proxy_that_refuses_the_cache_key_gets_requests_without_it_from_then_on() -> None:
@@ -125,10 +125,10 @@ def test_proxy_that_refuses_the_cache_key_gets_requests_without_it_from_then_on(
         "anthropic does not support: ['prompt_cache_key']", provider="openai", model="m"
     )
     assert body_of(spoken.encode(request, stream=True))["prompt_cache_key"] == "s-1"
-    assert spoken.learns(request, refusal)
+    assert spoken.adapt_encoding(request, refusal)
     body = body_of(spoken.encode(request, stream=True))
     assert "prompt_cache_key" not in body and [tool["type"] for tool in body["tools"]] == ["custom"]
-    assert not spoken.learns(request, refusal)
+    assert not spoken.adapt_encoding(request, refusal)
 
 
 def example() -> str:

@@ -17,7 +17,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.app.sessions.live import SessionSummary
-from agent_ls.loop.events.subscription import Encoded, Subscription
+from agent_ls.loop.events.subscription import EncodedEvent, Subscription
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     Envelope,
@@ -41,13 +41,13 @@ from agent_ls.review.hunks import OPEN_STATES
 from agent_ls.store import pages
 from agent_ls.store.errors import StoreError
 from agent_ls.store.event_lines import events_of
-from agent_ls.store.fold import Fold
 from agent_ls.store.layout import lock_path, log_path
 from agent_ls.store.locks import Owner, make_own_owner, owner_of
 from agent_ls.store.log import Header, parse_header
 from agent_ls.store.pages import ItemPage
 from agent_ls.store.progress import Activity
 from agent_ls.store.recorder import LATEST_KINDS
+from agent_ls.store.session_state import SessionState
 from agent_ls.store.tail import LogTail
 
 POLL_S = 0.1
@@ -94,7 +94,7 @@ class SessionFollower:
         self._on_idle = on_idle
         self._on_owner = on_owner
         self._header: Header | None = None
-        self._fold = Fold()
+        self._state = SessionState()
         self._hunks: dict[str, dict[str, Hunk]] = {}
         self._beside: set[str] = set()
         self._waiting: Sequence[QueueItem] = ()
@@ -120,17 +120,17 @@ class SessionFollower:
         Raises:
             StoreError: nothing has been read yet.
         """
-        header, fold = self._header, self._fold
+        header, state = self._header, self._state
         if header is None:
             raise StoreError(f"Session {self.id} cannot be read.")
-        known = fold.config
+        known = state.config
         effort = known.get("effort")
         return SessionSummary(
             id=self.id,
             title=self._title(header),
             state=self.state,
-            provider=str(known.get("provider") or fold.provider or header.provider),
-            model=str(known.get("model") or fold.model or header.model),
+            provider=str(known.get("provider") or state.provider or header.provider),
+            model=str(known.get("model") or state.model or header.model),
             effort=str(effort) if effort else None,
             mode=_mode(known.get("mode")),
             review="before" if known.get("review") == "before" else "after",
@@ -138,7 +138,7 @@ class SessionFollower:
             created=header.created,
             updated=self._find_update_time(header),
             last_seq=self.last_seq,
-            is_walkthrough=fold.provider == "walkthrough",
+            is_walkthrough=state.provider == "walkthrough",
             activity=self._activity,
         )
 
@@ -150,17 +150,17 @@ class SessionFollower:
 
     @property
     def queue(self) -> Sequence[QueueItem]:
-        return [item for item in self._waiting if item.queued_id not in self._fold.begun]
+        return [item for item in self._waiting if item.queued_id not in self._state.begun]
 
     @property
     def steering(self) -> Sequence[QueuedSteer]:
-        return self._fold.steers
+        return self._state.steers
 
     def approvals(self) -> Sequence[ApprovalRequested]:
-        return tuple(self._fold.approvals.values())
+        return tuple(self._state.approvals.values())
 
     def questions(self) -> Sequence[QuestionAsked]:
-        return tuple(self._fold.questions.values())
+        return tuple(self._state.questions.values())
 
     def open_hunks(self, *, path: str | None = None, turn_id: str | None = None) -> dict[str, list[Hunk]]:
         """Return the undecided hunks by path, at the positions that the log records, sorted."""
@@ -247,7 +247,7 @@ class SessionFollower:
     def _take(self, told: _LogLine, last: int | None) -> None:
         number, envelope, data = told
         if not number:
-            self._fold.config.update(json.loads(data)["config"])
+            self._state.config.update(json.loads(data)["config"])
             return
         if number <= self.last_seq or (last is not None and number > last):
             return
@@ -257,25 +257,25 @@ class SessionFollower:
         if number > self._since and self._subscriptions:
             # An event of a newer version is passed on unchanged, so that clients miss no sequence number.
             shown = envelope or Envelope(self.id, number, "", Warning("", "unknown"))
-            item = Encoded(shown, data)
+            item = EncodedEvent(shown, data)
             for subscription in self._subscriptions:
                 subscription.push(item)
 
     def _follow(self, envelope: Envelope, data: bytes) -> None:
-        self._fold.event(envelope)
+        self._state.event(envelope)
         if envelope.kind in LATEST_KINDS and not envelope.agent_id:
             self.latest[envelope.kind] = data
         match envelope.event:
             case StateChanged(state=state) | SessionEnd(state=state):
                 self.state = state
-            case SessionStart() if not self._fold.turn_id:
+            case SessionStart() if not self._state.turn_id:
                 self.state = "IDLE"
             case QueueChanged(items=items):
                 self._waiting = items
             case ProcessingEnd():
-                self._fold.approvals.clear()
-                self._fold.questions.clear()
-                self._fold.checkpoints.clear()
+                self._state.approvals.clear()
+                self._state.questions.clear()
+                self._state.checkpoints.clear()
             case FileChange(path=path, hunks=hunks) | HunkStateChanged(path=path, hunks=hunks):
                 for hunk in hunks:
                     self._follow_hunk(path, hunk)
@@ -299,7 +299,7 @@ class SessionFollower:
             del self._hunks[path]
 
     def _title(self, header: Header) -> str:
-        return self._fold.title or header.title
+        return self._state.title or header.title
 
     def _find_update_time(self, header: Header) -> str:
         try:

@@ -180,7 +180,8 @@ class SessionOwnership:
                 wanted = await anyio.to_thread.run_sync(_find_askers, held)
                 for live in held:
                     if wanted.get(live.id):
-                        live.stored.opened.lock.tell_ending()  # tells the asking process that its request was received
+                        # tells the asking process that its request was received
+                        live.stored.opened.lock.announce_release()
                 if any(wanted.values()):
                     with anyio.move_on_after(SAVE_S):
                         await self._save()
@@ -290,7 +291,7 @@ class SessionOwnership:
             owner = recorded_owner(lock_path(folder))
             is_another = owner is not None and before is not None and not owner.is_same(before)
             if owner and not is_another and not handover.is_asked(folder, owner):
-                handover.ask(folder, owner, make_own_owner(self._store.program))
+                handover.request_handover(folder, owner, make_own_owner(self._store.program))
             return owner
 
         with store_errors(session_id):
@@ -299,7 +300,7 @@ class SessionOwnership:
     async def _withdraw_request(self, session_id: str) -> None:
         with store_errors(session_id):
             folder = await anyio.to_thread.run_sync(self._store.folder, session_id)
-            await anyio.to_thread.run_sync(handover.forget, folder)
+            await anyio.to_thread.run_sync(handover.delete_request, folder)
 
     def _create_follower(self, session_id: str, folder: Path, since: int = 0) -> SessionFollower:
         def idle() -> None:

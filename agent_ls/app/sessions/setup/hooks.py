@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_ls.app.sessions.setup.parts import SessionLocation, SessionPermissions
 
 
-async def _can_never_leave(command: str, options: CommandOptions, denied: str, only_looks: bool) -> bool:
+async def _can_never_leave(command: str, options: CommandOptions, denied: str, is_read_only: bool) -> bool:
     return False
 
 

@@ -22,7 +22,7 @@ from agent_ls.store.layout import StoredSummary, lock_path, log_path
 from agent_ls.store.locks import owner_of
 from agent_ls.store.progress import StoredProgress, read_progress
 from agent_ls.store.sessions import SessionStore
-from agent_ls.store.upkeep import Swept
+from agent_ls.store.upkeep import DeletedSessions
 from agent_ls.store.worktrees import has_unbrought
 
 
@@ -139,7 +139,7 @@ class StoredSessions:
                 raise SessionHasHunksError(session_id, waiting)
             self._store.delete(session_id)
 
-    def delete_all(self) -> Swept:
+    def delete_all(self) -> DeletedSessions:
         return upkeep.delete_all(self._store.layout)
 
     def relink(self, old: str, new: str) -> list[str]:

@@ -13,10 +13,10 @@ from agent_ls.store.reader import StoredSession
 
 def last_model(stored: StoredSession) -> tuple[str, str]:
     """Return the provider and model that were chosen last."""
-    known, fold, header = stored.fold.config, stored.fold, stored.header
+    known, state, header = stored.state.config, stored.state, stored.header
     return (
-        str(known.get("provider") or fold.provider or header.provider),
-        str(known.get("model") or fold.model or header.model),
+        str(known.get("provider") or state.provider or header.provider),
+        str(known.get("model") or state.model or header.model),
     )
 
 
@@ -24,7 +24,7 @@ def resumed_choice(
     stored: StoredSession, settings: Settings, model: tuple[str, str], tools: CliTools
 ) -> SessionChoice:
     """Return the options of a resumed session. `model` is the provider and model of its next call."""
-    known = stored.fold.config
+    known = stored.state.config
     effort = known.get("effort", settings.effort)
     return SessionChoice(
         *model,

@@ -23,7 +23,7 @@ from agent_ls.environments.far.place import Place, PlaceNameError, check_place, 
 from agent_ls.policy.places import Places
 
 if TYPE_CHECKING:
-    from agent_ls.environments.far.facts import EndConfig, Opened
+    from agent_ls.environments.far.facts import EndConfig, FarEnvironmentFacts
     from agent_ls.environments.far.host import FarHost
 
 HINT = "`agent-ls docs remote` has an example for each kind of place"
@@ -51,7 +51,7 @@ class FarSite:
     key: str
     place: Place
     host: FarHost
-    facts: Opened
+    facts: FarEnvironmentFacts
     disk: FarDisk
     places: Places
     root: str
@@ -149,7 +149,7 @@ class FarSites:
             assert facts is not None, "initialize sets them"
             root = folder if names else facts.root
             if names:
-                real = (await anyio.to_thread.run_sync(host.look, [facts.root]))[facts.root].real
+                real = (await anyio.to_thread.run_sync(host.read_facts, [facts.root]))[facts.root].real
                 names = PathMap((*names.pairs, (folder, real))) if real != facts.root else names
             to_far, to_near = (names.to_far, names.to_near) if names else (str, str)
             disk = FarDisk(host, (facts.root,), to_far, to_near)

@@ -16,7 +16,7 @@ from agent_ls.environments.local.processes.children import Children
 from agent_ls.environments.local.processes.output import BackgroundOutput
 from agent_ls.environments.local.processes.pipes import InputPipe, drain, new_pipe
 from agent_ls.environments.local.processes.thread_pipes import ThreadInputPipe, new_input
-from agent_ls.environments.local.terminals.shown import InteractiveInput
+from agent_ls.environments.local.terminals.terminal_commands import InteractiveInput
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child
 
 MAX_RUNNING = 20
@@ -75,7 +75,7 @@ class BackgroundProcesses:
         self._starting = 0
         self._backgrounds: dict[str, _Background] = {}
 
-    async def settle(self) -> None:
+    async def wait_for_ends(self) -> None:
         """Wait for the end of all processes. The caller has sent them a signal to end."""
         for background in self._backgrounds.values():
             await _wait_until_settled(background)

@@ -27,7 +27,11 @@ from agent_ls.environments.local.terminals.relay_link import (
     reason_of,
 )
 from agent_ls.environments.local.terminals.relays import Relays
-from agent_ls.environments.local.terminals.shown import PIPES_VARIABLES, in_terminal_environ, on_waiting
+from agent_ls.environments.local.terminals.terminal_commands import (
+    PIPES_VARIABLES,
+    in_terminal_environ,
+    on_waiting,
+)
 from agent_ls.environments.local.trees import adoption, cgroups
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child, Trees
 from agent_ls.environments.local.trees.process_tree import MARK_VARIABLE
@@ -89,7 +93,7 @@ class Children:
         None is returned if the command belongs to no call, or no terminal can be opened.
         """
         call_id = options.attribution.call_id
-        return await self._relays.take(call_id) if self._relays and call_id else None
+        return await self._relays.reserve_terminal(call_id) if self._relays and call_id else None
 
     async def prepare_launch(self, command: str, folder: str, options: CommandOptions) -> CommandLaunch:
         """Check folder and program, and return the program with its environment variables, ready to start.
@@ -141,9 +145,9 @@ class Children:
         launch = replace(launch, environ=environ, group=cgroups.create(launch.mark))
         process = await link.start(launch, take, on_waiting(options.terminal))
         if link.adopts_orphans:
-            adoption.begin(launch.mark, link.relay_pid, since, lambda: not process.is_over)
+            adoption.register_command(launch.mark, link.relay_pid, since, lambda: not process.is_over)
         if options.terminal:
-            options.terminal.opened(process)
+            options.terminal.report_terminal(process)
         child = Child(process, launch.mark)
         self._running.add(child)
         return child, process

@@ -15,11 +15,11 @@ from agent_ls.environments.local.processes.pipes import Pipe, Readers, new_pipe
 from agent_ls.environments.local.processes.thread_pipes import new_readers
 from agent_ls.environments.local.terminals.relay_link import CommandLaunch, RelayedProcess, RelayLink
 from agent_ls.environments.local.terminals.relays import Relays
-from agent_ls.environments.local.terminals.shown import (
+from agent_ls.environments.local.terminals.terminal_commands import (
     CLOSED_NOTE,
     EDITOR_ENDS_SECONDS,
+    INPUT_WAIT_MS,
     LOST_NOTE,
-    PATIENCE_MS,
     UNANSWERED_NOTE,
     wait_for_command,
 )
@@ -27,7 +27,7 @@ from agent_ls.environments.local.trees.base import Child
 
 TERMINATE_GRACE_MS = 2_000  # between SIGTERM and SIGKILL
 
-NEVER_TOLD = -9
+UNKNOWN_EXIT_CODE = -9
 """Reported exit code of a process that could not be ended. It is the code of a process killed by SIGKILL."""
 
 DRAIN_SECONDS = 0.3
@@ -45,12 +45,12 @@ class LocalProcesses:
         env_policy: EnvRules | EnvPolicy | Callable[[], EnvRules],
         terminate_grace_ms: int,
         relays: Relays | None = None,
-        input_patience_ms: int = PATIENCE_MS,
+        input_wait_ms: int = INPUT_WAIT_MS,
         max_background: Callable[[], int] = lambda: MAX_RUNNING,
         processes_before: int = 0,
     ) -> None:
         self._children = Children(environ, env_policy, terminate_grace_ms / 1000, relays)
-        self._input_patience_ms = input_patience_ms
+        self._input_wait_ms = input_wait_ms
         self.background = BackgroundProcesses(self._children, max_background, processes_before)
 
     @property
@@ -66,7 +66,7 @@ class LocalProcesses:
             return
         with anyio.CancelScope(shield=True):
             await self._children.end_all()
-            await self.background.settle()
+            await self.background.wait_for_ends()
             await self._children.close_terminals()
 
     async def run(
@@ -121,7 +121,7 @@ class LocalProcesses:
         Returns whether the command was ended at the time limit, and notes for the result.
         """
         notes: list[str] = []
-        timed_out = not await wait_for_command(process, timeout_ms, self._input_patience_ms)
+        timed_out = not await wait_for_command(process, timeout_ms, self._input_wait_ms)
         if timed_out and process.is_waiting:
             notes.append(UNANSWERED_NOTE)
         if timed_out or process.is_closed or process.is_lost:
@@ -183,7 +183,7 @@ def _result(
         stdout=output.text("stdout"),
         stderr=output.text("stderr"),
         output=output.text("stdout", "stderr"),
-        exit_code=NEVER_TOLD if code is None else code,
+        exit_code=UNKNOWN_EXIT_CODE if code is None else code,
         timed_out=timed_out,
         duration_ms=round((anyio.current_time() - begun) * 1000),
         note=" ".join(notes),

@@ -105,7 +105,7 @@ class Readers:
 
     def _read(self, pipe: Pipe, stream: Stream) -> None:
         data = os.read(pipe.reading, CHUNK_BYTES)
-        self.take(stream, self._decoders[stream].decode(data, final=not data))
+        self.add_output(stream, self._decoders[stream].decode(data, final=not data))
         if not data:
             self.is_done[stream].set()
 
@@ -116,7 +116,7 @@ class Readers:
         """
         drain(pipe.give_reading(), _discard)
 
-    def take(self, stream: Stream, text: str) -> None:
+    def add_output(self, stream: Stream, text: str) -> None:
         if not text:
             return
         self.output.add(stream, text)
@@ -153,7 +153,7 @@ class InputPipe:
                     raise BrokenPipeError
                 self.is_open = self.is_open and not close
         finally:
-            self._settle()
+            self._close_if_unused()
 
     def close(self) -> None:
         """Close the input.
@@ -161,9 +161,9 @@ class InputPipe:
         If a write is waiting, the descriptor is closed after the write. May be called again.
         """
         self.is_open = False
-        self._settle()
+        self._close_if_unused()
 
-    def _settle(self) -> None:
+    def _close_if_unused(self) -> None:
         if not self.is_open and self._descriptor >= 0 and not self._turn.statistics().locked:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -39,14 +39,14 @@ class StartedProcess:
         assert self.returncode is not None
         return self.returncode
 
-    def end(self, code: int) -> None:
+    def set_ended(self, code: int) -> None:
         """Record the exit code of the ended process. Call once, on the event loop."""
         self.returncode = code
         self._ended.set()
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartRequest:
     """A process to start in a new session. The caller closes the descriptors.
 
     `mark` identifies the command, and is a part of the name of its control group; "" for no control group.
@@ -62,7 +62,7 @@ class Start:
     mark: str = ""
 
 
-async def start_process(start: Start) -> StartedProcess:
+async def start_process(start: StartRequest) -> StartedProcess:
     """Start a process. Call in a shielded scope: a cancelled start would leave a process that nobody ends.
 
     Raises:
@@ -77,7 +77,7 @@ async def start_process(start: Start) -> StartedProcess:
 
 
 class _Starting:
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: StartRequest) -> None:
         self._start = start
         self._loop = anyio.lowlevel.current_token()
         self._is_known = anyio.Event()
@@ -103,17 +103,17 @@ class _Starting:
                 confine(self._start.confinement)
             child = _popen(self._start, group)
         except (OSError, ValueError) as error:
-            return self._tell(self._handle_failure, error)
+            return self._call_on_loop(self._handle_failure, error)
         except BaseException:
-            self._tell(self._handle_failure, None)
+            self._call_on_loop(self._handle_failure, None)
             raise
         finally:
             if group is not None:
                 os.close(group)
-        self._tell(self._runs, child.pid)
-        self._tell(self._handle_exit, child.wait())
+        self._call_on_loop(self._runs, child.pid)
+        self._call_on_loop(self._handle_exit, child.wait())
 
-    def _tell(self, call: Callable[[T], None], what: T) -> None:
+    def _call_on_loop(self, call: Callable[[T], None], what: T) -> None:
         with suppress(RuntimeError):  # the event loop has ended, so nobody waits
             anyio.from_thread.run_sync(call, what, token=self._loop)
 
@@ -123,7 +123,7 @@ class _Starting:
 
     def _handle_exit(self, code: int) -> None:
         if self._process:
-            self._process.end(code)
+            self._process.set_ended(code)
 
     def _handle_failure(self, error: OSError | ValueError | None) -> None:
         self._failure = error
@@ -170,7 +170,7 @@ def run_confined(
     return done[0].returncode, done[0].stdout.decode("utf-8", "replace")
 
 
-def _popen(start: Start, group: int | None) -> subprocess.Popen[bytes]:
+def _popen(start: StartRequest, group: int | None) -> subprocess.Popen[bytes]:
     with adoption.STARTING:
         return subprocess.Popen(
             start.argv if group is None else cgroups.joining(group, start.argv),

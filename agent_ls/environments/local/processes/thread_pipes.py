@@ -43,7 +43,7 @@ class ThreadReaders(Readers):
 
         def sink(text: str) -> None:
             if not self._is_let_go:
-                _on_loop(token, partial(self.take, stream, text))
+                _on_loop(token, partial(self.add_output, stream, text))
 
         drain(pipe.give_reading(), sink, partial(_on_loop, token, self.is_done[stream].set))
         await self.is_done[stream].wait()
@@ -56,7 +56,7 @@ class ThreadReaders(Readers):
 
 
 @dataclass(eq=False, slots=True)
-class _Written:
+class _PendingWrite:
     """Data of one write, for the writing thread. `ended` is set afterwards; `is_whole`: all was written."""
 
     data: bytes
@@ -73,7 +73,7 @@ class ThreadInputPipe:
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._queue: queue.SimpleQueue[_Written | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_PendingWrite | None] = queue.SimpleQueue()
         self.is_open = True
         threading.Thread(target=self._run, args=(descriptor,), daemon=True, name="agent-ls-input").start()
 
@@ -85,7 +85,7 @@ class ThreadInputPipe:
         """
         if not self.is_open:
             raise BrokenPipeError
-        written = _Written(data, close, current_token())
+        written = _PendingWrite(data, close, current_token())
         self._queue.put(written)
         if close:
             self.close()

@@ -42,7 +42,7 @@ class Relays:
         self._links: list[RelayLink] = []
         self._not_before = 0.0
 
-    async def take(self, call_id: str) -> RelayLink | None:
+    async def reserve_terminal(self, call_id: str) -> RelayLink | None:
         """Reserve an idle terminal for the command of this call, and return it. Open a terminal if none is idle.
 
         Return None if no terminal can be opened.
@@ -67,20 +67,20 @@ class Relays:
     async def _open_link(self) -> RelayLink | None:
         if anyio.current_time() < self._not_before:
             return None
-        meeting = await anyio.to_thread.run_sync(_new_meeting)
-        if meeting is None:
+        relay_socket = await anyio.to_thread.run_sync(_create_relay_socket)
+        if relay_socket is None:
             self._not_before = anyio.current_time() + RETRY_SECONDS
             return None
         try:
-            link = await self._open_terminal(meeting)
+            link = await self._open_terminal(relay_socket)
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(meeting.end)
+                await anyio.to_thread.run_sync(relay_socket.end)
         if link is None:
             self._not_before = anyio.current_time() + RETRY_SECONDS
         return link
 
-    async def _open_terminal(self, meeting: _Meeting) -> RelayLink | None:
+    async def _open_terminal(self, relay_socket: _RelaySocket) -> RelayLink | None:
         """Open a terminal and wait for its relay to connect.
 
         As soon as the relay has connected, its link is stored and reserved. So the link is not lost, and no
@@ -88,7 +88,7 @@ class Relays:
         """
         terminal = NewTerminal(
             f"t-{uuid.uuid4().hex[:12]}",
-            (sys.executable, "-I", "-S", str(_START), meeting.token_file),
+            (sys.executable, "-I", "-S", str(_START), relay_socket.token_file),
             self._folder,
             self._title,
         )
@@ -102,7 +102,7 @@ class Relays:
             with anyio.move_on_after(CONNECT_SECONDS):
                 async with anyio.create_task_group() as group:
                     group.start_soon(ask)
-                    link = await meeting.wait_for_relay(terminal.id)
+                    link = await relay_socket.wait_for_relay(terminal.id)
                     link.reserve()
                     self._links.append(link)
         except BaseException:
@@ -112,18 +112,18 @@ class Relays:
         return link
 
 
-def _new_meeting() -> _Meeting | None:
+def _create_relay_socket() -> _RelaySocket | None:
     """Create a socket in the first folder that can hold one.
 
     XDG_RUNTIME_DIR may belong to another user, or its path may be too long for a socket.
     """
     for base in (os.environ.get("XDG_RUNTIME_DIR") or None, None, "/tmp"):
         with suppress(OSError):
-            return _Meeting(base)
+            return _RelaySocket(base)
     return None
 
 
-class _Meeting:
+class _RelaySocket:
     """A socket that accepts the connection of one relay. The relay must send the token that `token_file` contains."""
 
     def __init__(self, base: str | None) -> None:

@@ -44,7 +44,7 @@ def now_ticks() -> int:
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS)
 
 
-def begin(mark: str, adopter: int, since: int, is_running: Callable[[], bool]) -> None:
+def register_command(mark: str, adopter: int, since: int, is_running: Callable[[], bool]) -> None:
     """Register a command whose orphans are attributed to it.
 
     `since` is the time of its start in ticks (`now_ticks`). `adopter` is the pid of the process that adopts
@@ -54,7 +54,7 @@ def begin(mark: str, adopter: int, since: int, is_running: Callable[[], bool]) -
         _commands[mark] = _Command(adopter, since, is_running)
 
 
-def forget(mark: str) -> None:
+def unregister_command(mark: str) -> None:
     """Stop attributing processes to a command. Earlier attributions remain."""
     with _lock:
         _commands.pop(mark, None)

@@ -12,7 +12,7 @@ import anyio
 from anyio import to_thread
 
 from agent_ls.environments.local.processes.ending import run_program
-from agent_ls.environments.local.processes.starting import Start, StartedProcess, start_process
+from agent_ls.environments.local.processes.starting import StartedProcess, StartRequest, start_process
 from agent_ls.environments.local.terminals.relay_link import CommandLaunch
 from agent_ls.environments.local.trees import adoption, cgroups, process_tree
 from agent_ls.environments.local.trees.base import Child
@@ -42,7 +42,7 @@ class SessionTrees:
     async def start(self, launch: CommandLaunch, *, stdin: int, stdout: int, stderr: int) -> StartedProcess:
         since = adoption.now_ticks() if self.adopts_orphans else 0
         process = await start_process(
-            Start(
+            StartRequest(
                 launch.argv,
                 launch.folder,
                 launch.environ,
@@ -54,7 +54,7 @@ class SessionTrees:
             )
         )
         if self.adopts_orphans:
-            adoption.begin(launch.mark, os.getpid(), since, lambda: process.returncode is None)
+            adoption.register_command(launch.mark, os.getpid(), since, lambda: process.returncode is None)
         return process
 
     async def end(self, child: Child) -> list[int]:
@@ -89,7 +89,7 @@ class SessionTrees:
 
     def forget(self, child: Child) -> None:
         """Forget the command. Its processes can still be found by its mark and by earlier attributions."""
-        adoption.forget(child.mark)
+        adoption.unregister_command(child.mark)
 
 
 def default_shell() -> str:

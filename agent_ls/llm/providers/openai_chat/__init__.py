@@ -86,7 +86,7 @@ class ChatCodec:
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(self._provider, request.model, head, body)
 
-    def learns(self, request: Request, error: LlmError) -> bool:
+    def adapt_encoding(self, request: Request, error: LlmError) -> bool:
         if not request.tools or self._is_textual(request) or not refuses_tools(error):
             return False
         self._toolless.add(request.model)

@@ -65,7 +65,7 @@ class OpenAIResponsesCodec:
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(request.model, head, body)
 
-    def learns(self, request: Request, error: LlmError) -> bool:
+    def adapt_encoding(self, request: Request, error: LlmError) -> bool:
         """Encode later requests without custom tools or without the cache key, if `error` refuses them.
 
         Custom tools are then offered as functions. Returns whether the encoding was changed.

@@ -13,7 +13,7 @@ from agent_ls.llm.requests import FinishReason, Usage
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.context.titles import title_of
 from agent_ls.loop.emission import output_part
-from agent_ls.loop.events.proposals import Proposed
+from agent_ls.loop.events.proposals import ProposedHunks
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -86,7 +86,7 @@ class Round:
 
 
 @dataclass(slots=True)
-class Fold:
+class SessionState:
     """The state of a session, built from records in the order of the log. `turn_id` is the id of the turn
     that has not ended, or "".
 
@@ -124,8 +124,8 @@ class Fold:
     approvals: dict[str, ApprovalRequested] = field(default_factory=dict)
     terminals: dict[str, TerminalOpen] = field(default_factory=dict)
     left_running: dict[str, str] = field(default_factory=dict)
-    untold_input: UserTurn | None = None
-    untold_steers: list[QueuedSteer] = field(default_factory=list)
+    unrecorded_input: UserTurn | None = None
+    unrecorded_steers: list[QueuedSteer] = field(default_factory=list)
     queue: list[Input] = field(default_factory=list)
     steers: list[QueuedSteer] = field(default_factory=list)
     images: dict[str, tuple[ImagePart, ...]] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class Fold:
     hunk_positions: dict[str, HunkPositions] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     reviews: dict[str, ProposalRecord] = field(default_factory=dict)
-    proposed: Proposed = field(default_factory=Proposed)
+    proposed: ProposedHunks = field(default_factory=ProposedHunks)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     turn_ids: list[str] = field(default_factory=list)
     questions: dict[str, QuestionAsked] = field(default_factory=dict)
@@ -171,7 +171,7 @@ class Fold:
                 if self.compaction:
                     self.compaction = replace(self.compaction, status="done", summary=summary)
             case UserTurn():
-                self.untold_input = turn
+                self.unrecorded_input = turn
             case SteeringTurn(source="user", content=text):
                 self._steer_is_in_history(text)
             case SteeringTurn(source="review", content=text) if text in self.notices:
@@ -189,7 +189,7 @@ class Fold:
         """The queued message that has started a turn, if the log lacks the event about its removal from the
         queue. None without such a message.
         """
-        text = self.untold_input.content if self.untold_input else None
+        text = self.unrecorded_input.content if self.unrecorded_input else None
         return next((item for item in self.queue if item.text == text), None)
 
     def partial(self, record: Mapping[str, Any]) -> None:
@@ -334,7 +334,7 @@ class Fold:
         match envelope.event:
             case UserInput(text=text, client_key=key, queued_id=queued_id):
                 self._mark_input(envelope.turn_id, text)
-                self.untold_input = None
+                self.unrecorded_input = None
                 self.begun.add(queued_id)
                 self.images.pop(queued_id, None)
                 self._answer(
@@ -354,7 +354,7 @@ class Fold:
             case SteeringRemoved(steer_id=steer_id) | SteeringInjected(steer_id=steer_id):
                 self.images.pop(steer_id, None)
                 self.steers = [steer for steer in self.steers if steer.id != steer_id]
-                self.untold_steers = [steer for steer in self.untold_steers if steer.id != steer_id]
+                self.unrecorded_steers = [steer for steer in self.unrecorded_steers if steer.id != steer_id]
             case _:
                 pass
 
@@ -390,14 +390,14 @@ class Fold:
             self.turn_grants.add(resolved.rule_id)
 
     def _steer_is_in_history(self, text: str) -> None:
-        """Move a steering message that is in the history from `steers` to `untold_steers`.
+        """Move a steering message that is in the history from `steers` to `unrecorded_steers`.
 
         It must not be injected again if the log lacks its steering_injected event.
         """
         found = next((steer for steer in self.steers if steer.text == text), None)
         if found:
             self.steers.remove(found)
-            self.untold_steers.append(found)
+            self.unrecorded_steers.append(found)
 
     def _answer(self, client_key: str, answer: Submitted) -> None:
         store_result(self.answers, client_key, answer)

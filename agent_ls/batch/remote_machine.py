@@ -33,7 +33,7 @@ _ABSENT = 3
 _REMOVE = f'test -e "$1" || exit {_ABSENT}; rm -rf -- "$1" 2>/dev/null || {{ chmod -R u+rwX -- "$1"; rm -rf -- "$1"; }}'
 
 
-class FarMachine:
+class RemoteMachine:
     """The remote machine that `--on` names. Work folders are in the user's cache folder on that machine, in a
     subfolder named by the id of the batch.
 

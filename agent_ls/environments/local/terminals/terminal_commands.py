@@ -24,10 +24,10 @@ They replace the editor that git starts, which would wait for keys until the tim
 If the user has set these variables, the values of the user are used.
 """
 
-PATIENCE_MS = 300_000
+INPUT_WAIT_MS = 300_000
 """Time for the user to type an answer. This time does not count towards the time limit of the command."""
 
-MOST_MS = 600_000
+MAX_DURATION_MS = 600_000
 """Maximum duration of a command, including time for typing."""
 
 UNANSWERED_NOTE = (
@@ -73,14 +73,14 @@ class InteractiveInput:
         self.is_open = False
 
 
-async def wait_for_command(process: RelayedProcess, timeout_ms: int, patience_ms: int) -> bool:
+async def wait_for_command(process: RelayedProcess, timeout_ms: int, input_wait_ms: int) -> bool:
     """Wait until the command has ended or its terminal was closed; return False at a time limit.
 
-    While the command waits for the user to type, `patience_ms` is used up instead of `timeout_ms`. The total
-    time is at most MOST_MS, or `timeout_ms` if it is longer.
+    While the command waits for the user to type, `input_wait_ms` is used up instead of `timeout_ms`. The total
+    time is at most MAX_DURATION_MS, or `timeout_ms` if it is longer.
     """
-    left = {False: timeout_ms / 1000, True: patience_ms / 1000}
-    end = anyio.current_time() + max(timeout_ms, MOST_MS) / 1000
+    left = {False: timeout_ms / 1000, True: input_wait_ms / 1000}
+    end = anyio.current_time() + max(timeout_ms, MAX_DURATION_MS) / 1000
     while not process.is_over and not process.is_closed:
         waits, begun = process.is_waiting, anyio.current_time()
         with anyio.move_on_after(min(left[waits], end - begun)) as limit:
@@ -102,7 +102,7 @@ def in_terminal_environ(environ: Mapping[str, str], added: Mapping[str, str]) ->
 
 
 def on_waiting(watcher: TerminalWatcher | None) -> Callable[[bool], None]:
-    return watcher.waits if watcher else _ignore_waiting
+    return watcher.report_waiting if watcher else _ignore_waiting
 
 
 def _ignore_waiting(waiting: bool) -> None:
