@@ -21,7 +21,10 @@ class NotebookError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell. `id` is "" if the notebook's format has no ids (before 4.5). `members` are in file order."""
+    """One cell. `id` is "" if the notebook's format has no ids (before 4.5).
+
+    `members` are the JSON members of the cell, in file order.
+    """
 
     kind: Kind
     source: str

@@ -57,8 +57,8 @@ from agent_ls.text import split_lines
 
 SETTLE_MS = 300  # twice Neovim's debounce of 150 ms
 TIMEOUT_MS = 10_000
-"""Time limit for a text that shows the result. It begins with the editor's response, or with the sending if
-there is no response.
+"""Time limit for a changed text of the document that contains the edit. It begins with the editor's response, or,
+without a response, when the edit is sent.
 
 The limit is long, because a busy editor applies edits late. An edit that appears after it was reported as
 refused could not be assigned to a tool call.

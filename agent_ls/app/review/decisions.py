@@ -50,7 +50,7 @@ OTHER_TURN = "another turn changed these lines too: undo this change alone, whic
 NO_SUCH_HUNK = "this change is unknown; open its session first"
 
 Group: TypeAlias = tuple[str, str, str]
-"""Key of a move: session id, call id and link name."""
+"""Identifies a moved file: session id, call id, and the link of both hunks of the move."""
 
 
 @dataclass(slots=True)

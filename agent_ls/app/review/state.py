@@ -277,7 +277,10 @@ class ReviewState:
         self._text_watchers.append(changed)
 
     def watch_positions(self, changed: Callable[[str], None]) -> None:
-        """Call `changed` with the path of each file whose text has changed, which moves its hunks."""
+        """From now on, call `changed` with the path of a file each time its text has changed.
+
+        A change of the text moves hunks.
+        """
         self._position_watchers.append(changed)
 
     def texts_changed(self, path: str) -> None:

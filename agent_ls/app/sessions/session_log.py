@@ -150,7 +150,7 @@ class SessionFiles:
         return True
 
     def _intent(self, change: FileState, attribution: Attribution) -> Intent:
-        """Return the record that announces a change, and store its contents. Blocks."""
+        """Return the record that announces a change, and store the contents before and after it. Blocks."""
         is_kept = self._keep(change.before, KEPT_MAX_BYTES)
         self._keep(change.after, PREIMAGE_MAX_BYTES)
         written = _make_written(change, attribution)

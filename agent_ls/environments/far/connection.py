@@ -167,7 +167,7 @@ class FarConnection:
     def _read_report(self, noise: _Noise) -> Mapping[str, Any]:
         """Return the next report of the far end.
 
-        Store other output of the client in `noise`, for error messages.
+        Store other output of the connecting program (such as ssh) in `noise`, for error messages.
         """
         stdout = self._process.stdout
         assert stdout is not None

@@ -10,7 +10,7 @@ from agent_ls.server.protocol.base import Params, Wire
 class Rules(Params):
     """Lists the rules in force: those for all projects, those of a workspace folder, and those of a session.
 
-    Without both parameters, lists all stored rules.
+    If neither parameter is given, lists all stored rules.
     """
 
     method: ClassVar[str] = "agent/rules"
