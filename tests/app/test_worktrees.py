@@ -14,6 +14,7 @@ import pytest
 from agent_ls.app.errors import BadChoiceError, UnbroughtChangesError
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.sessions.workspaces.worktree import CODE
+from agent_ls.app.worktrees.worktree import copy_index
 from agent_ls.loop.events.types import ApprovalRequested, FileChange, Warning
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
@@ -355,3 +356,14 @@ async def test_changes_are_not_applied_twice_after_a_kill_between_writing_and_re
         talk = await rig.reopen(talk.session_id)
         assert await talk.live.bring_changes() == []
         assert (folder / "a.txt").read_text() == brought.replace("six", "six, typed")
+
+
+def test_a_copied_index_keeps_its_time_so_that_git_compares_files_changed_at_that_time(
+    tmp_path: Path,
+) -> None:
+    folder = repository(tmp_path / "project", a_txt=OLD)
+    index, copy = folder / ".git" / "index", tmp_path / "copy"
+    os.utime(index, ns=(1_000_000_001, 1_000_000_001))
+    copy_index(str(index), str(copy))
+    assert copy.stat().st_mtime_ns == 1_000_000_001
+    assert copy.read_bytes() == index.read_bytes()

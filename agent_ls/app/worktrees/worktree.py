@@ -192,7 +192,7 @@ class Worktree:
         for lock in (f"{self._index}.lock", f"{self._now}.lock"):
             with suppress(FileNotFoundError):
                 os.unlink(lock)
-        shutil.copyfile(self._index, self._now)
+        copy_index(self._index, self._now)
 
     async def _text(self, path: str, object_name: str) -> bytes:
         arguments = ["cat-file", "--filters", f"--path={path}", object_name]
@@ -268,7 +268,7 @@ async def make_worktree(
         names += [name for path in unsaved if (name := _name_below(path, top)) and name not in names]
         left_out = [name for name in names if not await _copy(name, top, tree, read)]
     index = await git.text(["rev-parse", "--path-format=absolute", "--git-path", "index"], tree)
-    await anyio.to_thread.run_sync(shutil.copyfile, index, place / INDEX)
+    await anyio.to_thread.run_sync(copy_index, index, str(place / INDEX))
     paths = StoredWorktree(top, tree, git_folder, prefix)
     worktree = Worktree(git, place, paths, left_out)
     await worktree.changes()
@@ -362,3 +362,12 @@ def _place(source: str, target: str, facts: os.stat_result | None, data: bytes |
     except OSError:
         return False
     return True
+
+
+def copy_index(source: str, target: str) -> None:
+    """Copy a git index with its time of last change. Blocks.
+
+    Git compares the contents of files that changed at the time of the index or later. With a newer index, git would
+    not notice a change directly after the index was written, if the size of the file stayed the same.
+    """
+    shutil.copy2(source, target)
