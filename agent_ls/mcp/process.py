@@ -4,7 +4,6 @@ together with all its descendants.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shlex
@@ -15,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
+from anyio.lowlevel import EventLoopToken, current_token
 
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.errors import ProcessStartError
@@ -59,16 +60,16 @@ class _Stderr:
 
     text: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    ended: anyio.Event = field(default_factory=anyio.Event)
+    loop: EventLoopToken = field(default_factory=current_token)
 
     def add(self, text: str) -> None:
         with self.lock:
             self.text = (self.text + text)[-STDERR_CHARS:]
 
     def end(self) -> None:
-        with suppress(RuntimeError):  # the event loop is closed
-            self.loop.call_soon_threadsafe(self.ended.set)
+        with suppress(RuntimeError, anyio.RunFinishedError):  # the event loop has ended
+            anyio.from_thread.run_sync(self.ended.set, token=self.loop)
 
 
 class ServerProcess:
