@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from anyio.to_thread import run_sync
 
+from agent_ls.app.review.change_events import relative_name
 from agent_ls.app.review.findings import ReviewFinding, ReviewFindings
 from agent_ls.background import TaskStarter
 from agent_ls.server.lsp.capabilities import FINDING_COMMANDS
@@ -108,7 +109,7 @@ class FindingDiagnostics:
             self._findings.dismiss(finding.id)
             return
         live = await self._context.require_open(finding.session_id)
-        live.session.submit(message_for(act, finding), when_busy="queue")
+        live.session.submit(message_for(act, finding, live.files.working_directory()), when_busy="queue")
 
 
 def finding_mark(finding: ReviewFinding) -> dict[str, Any]:
@@ -126,8 +127,8 @@ def finding_mark(finding: ReviewFinding) -> dict[str, Any]:
     }
 
 
-def message_for(act: Act, finding: ReviewFinding) -> str:
-    """Return the message to the agent for the actions fix and explain."""
+def message_for(act: Act, finding: ReviewFinding, folder: str) -> str:
+    """Return the message to the agent for the actions fix and explain. Paths in `folder` are written relative to it."""
     first, last = finding.start + 1, finding.end
     lines = f"line {first}" if first == last else f"lines {first} to {last}"
     what = {
@@ -135,7 +136,7 @@ def message_for(act: Act, finding: ReviewFinding) -> str:
         "explain": "Explain this finding of your review: what goes wrong, when, and how you know. Change nothing",
     }[act]
     fix = f"\n\nSuggested fix:\n{finding.fix}" if finding.fix else ""
-    return f"{what}.\n\n{finding.path}, {lines}:\n{finding.message}{fix}"
+    return f"{what}.\n\n{relative_name(finding.path, folder)}, {lines}:\n{finding.message}{fix}"
 
 
 def _to_plain(text: str) -> str:
