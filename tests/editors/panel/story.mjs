@@ -16,7 +16,7 @@ const context = await browser.newContext({ viewport: { width: 1200, height: 800 
 const page = await context.newPage();
 page.setDefaultTimeout(DEADLINE_MS);
 const problems = [];
-page.on("console", (message) => { if (message.type() === "error") problems.push(message.text()); });
+page.on("console", (message) => { if (message.type() === "error") problems.push(`${message.text()} ${message.location().url}`); });
 page.on("pageerror", (error) => { problems.push(String(error)); });
 const requested = new Set();
 page.on("request", (request) => requested.add(new URL(request.url()).host));
