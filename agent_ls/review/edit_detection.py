@@ -107,7 +107,9 @@ def detect_edit(old: str, expected: str, observed: str) -> EditDetection:
     can_be_present = all(_has_added(change, typed_after) for change in _invert(edit))
     can_be_absent = all(_is_undone(change, typed_instead) for change in edit)
     if can_be_present and can_be_absent:
-        difference, size = _cost(typed_instead) - _cost(typed_after), _cost(edit)
+        # The two directions can align moved lines differently, so take the smaller size.
+        size = min(_cost(edit), _cost(list(_changes(expected, old))))
+        difference = _cost(typed_instead) - _cost(typed_after)
         can_be_present, can_be_absent = difference >= _CLEAR * size, difference <= -_CLEAR * size
     if can_be_present and not _has_removed(edit, typed_after):
         return Present(expected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from agent_ls.review.edit_detection import (
     Absent,
@@ -112,6 +112,7 @@ def test_an_edit_of_line_ends_alone_is_detected() -> None:
 BLOCKS = st.lists(st.sampled_from(["a\n", "b\n", "}\n", "\n", "def f():\n"]), min_size=1, max_size=5)
 
 
+@example(["a\n"], ["a\n", "def f():\n"], ["def f():\n", "a\n"], ["a\n"], "x\n", False)
 @given(
     BLOCKS, BLOCKS, BLOCKS, BLOCKS, st.sampled_from(["x\n", "é é\n", "long line of typing\n"]), st.booleans()
 )
