@@ -204,7 +204,9 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         seen = await self._read_versions(write.path)
         if not seen.is_unsaved:
             if seen.disk != write.base:
-                raise StaleFileError(write.path, "it exists already" if write.base is None else _MOVED_ON)
+                raise StaleFileError(
+                    write.path, "the file exists already" if write.base is None else _MOVED_ON
+                )
             return seen
         if seen.content != write.base:
             raise StaleFileError(

@@ -125,7 +125,7 @@ class EditorEnvironment(FrontingEnvironment):
             # The file must not exist yet. It may be open as an empty, unsaved document; then the edit fills this
             # document.
             if document.text or await self.inner.file_exists(document.path):
-                raise StaleFileError(write.path, "it exists already")
+                raise StaleFileError(write.path, "the file exists already")
             base = b""
         meant = replace(write, path=document.path, base=base)
         _rebase_text(document, meant)

@@ -151,7 +151,7 @@ class MemoryEnvironment:
             raise NotAFileError(write.path)
         current = self.files.get(path)
         if current and write.base is None:
-            raise StaleFileError(write.path, "it exists already")
+            raise StaleFileError(write.path, "the file exists already")
         if not current and write.base is not None:
             raise StaleFileError(write.path, "the file no longer exists")
         if current and current.content != write.base:

@@ -58,7 +58,7 @@ def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
     source = re.escape(pattern) if options.literal else pattern
     if not options.literal and (only := _RIPGREP_ONLY.search(pattern)):
         raise InvalidPatternError(
-            pattern, f"{only[0]} works with ripgrep only, and ripgrep is not available here"
+            pattern, f"{only[0]} works only with ripgrep, which is not installed on this machine"
         )
     flags = re.MULTILINE | (re.DOTALL if options.multiline else 0)
     flags |= re.IGNORECASE if options.case_insensitive else 0
@@ -197,7 +197,7 @@ def plan_glob(pattern: str, path: str) -> GlobPlan:
     folder = posixpath.normpath(posixpath.join(path, prefix))
     if not is_below(folder, path):
         raise InvalidPatternError(
-            pattern, f"the pattern leaves {path}; give the folder to search as the path"
+            pattern, f"the pattern leads out of {path}; give the folder to search as the path"
         )
     *folders, name = parts[literal:]
     is_separate = not any(char in part for part in folders for char in "{[\\")

@@ -73,7 +73,9 @@ def _arguments(function: Function, name: str) -> type[Arguments]:
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name not in hints or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise TypeError(f"parameter {parameter.name} of the tool {name} needs a type of its own")
+            raise TypeError(
+                f"parameter {parameter.name} of the tool {name} needs a type annotation, and cannot be * or **"
+            )
         hint = hints[parameter.name]
         said = [it for it in getattr(hint, "__metadata__", ()) if isinstance(it, str)]
         default = ... if parameter.default is parameter.empty else parameter.default

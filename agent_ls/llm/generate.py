@@ -190,7 +190,7 @@ async def generate(
     """
     loop = _Loop(request, tools, options)
     chosen = client or default_client()
-    with _limit_time(options.total_timeout_s, "the whole"):
+    with _limit_time(options.total_timeout_s, "the whole request"):
         while True:
             complete = partial(chosen.complete, loop.request)
             response = await retry(partial(_call_in_time, complete, options.step_timeout_s), options)
@@ -447,7 +447,9 @@ def _limit_time(limit_s: float | None, what: str) -> Iterator[None]:
     with anyio.move_on_after(limit_s) as scope:
         yield
     if scope.cancelled_caught:
-        error = RequestTimeoutError(f"{what} took longer than the limit allows", hint="Set a longer limit.")
+        error = RequestTimeoutError(
+            f"{what} took longer than its time limit", hint="Set a longer time limit."
+        )
         error.retryable = False  # a retry would exceed the caller's time limit again
         raise error
 

@@ -64,7 +64,7 @@ def check_tool(name: str, parameters: JsonObject) -> None:
     if parameters.get("type") != "object":
         raise ConfigurationError(
             f"the parameters of the tool {name} are not an object",
-            hint='The root of the schema has "type": "object".',
+            hint='Give the root of the schema "type": "object".',
         )
 
 

@@ -43,7 +43,7 @@ class NoInputError(SessionError):
 
 
 class CompactionOffError(SessionError):
-    hint = "set agentLs.context.compaction to auto or request, and a strategy other than full"
+    hint = "set agentLs.context.compaction to auto or request, and agentLs.context.strategy to a value other than full"
 
     def __init__(self) -> None:
         super().__init__("Compaction is disabled: the settings keep the whole conversation.")

@@ -164,7 +164,7 @@ class Subagents:
         limit = self._kit.config().max_subagent_depth
         if self._depth >= limit:
             raise ToolError(
-                f"An agent at depth {self._depth} starts no agents (the limit is {limit}). Do the task yourself.",
+                f"Agents at depth {self._depth} cannot start agents (the limit is {limit}). Do the task yourself.",
                 kind="permission_denied",
             )
         self._check_capacity()

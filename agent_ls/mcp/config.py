@@ -200,12 +200,12 @@ def _entry(raw: Mapping[str, Any]) -> ServerEntry:
         )
     if raw.get("envFile"):
         raise ConfigError(
-            "has a file of variables that agent-ls does not read: list each variable in env, as ${NAME}"
+            'has a file of environment variables, which agent-ls does not read: list each in env, as "NAME": "${NAME}"'
         )
     known = {key: value for key, value in raw.items() if key not in _FOREIGN}
     if isinstance(given := raw.get("sandbox"), Mapping) and not given.keys() <= _OUR_SANDBOX:
         raise ConfigError(
-            "has the sandbox settings of another agent: use the keys enabled, network and writable"
+            "has a key `sandbox` in the format of another agent: use the keys enabled, network and writable in it"
         )
     if raw.get("sandboxEnabled") is True and "sandbox" not in raw:
         known["sandbox"] = {"enabled": True}

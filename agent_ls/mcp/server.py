@@ -145,7 +145,7 @@ class ManagedServer:
     async def _run(self) -> None:
         if importlib.util.find_spec("mcp") is None:
             self._set_state(
-                "failed", f"agent-ls is installed without MCP: install it: {extra_command('mcp')}"
+                "failed", f"agent-ls is installed without MCP support: add it with {extra_command('mcp')}"
             )
             return
         # In a thread: the import takes a second or more, and would block the event loop.
@@ -341,12 +341,12 @@ class ManagedServer:
             return await ask(connection)
         except McpServerError as error:
             if found := login_needed(error):
-                raise UnavailableError(f"{self.name} needs a login: {found}") from error
+                raise UnavailableError(f"The MCP server {self.name} needs a login: {found}") from error
             if str(error) == CLOSED and self._connection is connection:
                 # The task that owns the connection notices the loss a moment later. Mark the connection as
                 # lost now, so that no other call uses it.
                 self._lose()
-            raise UnavailableError(f"The server {self.name}: {error}.") from error
+            raise UnavailableError(f"The MCP server {self.name} failed: {error}.") from error
 
     async def connected(self) -> None:
         """Wait until the server is connected and `description` is current.
@@ -362,7 +362,7 @@ class ManagedServer:
                 await self._available.wait()
         if self._connection is None:
             why = f": {self.error}" if self.error else ""
-            raise UnavailableError(f"The server {self.name} is not running ({self.state}){why}.")
+            raise UnavailableError(f"The MCP server {self.name} is not running ({self.state}){why}.")
         return self._connection
 
     async def _ask_user(self, elicitation: Elicitation) -> ElicitationReply:

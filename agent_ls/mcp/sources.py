@@ -61,7 +61,7 @@ def find_servers(
     for config, place in found:
         if known := chosen.get(config.name):
             problems.append(
-                f"{place}: the server {config.name} is left out: {known[1]} has a server of that name"
+                f"{place}: the server {config.name} is left out: {known[1]} already has a server of that name"
             )
             continue
         chosen[config.name] = (config, place)
@@ -109,7 +109,7 @@ def servers_of(raw: Any) -> Mapping[str, Any]:
             return table
     if raw == {} or (isinstance(raw, Mapping) and "inputs" in raw):
         return {}
-    raise ValueError("the file is not in the format of .mcp.json")
+    raise ValueError("the file has no table of MCP servers")
 
 
 def _entries(

@@ -191,7 +191,8 @@ class ChunkRecovery:
             if other.candidates > 1 and placed_chunk.start < other.start:
                 fitting = list(self._file.occurrences(old_texts(other.lines), other.level))
                 raise _AmbiguousError(
-                    fitting[:COUNT_MAX], "The chunk comes before another chunk, which is ambiguous itself:"
+                    fitting[:COUNT_MAX],
+                    "The chunk matches above an earlier chunk, which matches at several places:",
                 )
         return self._with_rules(placed_chunk, rule)
 

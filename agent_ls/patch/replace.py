@@ -114,7 +114,7 @@ def _check_arguments(edit: StringEdit) -> None:
     if marker:
         raise PatchError.of(
             "OMISSION",
-            f"new_string leaves out code: {marker.strip()}",
+            f"new_string has a placeholder instead of code: {marker.strip()}",
             detail="Write the complete code, because new_string is written to the file exactly as it is.",
         )
 

@@ -253,7 +253,7 @@ class _Model:
         number, self._told.calls = self._told.calls, self._told.calls + 1
         if number >= len(self._recording.asked):
             self._told.differences.append(f"the recording has no model call {number + 1}")
-            raise ConfigurationError("the recording ends here", provider=self._name)
+            raise ConfigurationError("the recording has no further model calls", provider=self._name)
         self._player.call_begins(number + 1)
         asked = self._recording.asked[number]
         self._messages = [*self._messages[: asked["from"]], *asked["messages"]]

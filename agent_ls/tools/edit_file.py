@@ -52,7 +52,7 @@ class EditOccurrenceArguments(EditFileArguments):
     """Arguments with a choice of occurrences, for models that were not trained on an edit tool of their own."""
 
     occurrence: Literal["only", "first", "last", "all"] = Field(
-        default="only", description="Which occurrence to replace; only: there must be exactly one."
+        default="only", description="Which occurrence to replace. `only` requires that there is exactly one."
     )
 
 

@@ -48,9 +48,12 @@ class EditNotebookArguments(Arguments):
     )
     old_string: str = Field(
         default="",
-        description="For replace: a text that occurs once in the cell, if only this text is replaced.",
+        description="For replace: a text that occurs once in the cell. Only this text is replaced; default: the "
+        "whole source.",
     )
-    kind: Literal["code", "markdown", "raw"] = Field(default="code", description="insert and change_kind.")
+    kind: Literal["code", "markdown", "raw"] = Field(
+        default="code", description="For insert and change_kind: the kind of the cell."
+    )
 
     @field_validator("cell", mode="before")
     @classmethod
@@ -187,9 +190,9 @@ def _refuse_unknown(named: str, notebook: Notebook, name: str) -> tuple[int, Cel
         ToolError: always.
     """
     count = len(notebook.cells)
-    there = f"It has cells 1 to {count}" if count else "It has no cells"
-    what = f"{name} has no cell {named!r}" if named else "Name a cell"
-    raise ToolError(f"{what}. {there}; read_file lists the cells with their ids.", kind="validation")
+    cells = f"The notebook has cells 1 to {count}" if count else "The notebook has no cells"
+    missing = f"{name} has no cell {named!r}" if named else "The number or the id of the cell is missing"
+    raise ToolError(f"{missing}. {cells}; read_file lists them with their ids.", kind="validation")
 
 
 def _source(arguments: EditNotebookArguments, cell: Cell, name: str, number: int) -> str:

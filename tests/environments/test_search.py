@@ -94,7 +94,7 @@ def test_the_literal_start_of_a_glob_is_the_folder_to_walk(pattern: str, folder:
 
 @pytest.mark.parametrize("pattern", ["/etc/*", "../q/*", "/*", "/ps/x", "src/../../*"])
 def test_a_glob_that_leaves_its_folder_is_refused(pattern: str) -> None:
-    with pytest.raises(InvalidPatternError, match="leaves /p"):
+    with pytest.raises(InvalidPatternError, match="leads out of /p"):
         plan_glob(pattern, "/p")
 
 

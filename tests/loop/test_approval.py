@@ -99,7 +99,7 @@ async def test_an_unknown_request_or_rule_is_refused() -> None:
         group.start_soon(approvals.ask, QUESTION, VERDICT)
         await anyio.wait_all_tasks_blocked()
         request_id = approvals.pending()[0].request_id
-        with pytest.raises(UnknownApprovalError, match="not offered"):
+        with pytest.raises(UnknownApprovalError, match="does not offer"):
             approvals.answer(request_id, ApprovalAnswer("allow", rule_id="r2"))
         assert len(approvals.pending()) == 1
         approvals.answer(request_id, ApprovalAnswer("allow"))

@@ -43,7 +43,7 @@ def test_a_key_allows_only_a_visible_request(panel: Panel, server: StandIn, nvim
     nvim.wait_gone("Run this command?")
 
     nvim.keys("<M-a>")
-    nvim.wait_screen("Run this command?", "Read the request first, then answer again.")
+    nvim.wait_screen("Run this command?", "The request is now in view: read it, then press the key again.")
     assert "agent/approve" not in server.seen()
 
 

@@ -122,7 +122,7 @@ def test_other_servers_of_the_editor_are_queried_and_agent_ls_applies_the_rename
     assert next(told).splitlines() == ["shop.toy:", "  function total [1]", "  function add [3]"]
     assert next(told) == "shop.toy:1: function total"
     assert next(told) == "shop.toy:3: def add"
-    assert "no language server of this editor supports this request here" in next(told)
+    assert "no language server of this file supports this request" in next(told)
     assert next(told).splitlines() == [
         "Renamed total to sum in 2 files:",
         "",

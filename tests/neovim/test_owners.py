@@ -35,7 +35,7 @@ def second(first: Nvim, shop: Path, tmp_path: Path) -> Iterator[Nvim]:
 
 @pytest.mark.req("H10", "R4")
 def test_a_session_of_another_neovim_is_displayed_read_only_and_taken_over(first: Nvim, second: Nvim) -> None:
-    second.wait_screen("Its owner decides.", ":AgentLs takeover")
+    second.wait_screen("The editor that owns this session decides.", ":AgentLs takeover")
     second.cmd("AgentLs approve")
     second.wait_screen("Not answered: another editor has this session.")
     second.cmd("AgentLs send and this")
@@ -43,8 +43,8 @@ def test_a_session_of_another_neovim_is_displayed_read_only_and_taken_over(first
     first.wait_screen("Make this change?", "<M-a>")
 
     second.cmd("AgentLs takeover")
-    second.wait_gone("Its owner decides.")
-    first.wait_screen("Neovim (process ", "Its owner decides.")
+    second.wait_gone("The editor that owns this session decides.")
+    first.wait_screen("Neovim (process ", "The editor that owns this session decides.")
     second.cmd("AgentLs approve")
     second.wait_screen("Run this command?")
     second.wait_gone("read only")

@@ -80,7 +80,7 @@ def test_rolled_back_messages_are_dimmed_and_the_roll_back_can_be_reverted(
     server.emit("user_input", {"text": "Fix the total.", "clientKey": "", "queuedId": ""})
     data = {"revertId": "r1", "atTurnId": "t1", "conversation": True, "turns": ["t1"], "restoredTurns": []}
     server.emit("reverted", data | {"files": []})
-    nvim.wait_screen("↶ Rolled back 1 message.", "gR takes it back")
+    nvim.wait_screen("↶ Rolled back 1 message.", "gR reverts it")
     dimmed = nvim.lua("return vim.api.nvim_get_hl(0, {name = 'NonText', link = false}).fg")
     assert nvim.highlight_at("❯ Fix the total.")["foreground"] == dimmed
     transcript(nvim)
@@ -237,7 +237,7 @@ def test_a_queued_message_is_edited(panel: Panel, server: StandIn, nvim: Nvim) -
     nvim.keys("1<CR>")
     nvim.wait_screen("1: Change it", "4: Remove it")
     nvim.keys("1<CR>")
-    nvim.wait_screen("message that waits + 2 pictures")
+    nvim.wait_screen("queued message + 2 pictures")
     nvim.keys("ccmuch later<Esc>:w<CR>")
 
     edit = server.expect("agent/queue")["edit"]
@@ -363,7 +363,7 @@ def test_a_rule_is_listed_and_removed(panel: Panel, server: StandIn, nvim: Nvim)
     nvim.wait_screen("1: make in this folder  [project, used 3 times]")
     assert server.expect("agent/rules")["sessionId"] == "s1"
     nvim.keys("1<CR>")
-    nvim.wait_screen("1: Ask about it again")
+    nvim.wait_screen("1: Remove this rule")
     nvim.keys("1<CR>")
 
     assert server.expect("agent/removeRule")["ruleId"] == "r1"

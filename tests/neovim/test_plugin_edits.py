@@ -228,7 +228,10 @@ def test_a_save_request_writes_buffers_that_still_have_that_version(
     saved = server.expect("textDocument/didSave")
     done = server.expect("agent/clientAnswer")
 
-    assert refused["result"] == {"saved": [], "failed": [{"uri": uri, "reason": "changed meanwhile"}]}
+    assert refused["result"] == {
+        "saved": [],
+        "failed": [{"uri": uri, "reason": "the document was changed in the meantime"}],
+    }
     assert done["sessionId"] == "s1"
     assert done["requestId"] == "r1"
     assert done["result"] == {"saved": [uri], "failed": []}
@@ -265,7 +268,7 @@ def test_an_unsupported_request_is_answered_with_an_error(panel: Panel, server: 
     server.tell({"sessionId": "s1", "kind": "client_request", "timestamp": "", "data": asked})
 
     answer = server.expect("agent/clientAnswer")
-    assert answer["error"] == 'this editor cannot do "makeCoffee"'
+    assert answer["error"] == 'this editor does not support the request "makeCoffee"'
     assert "result" not in answer
 
 

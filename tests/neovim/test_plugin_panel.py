@@ -123,7 +123,7 @@ def test_a_message_during_a_turn_steers_it_and_is_marked_until_it_is_injected(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.emit("state", {"state": "PROCESSING"})
-    nvim.wait_screen("Steer it while it works…", "<C-s> steer")
+    nvim.wait_screen("Steer the agent while it works…", "<C-s> steer")
 
     nvim.keys("use pathlib<Esc><CR>")
     assert server.expect("agent/submit")["whenBusy"] == "steer"

@@ -118,7 +118,7 @@ def test_keys_and_commands_decide_hunks_by_id(
 def test_a_key_away_from_hunks_decides_nothing(reviewed: Nvim, server: StandIn) -> None:
     reviewed.keys("gg<Space>au")
 
-    reviewed.wait_screen("There is no change of the agent at the cursor.")
+    reviewed.wait_screen("There is no change made by the agent at the cursor.")
     assert "agent/review" not in server.seen()
 
 

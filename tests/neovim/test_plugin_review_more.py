@@ -59,7 +59,7 @@ def test_only_the_selected_lines_are_decided(
 def test_a_key_on_lines_without_a_change_decides_nothing(reviewed: Nvim, server: StandIn) -> None:
     reviewed.keys("1GV<Space>ak")
 
-    reviewed.wait_screen("These lines contain no change of the agent.")
+    reviewed.wait_screen("These lines contain no change made by the agent.")
     assert "agent/review" not in server.seen()
 
 

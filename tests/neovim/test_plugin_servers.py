@@ -41,7 +41,7 @@ def test_tools_and_error_of_a_server_are_displayed(panel: Panel) -> None:
     panel.nvim.keys("<Esc>:AgentLs mcp<CR>")
     panel.nvim.wait_screen("db  [off, 1 tools]")
     panel.nvim.keys("1<CR>")
-    panel.nvim.wait_screen("Switch it on", "Show what it offers")
+    panel.nvim.wait_screen("Switch the server on", "Show what it offers")
     panel.nvim.keys("2<CR>")
     panel.nvim.wait_screen("npx db", "you switched it off", "query")
     panel.nvim.keys("q")

@@ -245,8 +245,8 @@ def test_a_message_too_long_for_the_panel_is_also_in_the_message_line(
     server.replies["agent/mcpServers"] = {"servers": [], "problems": []}
     nvim.keys("<Esc>")
     nvim.cmd("AgentLs mcp")
-    shot = nvim.wait_screen("No MCP server here: see", "agent-ls-mcp")
-    assert ("agent-ls: No MCP server" in shot) is is_below
+    shot = nvim.wait_screen("No MCP servers are set up:", "agent-ls-mcp")
+    assert ("agent-ls: No MCP servers" in shot) is is_below
 
 
 @pytest.mark.req("H10")

@@ -165,7 +165,10 @@ class NotebookEditor:
         await self.before_save()
         assert named["uri"] == self.uri
         if named["cells"] != [{"uri": cell["uri"], "version": cell["version"]} for cell in self.cells]:
-            return {"saved": [], "failed": [{"uri": self.uri, "reason": "changed meanwhile"}]}
+            return {
+                "saved": [],
+                "failed": [{"uri": self.uri, "reason": "the document was changed in the meantime"}],
+            }
         await self.save()
         return {"saved": [self.uri], "failed": []}
 

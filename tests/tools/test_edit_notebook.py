@@ -108,7 +108,7 @@ async def test_the_approval_shows_the_lines_that_change_and_preparing_again_is_t
 
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"action": "replace", "cell": "7", "source": "y"}, "validation", "cells 1 to 2"),
-    ({"action": "replace", "source": "y"}, "validation", "Name a cell"),
+    ({"action": "replace", "source": "y"}, "validation", "id of the cell is missing"),
     ({"action": "replace", "cell": "2", "old_string": "z", "source": "y"}, "edit_conflict", "does not occur"),
     ({"action": "replace", "cell": "2", "old_string": "x", "source": "y"}, "edit_conflict", "3 times"),
     ({"action": "replace", "cell": "1", "source": "# Title"}, "edit_conflict", "already has this content"),

@@ -142,7 +142,7 @@ async def test_each_file_type_is_accepted_by_ripgrep(file_type: str, tmp_path: P
 @pytest.mark.parametrize("pattern", [r"[[:alpha:]]+", r"\p{Lu}"])
 async def test_a_search_without_ripgrep_refuses_arguments_that_need_it(pattern: str, tmp_path: Path) -> None:
     assert await asked(with_ripgrep(tmp_path), "anthropic", pattern=pattern)
-    with pytest.raises((InvalidPatternError, ToolError), match="works with ripgrep only"):
+    with pytest.raises((InvalidPatternError, ToolError), match="works only with ripgrep"):
         await asked(without_ripgrep(tmp_path), "anthropic", pattern=pattern)
 
 

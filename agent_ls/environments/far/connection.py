@@ -302,12 +302,12 @@ class FarConnection:
         try:
             facts = unpack(message.header.get("value"), message.body, Facts)
             if call is None or call.check is None:
-                raise EnvError("this change was cancelled")
+                raise EnvError("the change was cancelled before it was checked")
             call.check(facts.real, facts.result())
         except EnvError as error:
             answer["error"] = pack_error(error)
         except Exception as error:
-            answer["error"] = pack_error(EnvError(f"the check failed: {error}"))
+            answer["error"] = pack_error(EnvError(f"the change could not be checked: {error}"))
         self._outbox.send(FarMessage(answer))
 
     # --- calls

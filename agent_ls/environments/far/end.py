@@ -425,7 +425,7 @@ _METHODS: Mapping[str, tuple[Sequence[Any], Callable[..., Awaitable[Any]]]] = {
 
 def _arguments(raw: Any, body: bytes, types: Sequence[Any]) -> Sequence[Any]:
     if not isinstance(raw, list) or len(raw) != len(types):
-        raise ValueFault("the wrong number of arguments")
+        raise ValueFault("the request has the wrong number of arguments")
     return [unpack(value, body, expected) for value, expected in zip(raw, types, strict=True)]
 
 

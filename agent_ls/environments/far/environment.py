@@ -322,7 +322,7 @@ class FarEnvironment:
                 await await_call(call)
             raise
         except RemoteCancelledError as error:
-            raise EnvironmentLostError(f"{self.host.place.machine} stopped this call.") from error
+            raise EnvironmentLostError(f"{self.host.place.machine} cancelled this call.") from error
 
     async def _read(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
         """Send a call that reads a file or folder, and return its result.

@@ -89,7 +89,7 @@ _NO_PROGRAM = re.compile(
 def missing_program(place: Place, program: str) -> EnvironmentLostError:
     return EnvironmentLostError(
         f"{place.machine} cannot be reached: the program {program} is not installed on this machine.",
-        f"Install {program}, or use another kind of place.",
+        f"Install {program}, or use another kind of place (ssh, docker, podman, kubectl, devcontainer or command).",
     )
 
 

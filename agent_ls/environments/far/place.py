@@ -121,10 +121,12 @@ def check_place(place: Place) -> None:
         raise PlaceNameError(f"the folder {place.path!r} must be absolute or begin with ~")
     if place.kind == "command" and ":" in place.path:
         raise PlaceNameError(
-            f"the folder {place.path!r} must not contain a colon, because a colon ends the folder here"
+            f"the folder {place.path!r} must not contain a colon, because a colon ends the folder in a place"
         )
     if "\0" in place.path or place.python.startswith("-") or not place.python.strip():
-        raise PlaceNameError("the folder or the name of Python there is not valid")
+        raise PlaceNameError(
+            "the folder contains a NUL character, or the Python program is empty or begins with a dash"
+        )
 
 
 def _split_target(rest: str) -> tuple[str, str]:

@@ -213,7 +213,7 @@ def _check_base(target: _Target) -> None:
     if current == base:
         return
     if base is None:
-        raise StaleFileError(asked, "it exists already")
+        raise StaleFileError(asked, "the file exists already")
     if current is None:
         raise StaleFileError(asked, "the file no longer exists")
     raise StaleFileError(asked)
@@ -365,7 +365,7 @@ class _Transaction:
         try:
             os.link(temporary, at, follow_symlinks=False)  # a rename would overwrite an existing file
         except FileExistsError as error:
-            raise StaleFileError(target.write.path, "it exists already") from error
+            raise StaleFileError(target.write.path, "the file exists already") from error
         except OSError:  # a file system without hard links
             os.rename(temporary, at)
             self._undo.append(undo)

@@ -24,7 +24,7 @@ from agent_ls.environments.local.trees.session_trees import default_shell
 from agent_ls.environments.sandbox import Kind, Sandbox, SandboxLimits, wrap_command
 
 TRIAL_S = 10.0
-TOO_SLOW = "its trial took too long"
+TOO_SLOW = "its test run took too long"
 """Part of the reason why a sandbox is not used, if its trial took longer than TRIAL_S seconds.
 
 This happens on a busy machine, for example. A later trial may succeed.

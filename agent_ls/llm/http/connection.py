@@ -239,4 +239,4 @@ def describe_os_error(error: Exception) -> str:
     if isinstance(error, socket.gaierror):
         return error.strerror or str(error)
     # asyncio's own message is not readable for users: "Connect call failed ('127.0.0.1', 80)".
-    return os.strerror(error.errno) if error.errno else "all addresses of the host failed"
+    return os.strerror(error.errno) if error.errno else "no address of the host could be connected to"

@@ -52,7 +52,7 @@ PROXY_LOGIN = (
 # Statuses that a wrong base URL or a proxy causes, each with message and hint. A retry never succeeds.
 _WRONG_WAYS: Mapping[int, tuple[str, str]] = {
     405: (
-        "the server at the base URL of {provider} does not accept requests of this kind",
+        "the server at the base URL of {provider} does not accept API requests (HTTP status 405)",
         "Check the base URL of the provider.",
     ),
     407: PROXY_LOGIN,

@@ -237,7 +237,9 @@ class PendingApprovals:
         if request.resolved:
             return request.resolved
         if answer.rule_id and answer.rule_id not in {rule.id for rule in request.event.rules}:
-            raise UnknownApprovalError(f"Rule {answer.rule_id} was not offered by request {request_id}.")
+            raise UnknownApprovalError(
+                f"Approval request {request_id} does not offer the rule {answer.rule_id}."
+            )
         if answer.command and (reason := _why_not_replaced(request.event, answer)):
             raise BadReplacementError(reason)
         return self._settle(request, answer)

@@ -374,7 +374,7 @@ class Dispatcher:
                 call.hooked = hooked
                 return _add_note(prepared, note)
         return error_output(
-            "The files of this call changed during each approval: read these files again, then retry.",
+            "The files of this call changed each time while approval was pending: read these files again, then retry.",
             "stale",
         )
 
@@ -423,7 +423,7 @@ class Dispatcher:
             with move_on_after(math.inf if left_ms is None else left_ms / 1000):
                 return await prepared.run()
             return error_output(
-                f"{call.part.name} was stopped: the time limit of this input is reached.", "time_limit"
+                f"{call.part.name} was stopped: the time limit for one message is reached.", "time_limit"
             )
         return await self.terminals.run(call.event_id, command, prepared.run)
 

@@ -231,7 +231,7 @@ class Compactor:
                 if not is_chosen:
                     by = fallbacks.choose_next(by, error)
                     continue
-                words = f"{title(by)} wrote no summary: {reason(error)}. {title(profile)} writes it."
+                words = f"{title(by)} wrote no summary: {reason(error)}. {title(profile)} writes it instead."
                 self._emitter.emit(Warning(words, CODE))
                 by, is_chosen = profile, False
 

@@ -114,7 +114,7 @@ class Fallbacks:
     def _skip(self, model: UnusableModel) -> None:
         if model.name not in self._skipped:
             self._skipped.add(model.name)
-            self._warn(f"The fallback {model.name} is skipped: {model.reason}.")
+            self._warn(f"The fallback model {model.name} is skipped: {model.reason}.")
 
     def _warn(self, message: str) -> None:
         self._emitter.emit(Warning(message, CODE))
@@ -128,7 +128,9 @@ def model_for(
     """
     chosen = models.for_purpose(purpose)
     if isinstance(chosen, UnusableModel):
-        message = f"The model {chosen.name} for {purpose} is not used: {chosen.reason}."
+        message = (
+            f"The model {chosen.name}, which the settings name for {purpose}, is not used: {chosen.reason}."
+        )
         emitter.emit(Warning(message, CODE))
         return profile
     return chosen or profile

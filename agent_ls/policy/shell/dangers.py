@@ -154,7 +154,7 @@ def _make(arguments: Sequence[str]) -> str:
     reads_input = any(
         word in ("-", "-f-") or "/dev/stdin" in word or "/dev/fd/" in word for word in arguments
     )
-    return "make runs programs that its input names." if reads_input else ""
+    return "make runs programs that its standard input names." if reads_input else ""
 
 
 def _find(arguments: Sequence[str]) -> str:
@@ -166,7 +166,7 @@ def _find(arguments: Sequence[str]) -> str:
 
 def _ps(arguments: Sequence[str]) -> str:
     shows = any((not a.startswith("-") and "e" in a) or a.startswith("-E") for a in arguments)
-    return "Shows the variables of other processes (ps e)." if shows else ""
+    return "Shows environment variables of other processes (ps e)." if shows else ""
 
 
 _IN_PLACE = re.compile(r"-([nErsuz]*)i.*", re.DOTALL)

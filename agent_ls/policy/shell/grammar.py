@@ -53,7 +53,7 @@ def parse(command: str) -> tuple[Node | None, str]:
         return None, "The command is not valid text."
     root = _parser().parse(source).root_node
     if root.descendant_count > MAX_NODES:
-        return None, "The command does too many things."
+        return None, "The command has too many parts to be checked."
     if root.has_error:
         problem = problem or "The command has a syntax error, or syntax that agent-ls does not know."
     if _BROKEN_WORD.search(text):

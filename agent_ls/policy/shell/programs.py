@@ -87,7 +87,7 @@ class Programs:
         if why := dangers.danger(argv):
             self._found.danger(why)
         if depth > MAX_WRAPPERS:
-            self._found.doubt("It is nested too deep.")
+            self._found.doubt("It is nested too deeply to be checked.")
         elif name in SHELLS:
             self._shell(words, state, stdin)
         elif name == "eval":
@@ -96,7 +96,7 @@ class Programs:
         elif name in ("cd", "chdir") and depth == 0:
             return self._cd(words, state)
         elif name in ("cd", "chdir", "pushd", "popd"):
-            self._found.doubt("Which folder it continues in is not clear.")
+            self._found.doubt("It changes to a folder that agent-ls cannot determine.")
         elif name == "read" and depth == 0 and all(_is_own_or_r(word) for word in words[1:]):
             self._found.add_command(argv, is_read_only=True)
             self._piped.append(argv)
@@ -122,7 +122,7 @@ class Programs:
             if word.kind == "unknown" and is_text:
                 self._found.changes |= not word.is_single  # the word may be expanded to several file names
             elif word.kind == "unknown" and word is not _FROM_INPUT:
-                self._found.doubt(f"Which files it works on is decided by `{word.source}`.")
+                self._found.doubt(f"`{word.source}` decides on which files it works.")
             if word.kind == "unknown" and name == "printf" and word is words[1]:
                 self._found.doubt(f"Asked because of `{word.source}`: it may be an option of printf.")
             if word.kind == "glob" and re.match(r"-(?![\w-]+=)", word.text):
@@ -198,7 +198,7 @@ class Programs:
         operands = [word for word in words[1:] if word.text not in ("-L", "--")]
         target = operands[0] if operands else Word("text", self._found.home)
         if len(operands) > 1 or target.kind != "text" or target.text.startswith(("-", "+")):
-            self._found.doubt("Which folder it continues in is not clear.")
+            self._found.doubt("It changes to a folder that agent-ls cannot determine.")
             return After(state, state)
         folders = tuple(absolute(target.text, folder, self._found.home) for folder in state.folders)
         self._found.paths += folders
@@ -227,10 +227,10 @@ class Programs:
             else:
                 self._found.doubt(f"Asked because of `{words[at + 1].source}`: it is run as code.")
         elif not has_script:
-            self._found.doubt(f"What {argv[0]} runs is not visible in the command.")
+            self._found.doubt(f"The command does not show what {argv[0]} runs.")
         else:
             if any(word.kind == "unknown" for word in words):
-                self._found.doubt(f"Which script {argv[0]} runs is not clear.")
+                self._found.doubt(f"agent-ls cannot determine which script {argv[0]} runs.")
             self._found.add_command(argv, is_read_only=False)
             self._bind_to_folder(argv[0], state)
             for word in words[1:]:
@@ -241,7 +241,7 @@ class Programs:
         argv = tuple(word.text for word in words)
         found = unwrapped(argv)
         if found is None or any(word.kind != "text" for word in words[1 : len(words) - len(found.inner)]):
-            self._found.doubt(f"{argv[0]} {' '.join(argv[1:2])} is not understood.")
+            self._found.doubt(f"agent-ls cannot tell what `{' '.join(argv[:2])}` runs.")
             return
         self._found.is_plain &= not found.variables and (argv[0] != "env" or not found.options)
         for name, value in found.variables:
@@ -261,7 +261,7 @@ class Programs:
         if argv[0] == "xargs":
             is_listed = stdin == "pipe" and bool(self._piped) and read_only.lists_names_only(self._piped[0])
             if not is_listed and inner[0].text not in _ANY_WORDS:
-                self._found.doubt(f"Which files {inner[0].source} works on comes from its input.")
+                self._found.doubt(f"{inner[0].source} works on files that its input names.")
             if not is_null_separated(found.options) and inner[0].text not in _ANY_WORDS:
                 # names with blanks or quotes are split into other words
                 self._found.needs_plain_names = True
@@ -297,7 +297,7 @@ class Programs:
         """
         self._tried += 1
         if self._tried > MAX_TRIED:
-            self._found.doubt("It is not clear which words are the commands that it runs.")
+            self._found.doubt("agent-ls cannot tell which of its words are commands that it runs.")
         return self._tried <= MAX_TRIED
 
     def _bind_to_folder(self, name: str, state: State) -> None:

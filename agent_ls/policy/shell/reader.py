@@ -81,7 +81,7 @@ class Reader:
         if problem:
             self._found.doubt(problem)
         if self._shells >= MAX_SHELLS:
-            self._found.doubt("It is nested too deep.")
+            self._found.doubt("It is nested too deeply to be checked.")
         elif root is not None:
             self._found.changes |= any(is_secret(source_of(it)) for it in _all(root, "variable_name"))
             # An inner shell does not have the variables of the outer shell.
@@ -103,7 +103,7 @@ class Reader:
     def _statement(self, node: Node, state: State, stdin: Stdin) -> After:
         self._statements += 1
         if self._depth >= MAX_DEPTH or self._statements > MAX_STATEMENTS:
-            self._found.doubt("It is nested too deep, or does too many things.")
+            self._found.doubt("It is nested too deeply, or has too many parts to be checked.")
             return After(state, state)
         self._depth += 1
         after = self._read(node, state, stdin)
@@ -221,13 +221,13 @@ class Reader:
             elif child.type not in _REDIRECTS:
                 after = self._statement(child, state, stdin)
         if words:
-            self._found.doubt("Its redirections are not understood.")
+            self._found.doubt("agent-ls does not understand its redirections.")
         return after
 
     def _conditional(self, node: Node, state: State, stdin: Stdin) -> After:
         """Read a node whose commands may run zero, one or several times."""
         if self._may_move(node):
-            self._found.doubt("Which folder it continues in is decided by a condition.")
+            self._found.doubt("A condition decides to which folder it changes.")
         for child in node.named_children:
             if child.type in ("elif_clause", "else_clause", "case_item"):
                 self._conditional(child, state, stdin)
@@ -437,7 +437,7 @@ class Reader:
         words = [word for child in targets for word in words_of(child, self._values)]
         if not words:
             if operator not in ("<&-", ">&-"):
-                self._found.doubt("Its redirections are not understood.")
+                self._found.doubt("agent-ls does not understand its redirections.")
             return []
         target, *rest = words
         if operator in (">&", "<&") and _DESCRIPTOR.fullmatch(target.text):
@@ -448,7 +448,7 @@ class Reader:
             self._found.add_word(target, state.folders)
             return rest
         if target.kind != "text":
-            self._found.doubt(f"Which file it writes or reads is decided by `{target.source}`.")
+            self._found.doubt(f"`{target.source}` decides which file it writes or reads.")
             return rest
         self._target(target, state, writes=operator != "<")
         return rest

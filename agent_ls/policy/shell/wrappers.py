@@ -171,7 +171,7 @@ def program_in_arguments(argv: Sequence[str], stdin: str) -> str:
         return ""
     if stdin != "terminal":
         return f"{name} runs programs that its input names."
-    return f"What {name} runs is not visible in the command."
+    return f"The command does not show what {name} runs."
 
 
 def _is_inline(argument: str, options: Sequence[str]) -> bool:

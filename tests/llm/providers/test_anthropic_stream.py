@@ -185,7 +185,7 @@ def test_call_cut_by_max_tokens_is_left_out_with_a_warning() -> None:
     response = response_of(ANTHROPIC, data)
     assert response.message.parts == (TextPart("ok"),)
     assert response.finish_reason == FinishReason("length", "max_tokens")
-    assert response.warnings == ("an unfinished call of f was left out",)
+    assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
     assert not any(isinstance(event, ToolCallEnd) for event in events_of(ANTHROPIC, [data]))
 
 

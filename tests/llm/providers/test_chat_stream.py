@@ -123,7 +123,7 @@ def events_of_unfinished(data: bytes) -> list[Any]:
 def test_call_that_the_limit_cut_is_left_out() -> None:
     response = response_of(CHAT, wire(chunk(call(0, "c1", "f", '{"a": ')), chunk({}, "length")), ASK)
     assert (response.tool_calls, response.finish_reason.kind) == ((), "length")
-    assert response.warnings == ("an unfinished call of f was left out",)
+    assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
 
 
 TERMINALS = {

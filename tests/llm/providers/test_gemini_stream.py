@@ -148,7 +148,7 @@ def test_call_whose_pieces_never_end_is_left_out() -> None:
         GEMINI, wire(chunk({"functionCall": {"name": "f", "willContinue": True}}), chunk(finish="MAX_TOKENS"))
     )
     assert (response.tool_calls, response.finish_reason.kind) == ((), "length")
-    assert response.warnings == ("an unfinished call of f was left out",)
+    assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
 
 
 FINISHES = {

@@ -261,14 +261,14 @@ def test_call_cut_by_the_output_limit_is_left_out_with_a_warning(is_told: bool) 
     response = response_of(OPENAI, data)
     assert [call.id for call in response.tool_calls] == ["call_0"]
     assert response.finish_reason == FinishReason("length", "max_output_tokens")
-    assert response.warnings == ("an unfinished call of f was left out",)
+    assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
 
 
 def test_a_complete_response_leaves_a_cut_call_out_with_a_warning() -> None:
     body = final("incomplete", output=[{**CALL, "status": "incomplete", "arguments": '{"pa'}])["response"]
     response = OPENAI.decode(ask(), HEAD, json.dumps(body).encode())
     assert response.tool_calls == ()
-    assert response.warnings == ("an unfinished call of f was left out",)
+    assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
 
 
 def test_text_cut_by_the_output_limit_is_kept_but_not_as_an_item_to_replay() -> None:

@@ -19,7 +19,7 @@ export class ApprovalPicker {
 
   async send(item: ApprovalItem, answer: ApproveAnswer): Promise<void> {
     const now = this.sessions.snapshot.requests.get(item.id);
-    if (now?.status !== "pending") void vscode.window.setStatusBarMessage("agent-ls: this was answered already", 4000);
+    if (now?.status !== "pending") void vscode.window.setStatusBarMessage("agent-ls: this request was answered already", 4000);
     else await this.sessions.approve(now, answer);
   }
 

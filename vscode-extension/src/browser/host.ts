@@ -46,7 +46,7 @@ export async function takeOver(sessions: Sessions, connection: PanelConnection, 
       sessions.showNotice("error", message, hint);
       return;
     }
-    const detail = "The other program does not answer. Its work in this session until the take-over is lost.";
+    const detail = "The other program does not answer. After the take-over, anything that the agent still does there is lost.";
     if ((await askUser("Take the session over by force?", [detail], [{ label: "Take It by Force" }])) === undefined) return;
     await library.takeOver(id, true);
   }

@@ -19,7 +19,7 @@ export async function judge(sessions: Sessions, hunkIds: readonly string[], verd
   if (hunkIds.length === 0) return;
   const edited = verdict === "undo" ? openHunks(sessions).filter(({ id, state }) => state === "edited" && hunkIds.includes(id)) : [];
   if (edited.length > 0) {
-    const chosen = await askUser("You have typed inside this change of the agent.", edited.map(lines), [{ label: "Undo and Lose My Typing" }]);
+    const chosen = await askUser("You have typed inside this change, which the agent made.", edited.map(lines), [{ label: "Undo and Lose My Typing" }]);
     if (chosen === undefined) return;
   }
   await sessions.review({ hunkIds, verdict, ...(edited.length > 0 && { confirm: true }) });

@@ -183,7 +183,7 @@ export class Inbox {
         break;
       case "mode":
         if (isMode(words)) await sessions.configure({ mode: words });
-        else sessions.showNotice("warn", "There is no such mode.", "Write /mode followed by plan, ask, edits or full.");
+        else sessions.showNotice("warn", "The mode was not changed: there is no mode with this name.", "Write /mode followed by plan, ask, edits or full.");
         break;
     }
     return undefined;

@@ -101,7 +101,7 @@ async function runningSession({ ctx, panel }: Parts): Promise<void> {
 /** Applies the changes of the session's git worktree to the folder. The chat reports the outcome. */
 async function bringChanges({ ctx }: Parts): Promise<void> {
   const files = await ctx.sessions.bringChanges();
-  if (files?.length === 0) void vscode.window.setStatusBarMessage("agent-ls: the folder has all changes of the worktree", 4000);
+  if (files?.length === 0) void vscode.window.setStatusBarMessage("agent-ls: the folder already has all changes of the worktree", 4000);
 }
 
 function table(parts: Parts): Readonly<Record<string, Run>> {

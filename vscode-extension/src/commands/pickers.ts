@@ -82,7 +82,7 @@ export async function configure(sessions: Sessions): Promise<void> {
   const chosen = await vscode.window.showQuickPick(
     [
       { label: "Model", description: session.model ?? "", run: () => typeIn(sessions, "model", "The name of a model of the provider") },
-      { label: "Effort", description: session.effort ?? "the model's own", run: () => typeIn(sessions, "effort", "Reasoning effort: low, medium, high, or another value of the provider") },
+      { label: "Effort", description: session.effort ?? "the model's default", run: () => typeIn(sessions, "effort", "Reasoning effort: low, medium, high, or another value of the provider") },
       { label: "Mode", description: session.mode ?? "", run: () => chooseMode(sessions) },
       { label: "Review", description: session.review ?? "after", run: () => chooseReview(sessions) },
       { label: "Provider", description: session.provider ?? "", run: () => typeIn(sessions, "provider", "anthropic, openai, gemini, ollama, or another that the server knows") },

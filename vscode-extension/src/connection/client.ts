@@ -154,7 +154,7 @@ export class Client implements Connection, vscode.Disposable {
       await client.start();
     } catch (error) {
       this.log.error(String(error));
-      throw new ProblemError({ message: `The server ${command.program} did not start.`, hint: "See agent-ls: Show Log.", kind: "no_server" });
+      throw new ProblemError({ message: `The server ${command.program} did not start.`, hint: "See the log (command “agent-ls: Show Log”).", kind: "no_server" });
     }
     await this.prepare(sender(client));
     this.running = client;
@@ -179,7 +179,7 @@ export class Client implements Connection, vscode.Disposable {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
           // onExit decides about a restart, because that depends on whether a session is open.
-          if (!this.stopping) this.onEnd({ message: "The server ended unexpectedly.", hint: "See agent-ls: Show Log." });
+          if (!this.stopping) this.onEnd({ message: "The server ended unexpectedly.", hint: "See the log (command “agent-ls: Show Log”)." });
           return { action: CloseAction.DoNotRestart, handled: true };
         },
       },

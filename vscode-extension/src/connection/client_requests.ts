@@ -24,11 +24,11 @@ function hasNamedVersions(document: vscode.TextDocument | vscode.NotebookDocumen
 async function saveOne(named: NamedDocument): Promise<string | undefined> {
   const { textDocuments, notebookDocuments } = vscode.workspace;
   const [document, other] = [...textDocuments, ...notebookDocuments].filter((each) => hasUri(each, named.uri));
-  if (!document) return "not open";
-  if (other) return "open as a notebook and as text"; // saving one document would overwrite the changes of the other
-  if (!hasNamedVersions(document, named)) return "changed meanwhile";
+  if (!document) return "the document is not open in the editor";
+  if (other) return "the document is open both as a notebook and as text"; // saving one document would overwrite the changes of the other
+  if (!hasNamedVersions(document, named)) return "the document was changed in the meantime";
   if (!document.isDirty || (await document.save())) return undefined;
-  return "the editor did not save it";
+  return "the editor did not save the document";
 }
 
 async function save({ documents }: ClientRequests["save"]["params"]): Promise<Saved> {
@@ -70,7 +70,7 @@ async function answer(client: Client, event: AgentEvent, faces: ClientServices):
   const answerer = answererOf(what, faces);
   const reply = { sessionId: event.sessionId, requestId };
   if (!answerer) {
-    await client.request("agent/clientAnswer", { ...reply, error: `this editor cannot do ${what}` });
+    await client.request("agent/clientAnswer", { ...reply, error: `this editor does not support the request ${what}` });
     return;
   }
   let outcome: { result: object } | { error: string };

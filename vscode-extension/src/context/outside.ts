@@ -48,7 +48,7 @@ export class OutsideActions {
     if (selected.trim() !== "") return formatTerminalText(selected);
     const command = await this.terminals.readLastCommand();
     if (command) return formatTerminalCommand(command);
-    void vscode.window.showInformationMessage("agent-ls: No command is known in the active terminal. Run one, or select text in it and ask from its context menu.");
+    void vscode.window.showInformationMessage("agent-ls: agent-ls has seen no command in the active terminal. Run a command there, or select text in the terminal and use its context menu.");
     return undefined;
   }
 

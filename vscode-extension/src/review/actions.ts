@@ -26,7 +26,7 @@ async function mayUndo(edited: readonly Hunk[]): Promise<boolean> {
     .map((hunk) => `${vscode.workspace.asRelativePath(vscode.Uri.parse(hunk.uri))}\nNow:\n${excerpt(hunk.newLines)}\nAfter undoing:\n${excerpt(hunk.oldLines)}`)
     .join("\n\n");
   const undo = "Undo and Lose My Typing";
-  return (await vscode.window.showWarningMessage("You have typed inside this change of the agent.", { modal: true, detail }, undo)) === undo;
+  return (await vscode.window.showWarningMessage("You have typed inside this change, which the agent made.", { modal: true, detail }, undo)) === undo;
 }
 
 function showStatus(words: string): void {
@@ -48,11 +48,11 @@ export class ReviewActions {
     const id = isNode(argument) ? hunksOf(argument)[0]?.id : argument;
     if (typeof id === "string") {
       const [named] = this.store.byIds([id]);
-      if (!named) showStatus("this change was decided already"); // its code lens was not updated yet
+      if (!named) showStatus("this change no longer waits for a decision"); // its code lens was not updated yet
       return named;
     }
     const found = this.findHunkAtCursor();
-    if (!found) showStatus("there is no change of the agent at the cursor");
+    if (!found) showStatus("there is no change made by the agent at the cursor");
     return found;
   }
 
@@ -74,17 +74,17 @@ export class ReviewActions {
     const side = fileOfSide(editor.document.uri);
     const placed = side === undefined ? this.store.hunksIn(editor.document).map((hunk) => ({ hunk, first: hunk.first, last: hunk.last })) : locateProposals(listHunksOfFile(this.store.hunks, side));
     const { whole, parts } = splitSelection(placed, start.line, last);
-    if (whole.length + parts.length === 0) showStatus("these lines contain no change of the agent");
+    if (whole.length + parts.length === 0) showStatus("these lines contain no change made by the agent");
     if (whole.length > 0) await this.judge(whole.map(({ id }) => id), verdict);
     const isCell = editor.document.uri.scheme === CELL_SCHEME;
     for (const { hunk, lines } of parts) {
       // The server selects by lines of the file, but these are lines of a cell.
       if (isCell) {
-        showStatus("a change in a cell is decided as a whole: select all of its lines");
+        showStatus("a change in a notebook cell can only be kept or undone as a whole: select all of its lines");
         continue;
       }
       // The file does not contain the proposed lines, so they can only be selected in a comparison.
-      if (hunk.state === "proposed" && side === undefined) showStatus("open the comparison to select proposed lines");
+      if (hunk.state === "proposed" && side === undefined) showStatus("to decide about single lines of a proposed change, open its comparison");
       else await this.judge([hunk.id], verdict, { lines });
     }
   }
@@ -156,7 +156,7 @@ export class ReviewActions {
   /** Warns that another editor owns the session. Its hunks have no buttons, but keybindings and commands exist. */
   private warnReadOnly(): void {
     const takeOver = "Take Over";
-    const words = `You cannot decide here, because this session is owned by ${describeOwner(this.sessions.snapshot.session.owner)}.`;
+    const words = `You cannot keep or undo changes in this window, because this session is owned by ${describeOwner(this.sessions.snapshot.session.owner)}.`;
     void vscode.window.showWarningMessage(words, takeOver).then((chosen) => {
       if (chosen === takeOver) void vscode.commands.executeCommand("agentLs.takeOver");
     });

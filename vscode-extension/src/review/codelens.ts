@@ -35,7 +35,7 @@ function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared
   const sign = (name: string, words: string) => `$(${name})\u00a0${words}`;
   const isProposal = hunk.state === "proposed";
   const verdicts = isOthers ? [] : [
-    lens(sign("check", keep), "agentLs.keepHunk", isProposal ? "Make this change" : "Keep this change of the agent"),
+    lens(sign("check", keep), "agentLs.keepHunk", isProposal ? "Make this change" : "Keep the agent's change"),
     lens(sign("discard", undo), "agentLs.undoHunk", isProposal ? "Discard this change" : "Undo this change and restore the earlier text"),
     lens(sign("comment", "Comment"), "agentLs.commentHunk", "Tell the agent what to do differently"),
     ...(isProposal ? [lens(sign("edit", "Edit"), "agentLs.editProposal", "Accept this change with your own text")] : []),

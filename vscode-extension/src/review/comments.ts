@@ -83,7 +83,7 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
     const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
     const hunks = document && range ? this.store.hunksIn(document) : [];
     const found = range && findHunkAt(hunks, range.end.line);
-    if (!found) void vscode.window.setStatusBarMessage("agent-ls: this change was decided already", 4000);
+    if (!found) void vscode.window.setStatusBarMessage("agent-ls: this change no longer waits for a decision", 4000);
     return found;
   }
 }

@@ -64,7 +64,7 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
   private draw(): void {
     const { hunks } = this.store;
     const number = listHunks(hunks).length;
-    this.view.badge = number === 0 ? undefined : { value: number, tooltip: `${formatCount(number, "change")} of the agent to review` };
+    this.view.badge = number === 0 ? undefined : { value: number, tooltip: `${formatCount(number, "change")} by the agent to review` };
     this.view.description = formatSummary(hunks);
     void vscode.commands.executeCommand("setContext", "agentLs.changesByTurn", this.grouping === "turn");
     this.changed.fire(undefined);

@@ -63,7 +63,7 @@ async function fill(partial: string, bundle: Bundle, python: Python, { run, say,
   for (const { says, program, args, fails } of steps) {
     say(says);
     const { code, output } = await run(program, args, { onLine, ...(signal && { signal }) });
-    if (signal?.aborted) return { message: "Setting up the server was cancelled.", hint: "Send your message again, or choose agent-ls: Restart the Server." };
+    if (signal?.aborted) return { message: "Setting up the server was cancelled.", hint: "Send your message again, or use the command “agent-ls: Restart the Server”." };
     if (code !== 0) return fails(output, python);
   }
   return undefined;
@@ -90,7 +90,7 @@ export function describeVenvFailure(output: string, { program, version }: Python
       hint: `Install the package ${name} or python3-venv (Debian, Ubuntu: sudo apt install ${name}), then try again.`,
     };
   }
-  return { message: `${program} -m venv failed: ${lastLine(output)}`, hint: "See agent-ls: Show Log, or choose another Python with the setting agentLs.python." };
+  return { message: `${program} -m venv failed: ${lastLine(output)}`, hint: "See the log (command “agent-ls: Show Log”), or choose another Python with the setting agentLs.python." };
 }
 
 export function describePipFailure(output: string): Problem {
@@ -98,12 +98,12 @@ export function describePipFailure(output: string): Problem {
   const said = (errors.find((line) => !line.includes("No matching distribution")) ?? lastLine(output)).replace(/^ERROR:\s*/, "");
   return {
     message: `pip could not install what the server needs: ${said}`,
-    hint: "The installation uses the package index, proxy and certificates of your pip configuration. See agent-ls: Show Log, then try again.",
+    hint: "The installation uses the package index, proxy and certificates of your pip configuration. See the log (command “agent-ls: Show Log”), then try again.",
   };
 }
 
 function describeStartFailure(output: string): Problem {
-  return { message: `The server was installed, but does not start: ${lastLine(output)}`, hint: "See agent-ls: Show Log." };
+  return { message: `The server was installed, but does not start: ${lastLine(output)}`, hint: "See the log (command “agent-ls: Show Log”)." };
 }
 
 function lastLine(output: string): string {

@@ -78,7 +78,7 @@ export class SessionCommands implements vscode.Disposable {
     } catch (error) {
       if (problemOf(error).kind !== "owner_silent") throw error;
       const force = "Take It by Force";
-      const detail = `“${titleOf(info)}” is open in ${describeOwner(info.owner)}. Its work in this session until the take-over is lost.`;
+      const detail = `“${titleOf(info)}” is open in ${describeOwner(info.owner)}. After the take-over, anything that the agent still does there is lost.`;
       if ((await vscode.window.showWarningMessage("The other editor does not answer.", { modal: true, detail }, force)) !== force) return;
       await this.library.takeOver(info.id, true);
     }

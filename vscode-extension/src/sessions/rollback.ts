@@ -23,7 +23,7 @@ export async function rollBack(sessions: Sessions, atTurnId: string): Promise<st
 /** Lets the user choose the message to roll back to. */
 export async function chooseRollBack(sessions: Sessions): Promise<string | undefined> {
   const said = sessions.snapshot.items.flatMap((item) => (item.kind === "user" && item.turnId !== undefined && item.isOut !== true ? [{ label: item.text.split("\n")[0] ?? "", turnId: item.turnId }] : []));
-  const chosen = await vscode.window.showQuickPick(said.reverse(), { placeHolder: said.length > 0 ? "Go back to before…" : "There is nothing to roll back yet" });
+  const chosen = await vscode.window.showQuickPick(said.reverse(), { placeHolder: said.length > 0 ? "Choose a message: the session goes back to the state before it" : "There is nothing to roll back yet" });
   return chosen && rollBack(sessions, chosen.turnId);
 }
 
@@ -39,7 +39,7 @@ function uses({ scope, hits }: RuleInfo): string {
 export async function showRules(sessions: Sessions): Promise<void> {
   const answer = await sessions.requestForCurrent("agent/rules", ({ sessionId }) => ({ sessionId }));
   if (!answer) return;
-  const remove: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Ask about it again" };
+  const remove: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Remove the rule: ask about such actions again" };
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly rule: RuleInfo }>();
   pick.placeholder = answer.rules.length > 0 ? "Allowed without approval; the trash icon removes a rule" : "You have not stored any rules; approval requests offer rules";
   pick.items = answer.rules.map((rule) => ({ label: rule.label, description: uses(rule), rule, buttons: [remove] }));

@@ -7,7 +7,7 @@ type Revert = Requests["agent/revert"]["params"];
 const ACTIONS = { create: "written again", modify: "changed back", delete: "removed" } as const;
 
 /** The possible answers; the usual answer is first. */
-export const ANSWERS = { all: "Roll Back", files: "Only Files", conversation: "Only Conversation", force: "These Files Too" } as const;
+export const ANSWERS = { all: "Roll Back", files: "Only Files", conversation: "Only Conversation", force: "Roll Back Edited Files, Too" } as const;
 export type Answer = keyof typeof ANSWERS;
 
 export const TYPED = "Your own later edits of these files are kept.";

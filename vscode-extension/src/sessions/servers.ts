@@ -5,7 +5,7 @@ import type { Sessions } from "./session";
 import { type ServerSwitch, serverRow, switchesOf } from "./server_rows";
 
 const ICONS: Readonly<Record<ServerSwitch, string>> = { on: "play", off: "debug-stop", restart: "debug-restart" };
-const TIPS: Readonly<Record<ServerSwitch, string>> = { on: "Switch it on", off: "Switch the server off, also for later sessions", restart: "Start it again" };
+const TIPS: Readonly<Record<ServerSwitch, string>> = { on: "Switch the server on", off: "Switch the server off, also for later sessions", restart: "Restart the server" };
 
 interface Row extends vscode.QuickPickItem {
   readonly server?: McpServerInfo;

@@ -60,7 +60,7 @@ export abstract class SessionVerbs {
   /** Sends a decision about hunks. The changed hunks arrive as hunk_state events, for all views. */
   async review(review: Review): Promise<ReviewResult | undefined> {
     const answer = await this.ask("agent/review", { clientKey: this.around.newKey(), ...review });
-    for (const refused of answer?.refused ?? []) this.showNotice("warn", refused.reason || "A change was left unchanged.");
+    for (const refused of answer?.refused ?? []) this.showNotice("warn", refused.reason || "One change could not be kept or undone.");
     return answer;
   }
 

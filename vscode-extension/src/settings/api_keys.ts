@@ -49,7 +49,7 @@ export class Keys implements vscode.Disposable {
 
   /** Asks for a key. Returns true if one was stored. */
   async set(): Promise<boolean> {
-    const provider = await choose(await this.providers(), "Whose API key?", (each) => (this.storedProviders.includes(each.id) ? "replaces the key that is stored" : ""));
+    const provider = await choose(await this.providers(), "Choose the provider of the API key", (each) => (this.storedProviders.includes(each.id) ? "replaces the key that is stored" : ""));
     if (!provider) return false;
     const secret = await vscode.window.showInputBox({
       title: `agent-ls: API key of ${provider.name}`,
@@ -71,7 +71,7 @@ export class Keys implements vscode.Disposable {
       void vscode.window.showInformationMessage("No API key is stored in this editor. To remove a key of the environment, unset its variable.");
       return;
     }
-    const provider = await choose(stored, "Remove whose API key?");
+    const provider = await choose(stored, "Choose the provider whose API key to remove");
     if (!provider) return;
     await this.extension.secrets.delete(PREFIX + provider.id);
     await this.remember(this.storedProviders.filter((id) => id !== provider.id));

@@ -127,7 +127,7 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
   };
   const { row: reasonRow, field: reason } = reasonField(deny);
   const allowOnce = textButton("Allow Once", once(allow(null)), { class: "primary", "data-action": "once" });
-  const back = textButton("As It Was", () => { command?.edit(false); more.button.focus(); }, { class: "secondary", hidden: true });
+  const back = textButton("Restore Command", () => { command?.edit(false); more.button.focus(); }, { class: "secondary", hidden: true });
   const command = item.command === "" ? null : new Command(item.command, () => {
     const isEditing = command?.isEditing === true;
     allowOnce.textContent = isEditing ? "Run This Instead" : "Allow Once";
@@ -156,7 +156,7 @@ export function approvalElement(item: ApprovalView, send: Send, isReadOnly: bool
     const reason = item.reason === "" ? null : h("span", { class: "dim" }, ` — “${item.reason}”`);
     return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, words), item.summary, reason);
   }
-  const asked = () => [item.command === "" ? null : new Command(item.command, () => undefined, () => undefined), h("p", { class: "dim" }, "Its owner decides.")] as const;
+  const asked = () => [item.command === "" ? null : new Command(item.command, () => undefined, () => undefined), h("p", { class: "dim" }, "The editor that owns this session decides.")] as const;
   const [command, row] = isReadOnly ? asked() : answers(item, send);
   return h(
     "section",

@@ -21,7 +21,7 @@ const MAX_HEIGHT_PX = 240;
 const WIDE_PX = 320; // minimum width of the input for the long placeholders
 const START = { long: "What should change?  @ attaches, / commands", short: "What should change?  (@ /)" };
 const PLACEHOLDERS: Readonly<Record<SessionView["activity"] | "readOnly", { readonly long: string; readonly short: string }>> = {
-  working: { long: "Steer it while it works…", short: "Steer it while it works…" },
+  working: { long: "Steer the agent while it works…", short: "Steer the agent…" },
   waiting: { long: "Waiting for your answer above…", short: "Waiting for your answer…" },
   readOnly: { long: "Read-only: owned by another editor", short: "Read only" },
   idle: START, closed: START,

@@ -19,7 +19,7 @@ export function messageElements(id: string, { text, chips, pictures, more }: Dis
   if (chips.length > 0) elements.push(h("ul", { class: "chips", "aria-label": "Attachments" }, ...chips.map((each) => chip(each, send))));
   if (pictures.length > 0) elements.push(h("div", { class: "pictures" }, ...pictures.map((src) => h("img", { src, alt: "Attached picture" }))));
   if (more !== "") {
-    const folded = h("details", { open: expanded.get(`${id}:more`) ?? false }, h("summary", { class: "dim" }, "What the model reads"), h("div", { class: "model-text" }, more));
+    const folded = h("details", { open: expanded.get(`${id}:more`) ?? false }, h("summary", { class: "dim" }, "Text sent to the model"), h("div", { class: "model-text" }, more));
     folded.addEventListener("toggle", () => expanded.set(`${id}:more`, folded.open));
     elements.push(folded);
   }

@@ -34,7 +34,7 @@ export function questionElement(item: QuestionView, { send, isReadOnly }: Render
     { class: "approval pending question", "aria-labelledby": titleId },
     h("h2", { id: titleId }, icon("question"), item.agentId === undefined ? "" : h("span", { class: "dim" }, `${item.agentId}: `), item.text),
     ...(isReadOnly()
-      ? [item.choices.length > 0 ? h("ul", {}, ...item.choices.map((choice) => h("li", {}, choice))) : null, h("p", { class: "dim" }, "Its owner answers.")]
+      ? [item.choices.length > 0 ? h("ul", {}, ...item.choices.map((choice) => h("li", {}, choice))) : null, h("p", { class: "dim" }, "The editor that owns this session answers.")]
       : [item.choices.length > 0 ? choices(item, answer) : null, h("div", { class: "answers deny" }, ownWords(item, answer), leave)]),
   );
 }

@@ -96,7 +96,7 @@ function file(item: FileView, context: RenderContext): HTMLElement {
     item.movedFrom === "" ? counts(item) : null,
     h("span", { class: "grow" }),
     lines === 0 && h("span", { class: "outcome dim" }, states),
-    item.callId === "" ? null : iconButton("json", `The call that changed ${item.path}`, () => { context.toggleCall(item.callId); }, { class: "icon call", "data-action": "call" }),
+    item.callId === "" ? null : iconButton("json", `Show the tool call that changed ${item.path}`, () => { context.toggleCall(item.callId); }, { class: "icon call", "data-action": "call" }),
     item.isProposed ? null : judge,
   );
   const diff = lines === 0 ? null : details(item.id, lines <= OPEN_DIFF_LINES && (item.openIds.length > 0 || item.isProposed), context, h("summary", {}, [plural(lines, "line"), states].filter((part) => part !== "").join(" · ")), () => diffElement(item.diff, `Change of ${item.path}`));

@@ -87,7 +87,7 @@ class _Starting:
     async def wait_for_start(self) -> StartedProcess:
         await self._is_known.wait()
         if self._process is None:
-            raise self._failure or OSError("the thread that starts it failed")
+            raise self._failure or OSError("the thread that starts the process failed")
         return self._process
 
     def run(self) -> None:

@@ -15,7 +15,9 @@ TERMINAL_VARIABLES = MappingProxyType(
 )
 """Variables of a command in a terminal. They disable pagers, which would wait for a key after each page."""
 
-_NO_EDITOR = "echo 'Nobody can type into an editor here: pass the text, or --no-edit.' >&2; false"
+_NO_EDITOR = (
+    "echo 'git cannot open an editor in this command: pass the text as an argument, or --no-edit.' >&2; false"
+)
 PIPES_VARIABLES = MappingProxyType({"GIT_EDITOR": _NO_EDITOR, "GIT_SEQUENCE_EDITOR": _NO_EDITOR})
 """Variables of a command without a terminal.
 

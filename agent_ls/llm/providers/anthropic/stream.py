@@ -207,7 +207,9 @@ class AnthropicStream:
                 events += self._block_stop(index)
             elif block.type == "tool_use":
                 # The arguments of the call were truncated. Running the call with a part of them is not safe.
-                warnings.append(f"an unfinished call of {text_at(block.raw, 'name')} was left out")
+                warnings.append(
+                    f"the model did not finish its call of {text_at(block.raw, 'name')}, so the call was dropped"
+                )
         self._is_finished = True
         reason = finish_reason(text_at(self._stop, "stop_reason"), has_calls=self._has_calls)
         warnings += stop_warnings(object_at(self._stop, "stop_details"))

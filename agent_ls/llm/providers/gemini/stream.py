@@ -114,7 +114,7 @@ class GeminiStream:
         told = [self._message] if self._message and self._finish != "STOP" else []
         if self._partial is not None:
             name = text_at(object_at(self._partial[0], "functionCall"), "name")
-            told.append(f"an unfinished call of {name} was left out")
+            told.append(f"the model did not finish its call of {name}, so the call was dropped")
         return tuple(told)
 
     def _start(self, event: JsonObject) -> None:

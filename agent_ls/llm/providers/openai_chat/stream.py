@@ -239,7 +239,9 @@ class ChatStream:
             if call.has_ended:
                 continue
             if not call.name or (is_cut and not call.is_whole):
-                self._warnings.append(f"an unfinished call of {call.name or 'a tool'} was left out")
+                self._warnings.append(
+                    f"the model did not finish its call of {call.name or 'a tool'}, so the call was dropped"
+                )
                 call.has_ended = True
                 continue
             self._end_call(call)
@@ -275,7 +277,9 @@ class ChatStream:
             return False
         self._write(rest)
         if was_cut:
-            self._warnings.append("text after a tool call, or an unfinished tool call, was left out")
+            self._warnings.append(
+                "text after a tool call, or a tool call that the model did not finish, was dropped"
+            )
         if printed:
             self._end_part()
         for number, call in enumerate(printed):

@@ -159,7 +159,7 @@ def is_cut_call(item: JsonObject) -> bool:
 
 
 def cut_warning(name: str) -> str:
-    return f"an unfinished call of {name} was left out"
+    return f"the model did not finish its call of {name}, so the call was dropped"
 
 
 def is_refusal(item: JsonObject) -> bool:

@@ -122,17 +122,17 @@ end
 local function handlers()
   return {
     [protocol.EVENT] = log.guard(
-      "an event",
+      "handling an event of the server",
       function(_, params) M.on_event(protocol.remove_null(params)) end
     ),
     [protocol.HUNKS_MOVED] = log.guard(
-      "positions of changes",
+      "moving changes to their new lines",
       function(_, params) M.on_hunks_moved(protocol.remove_null(params)) end
     ),
     ["workspace/applyEdit"] = function(_, params, ctx)
       local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
-      local result = log.guard("an edit", edits.apply_changes)(params, client)
-      return result or { applied = false, failureReason = "the editor failed at it" }
+      local result = log.guard("applying an edit", edits.apply_changes)(params, client)
+      return result or { applied = false, failureReason = "the plugin raised an error (see its log)" }
     end,
     ["window/showMessage"] = function(_, params)
       log.notify(params.message, params.type <= 2 and vim.log.levels.WARN or vim.log.levels.INFO)

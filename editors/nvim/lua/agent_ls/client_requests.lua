@@ -22,9 +22,9 @@ local function save(params)
     local bufnr = files.find_loaded(document.uri)
     local reason ---@type string?
     if not bufnr then
-      reason = "not open"
+      reason = "the document is not open in the editor"
     elseif document.version ~= vim.lsp.util.buf_versions[bufnr] then
-      reason = "changed meanwhile"
+      reason = "the document was changed in the meantime"
     elseif vim.bo[bufnr].modified then
       local ok, err = pcall(api.nvim_buf_call, bufnr, function() vim.cmd("silent write") end)
       reason = not ok and tostring(err) or nil
@@ -79,12 +79,12 @@ function M.answer(event)
   local now, later = answerers[data.what], code_queries.answerers[data.what]
   if later then
     local ok, err = pcall(later, data.params, function(result, why)
-      log.guard("an answer", done)(result, why)
+      log.guard("answering the server", done)(result, why)
     end)
     return not ok and done(nil, tostring(err))
   end
   if not now then
-    return done(nil, ("this editor cannot do %q"):format(tostring(data.what)))
+    return done(nil, ("this editor does not support the request %q"):format(tostring(data.what)))
   end
   local ok, result = pcall(now, data.params)
   done(ok and result or nil, not ok and tostring(result) or nil)

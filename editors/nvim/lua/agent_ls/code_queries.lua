@@ -81,7 +81,7 @@ end
 ---@param done fun(answers: {server: vim.lsp.Client, result: any}[], why: string?)
 local function ask_all(servers, method, params, bufnr, done)
   if #servers == 0 then
-    return done({}, "no language server of this editor supports this request here")
+    return done({}, "no language server of this file supports this request")
   end
   local left, answers, why, is_done = #servers, {}, nil, false
   local function call_done()

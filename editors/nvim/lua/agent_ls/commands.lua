@@ -237,7 +237,7 @@ local function answer_question()
   if asked then
     return questions.answer(asked)
   end
-  require("agent_ls.log").notify("Nothing is asked.")
+  require("agent_ls.log").notify("The agent has no open question.")
 end
 
 ---@type table<string, agent_ls.Command>

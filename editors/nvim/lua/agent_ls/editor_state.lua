@@ -115,7 +115,7 @@ function M.watch()
   last_sent = nil
   timer = timer or assert(vim.uv.new_timer())
   local later = function()
-    timer:start(QUIET_MS, 0, vim.schedule_wrap(log.guard("telling what is looked at", M.send)))
+    timer:start(QUIET_MS, 0, vim.schedule_wrap(log.guard("reporting the active file", M.send)))
   end
   api.nvim_create_autocmd({ "BufEnter", "BufModifiedSet", "BufFilePost", "CursorMoved", "ModeChanged" }, {
     group = api.nvim_create_augroup("agent_ls_editor_state", {}),

@@ -46,6 +46,6 @@ local function tell(change)
   end
 end
 
-function M.setup() session.listen(log.guard("a User autocommand", tell)) end
+function M.setup() session.listen(log.guard("running a User autocommand", tell)) end
 
 return M

@@ -63,7 +63,7 @@ end
 ---Lets the user edit the text of a queued message. Its images are kept.
 ---@param item agent_ls.wire.QueueItem
 local function edit_queued(item)
-  float.write(vim.split(item.text, "\n"), { title = "message that waits" .. describe_images(item) }, function(lines)
+  float.write(vim.split(item.text, "\n"), { title = "queued message" .. describe_images(item) }, function(lines)
     local text = vim.trim(table.concat(lines, "\n"))
     if text ~= "" then
       local input = { protocol.text_input(text) }
@@ -131,10 +131,10 @@ function M.rules()
       if not rule then
         return
       end
-      local yes = "Ask about it again"
+      local yes = "Remove this rule: ask about such actions again"
       require("agent_ls.menu").select({ yes, "Leave it" }, { prompt = rule.label }, function(choice)
         if choice == yes then
-          session.remove_rule(rule.id, function() log.notify(rule.label .. ": asked about again") end)
+          session.remove_rule(rule.id, function() log.notify("Removed the rule: " .. rule.label) end)
         end
       end)
     end)
@@ -176,7 +176,7 @@ local STOPPED = { off = true, denied = true, unapproved = true, stopped = true }
 
 ---@param server agent_ls.wire.McpServerInfo
 local function act_on_server(server)
-  local choices = STOPPED[server.state] and { { "on", "Switch it on" } }
+  local choices = STOPPED[server.state] and { { "on", "Switch the server on" } }
     or { { "off", "Switch the server off, also for later sessions" }, { "restart", "Restart the server" } }
   choices[#choices + 1] = { nil, "Show what it offers" }
   require("agent_ls.menu").select(choices, {
@@ -200,7 +200,7 @@ function M.mcp()
       log.warn(problem)
     end
     if #result.servers == 0 then
-      return log.notify("No MCP server here: see :help agent-ls-mcp")
+      return log.notify("No MCP servers are set up: :help agent-ls-mcp")
     end
     local options = { prompt = "MCP servers", format_item = server_label, preview = server_preview }
     require("agent_ls.menu").select(result.servers, options, function(server)
@@ -228,7 +228,8 @@ function M.trust()
     }, function(choice)
       if choice then
         session.trust(choice.decision, function(new)
-          log.notify(("%s: %s"):format(folder, new.trust == "unknown" and "asked about again" or new.trust))
+          local words = new.trust == "unknown" and "you are asked again with the next message" or new.trust
+          log.notify(("%s: %s"):format(folder, words))
         end)
       end
     end)
@@ -255,7 +256,7 @@ end
 function M.hunks()
   local all = require("agent_ls.review.actions").list_all()
   if #all == 0 then
-    return log.notify("No change of the agent waits for a decision.")
+    return log.notify("There are no changes to review.")
   end
   local options = { prompt = "Changes to review", format_item = hunk_label, preview = hunk_preview }
   require("agent_ls.menu").select(all, options, function(hunk)

@@ -436,7 +436,7 @@ function M.take_over(force)
     if problem.kind ~= "owner_silent" then
       return M.report(problem)
     end
-    local yes = "Take the session over by force; work of the other editor in the meantime is lost"
+    local yes = "Take the session over by force; anything that the agent still does there is lost"
     require("agent_ls.menu").select({ "Leave it there", yes }, { prompt = problem.message }, function(choice)
       if choice == yes then
         M.take_over(true)

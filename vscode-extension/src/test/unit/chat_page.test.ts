@@ -135,7 +135,7 @@ test("a replacement command is sent with the answer, without a rule", (t) => {
   assert.equal(page.button("More Answers").hidden, true);
   page.button("Run This Instead").click();
   assert.deepEqual(page.sent.at(-1), { type: "allow", requestId: "a1", ruleId: null, command: "python -m pytest -q tests/test_cart.py" });
-  page.button("As It Was").click();
+  page.button("Restore Command").click();
   page.button("Allow Once").click();
   assert.deepEqual(page.sent.at(-1), { type: "allow", requestId: "a1", ruleId: null });
 });

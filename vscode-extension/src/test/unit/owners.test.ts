@@ -112,8 +112,8 @@ test("the chat of another editor's session has no answers and no prompt, but a t
   page.receive(feed.takeChanges(s));
   assert.equal(buttons(), 0);
   const text = page.document.body.textContent;
-  assert.match(text, /Its owner decides\./);
-  assert.match(text, /Its owner answers\./);
+  assert.match(text, /The editor that owns this session decides\./);
+  assert.match(text, /The editor that owns this session answers\./);
   assert.match(text, /read only/);
   assert.equal(page.prompt.disabled, true);
   assert.deepEqual([...page.document.querySelectorAll<HTMLSelectElement>("#composer select")].map(({ disabled }) => disabled), [true, true]);

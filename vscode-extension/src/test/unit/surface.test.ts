@@ -72,10 +72,10 @@ test("a change is displayed once: by its card, and the call is a click away", (t
   const page = open(t, s);
   assert.equal(isSeen(page.find(".tool")), false);
   assert.equal(isSeen(page.find(".turn")), false);
-  page.button("The call that changed /w/a.py").click();
+  page.button("Show the tool call that changed /w/a.py").click();
   assert.equal(isSeen(page.find(".tool")), true);
   assert.equal(page.find(".tool details").hasAttribute("open"), true, "with what it was called with");
-  page.button("The call that changed /w/a.py").click();
+  page.button("Show the tool call that changed /w/a.py").click();
   assert.equal(isSeen(page.find(".tool")), false);
 });
 

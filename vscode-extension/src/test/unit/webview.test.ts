@@ -202,7 +202,7 @@ test("a replacement command from the menu hides the rules of the original one", 
   field.value = "npm run lint";
   page.button("Run This Instead").click();
   assert.deepEqual(page.sent.at(-1), { type: "allow", requestId: "a", ruleId: null, command: "npm run lint" });
-  page.button("As It Was").click();
+  page.button("Restore Command").click();
   assert.equal(page.button("More Answers").hidden, false);
 });
 

@@ -77,7 +77,7 @@ local function is_in_sight(asked)
   if require("agent_ls.chat.view").show_asked(asked) then
     return true
   end
-  log.notify("Read the request first, then answer again.")
+  log.notify("The request is now in view: read it, then press the key again.")
   return false
 end
 
@@ -108,7 +108,7 @@ function M.allow_rule(item)
     end
   end
   if #rules == 0 then
-    return log.notify("There is no rule for this request; allow the request once, or deny it.")
+    return log.notify("agent-ls offers no rule to allow this request from now on. Allow it once, or deny it.")
   end
   local has_examples = #(rules[1].allows or {}) + #(rules[1].stillAsked or {}) > 0
   if #rules == 1 and not has_examples then

@@ -20,7 +20,7 @@ local recalled = 0 -- index from the end of `sent` of the recalled message; 0: t
 
 local PLACEHOLDERS = {
   idle = "What should change?",
-  working = "Steer it while it works…",
+  working = "Steer the agent while it works…",
   waiting = "The agent waits for your answer above.",
   proposed = "Accept or reject the proposed changes first.",
   closed = "Write a message to continue this session…",

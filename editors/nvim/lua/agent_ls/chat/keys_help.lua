@@ -41,7 +41,7 @@ local SECTIONS = {
     { "undo_hunk", "undo the change, or its selected lines" },
     { "keep_file", "keep all of this file" },
     { "undo_file", "undo all of this file" },
-    { "comment_hunk", "comment on it" },
+    { "comment_hunk", "comment on the change" },
     { "edit_hunk", "accept the proposed change with your own text" },
     { "compare", "compare side by side" },
   },

@@ -71,7 +71,7 @@ function M.decline(item)
   if asked then
     session.answer(asked.id, {}, true)
   else
-    log.notify("Nothing is asked.")
+    log.notify("The agent has no open question.")
   end
 end
 

@@ -161,7 +161,7 @@ function by_kind.user(item, ctx, out)
   end
 end
 
-local STEER_WORDS = { waiting = "waiting", injected = "", removed = "taken back" }
+local STEER_WORDS = { waiting = "waiting", injected = "", removed = "cancelled" }
 
 function by_kind.steer(item, ctx, out)
   local is_in = item.status == "injected"

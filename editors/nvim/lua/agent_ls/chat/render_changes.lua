@@ -345,7 +345,7 @@ function M.render_approval(item, ctx, out)
     add_text(out, ctx, BAR, request.reason, "AgentLsDim")
   end
   if ctx.read_only then
-    return out:add({ BAR, { "Its owner decides.", "AgentLsDim" } })
+    return out:add({ BAR, { "The editor that owns this session decides.", "AgentLsDim" } })
   end
   draw_keys(request, ctx, out)
 end

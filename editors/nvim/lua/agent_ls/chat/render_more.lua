@@ -45,7 +45,7 @@ local function question_keys(item, ctx)
   if #item.choices > 0 and keys.expand then
     add(keys.expand, item.multiple and "mark" or "choose")
   end
-  add(keys.allow or ":AgentLs answer", item.multiple and "answer with what is marked" or "answer")
+  add(keys.allow or ":AgentLs answer", item.multiple and "answer with the marked choices" or "answer")
   add(keys.deny or ":AgentLs decline", "leave it open")
   table.insert(chunks, { "or write below", "AgentLsDim" })
   return chunks
@@ -62,7 +62,8 @@ function M.render_question(item, ctx, out)
       out:add(chunks)
     end
     draw_choices(item, ctx, out)
-    return out:add(ctx.read_only and { BAR, { "Its owner answers.", "AgentLsDim" } } or question_keys(item, ctx))
+    local owner_answers = { BAR, { "The editor that owns this session answers.", "AgentLsDim" } }
+    return out:add(ctx.read_only and owner_answers or question_keys(item, ctx))
   end
   local is_open = item.status == "declined"
   out:add({ { is_open and "· " or "✓ ", is_open and "AgentLsDim" or "AgentLsDone" }, { cut(item.text, ctx.width - 4), "AgentLsDim" } })
@@ -124,17 +125,21 @@ function M.render_compaction(item, ctx, out)
   end
 end
 
-local FILE_WORDS = { restored = "restored", conflict = "left unchanged, because the file was edited later", unknown = "no longer known" }
+local FILE_WORDS = {
+  restored = "restored",
+  conflict = "left unchanged, because the file was edited later",
+  unknown = "not restored, because its earlier text is not stored",
+}
 
 function M.render_reverted(item, ctx, out)
   local data = item.data --[[@as table]]
   local is_back = #(data.restoredTurns or {}) > 0
-  local words = is_back and "Took the roll back back."
+  local words = is_back and "Reverted the roll back."
     or data.conversation and ("Rolled back %s."):format(plural(#data.turns, "message"))
     or "Rolled back files only."
   out:add({ { "↶ ", "AgentLsWarn" }, { words } })
   if ctx.keys.rollback then
-    out:add_end(ctx.keys.rollback .. " takes it back", "AgentLsDim", ctx.width)
+    out:add_end(ctx.keys.rollback .. " reverts it", "AgentLsDim", ctx.width)
   end
   for _, file in ipairs(data.files or {}) do
     out:add({

@@ -90,7 +90,7 @@ local function confirm(turn_id, title, plan)
   local keys = "y: files and conversation   f: files only   c: conversation only   n: no"
   local text = lines_of(plan, title)
   if has_conflicts(plan) then
-    keys = keys .. "   F: these files too"
+    keys = keys .. "   F: also the files marked with !"
   end
   vim.list_extend(text, { "", keys })
   local bufnr, close = float.read(text, { title = "roll back", width = 80 })
@@ -117,7 +117,7 @@ end
 function M.ask(item)
   local turn_id = assert(item.turn_id)
   local title = item.kind == "user" and ("Back to before: %s"):format(vim.split(item.text, "\n")[1])
-    or "Take this roll back back"
+    or "Revert this roll back"
   archive.revert({ atTurnId = turn_id, files = "preview" }, function(plan) confirm(turn_id, title, plan) end)
 end
 

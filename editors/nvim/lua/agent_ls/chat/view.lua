@@ -387,7 +387,7 @@ local function open_details()
   end
   lines[#lines + 1] = ""
   vim.list_extend(lines, vim.tbl_map(require("agent_ls.chat.canvas").plain_line, call.part.lines))
-  require("agent_ls.float").read(lines, { title = "the call as it is", width = 100 })
+  require("agent_ls.float").read(lines, { title = "arguments and output of the call", width = 100 })
 end
 
 local function open_item_terminal()

@@ -115,7 +115,7 @@ local function hunk_at_cursor()
   local bufnr = api.nvim_get_current_buf()
   local hunk = changes.find_at(bufnr, row) or model.find_at(places(bufnr), row)
   if not hunk then
-    log.notify("There is no change of the agent at the cursor.")
+    log.notify("There is no change made by the agent at the cursor.")
   end
   return hunk
 end
@@ -136,7 +136,7 @@ function M.judge_lines(decision, first, last)
   local bufnr = api.nvim_get_current_buf()
   local found = model.split_selection(places(bufnr), first, last)
   if #found.whole + #found.parts == 0 then
-    return log.notify("These lines contain no change of the agent.")
+    return log.notify("These lines contain no change made by the agent.")
   end
   if #found.whole > 0 then
     decisions.judge(found.whole, decision)
@@ -144,7 +144,7 @@ function M.judge_lines(decision, first, last)
   for _, part in ipairs(found.parts) do
     if part.hunk.state == "proposed" and not compare.list_positions(bufnr) and not changes.is_buffer(bufnr) then
       -- The buffer does not contain the proposed lines, so lines of them cannot be selected here.
-      log.notify("Open the comparison to choose lines of a proposed change (:AgentLs compare).")
+      log.notify("To decide about single lines of a proposed change, open its comparison: :AgentLs compare")
     else
       decisions.judge({ part.hunk }, decision, { lines = part.lines })
     end
@@ -176,7 +176,7 @@ function M.judge_file(decision)
     return hunk and decisions.judge(model.list_of_file(hunks, hunk.uri), decision)
   end
   local shown = vim.tbl_map(function(place) return place.hunk end, places(bufnr))
-  judge_all_of(shown, decision, "No change of the agent waits for a decision in this file.")
+  judge_all_of(shown, decision, "There are no changes to review in this file.")
 end
 
 ---Decides about all changes of a turn. Default: the turn of the change under the cursor.
@@ -187,7 +187,7 @@ function M.judge_turn(decision, turn_id)
   turn_id = turn_id or hunk and hunk.turn_id
   if turn_id then
     local of_turn = vim.tbl_filter(function(each) return each.turn_id == turn_id end, M.list_all())
-    judge_all_of(of_turn, decision, "No change of this turn waits for a decision.")
+    judge_all_of(of_turn, decision, "This turn has no changes to review.")
   end
 end
 
@@ -195,11 +195,11 @@ end
 ---@param decision agent_ls.Decision
 function M.judge_session(decision)
   local own = vim.tbl_filter(function(hunk) return hunk.session_id == session.current_id() end, M.list_all())
-  judge_all_of(own, decision, "No change of this session waits for a decision.")
+  judge_all_of(own, decision, "This session has no changes to review.")
 end
 
 ---@param decision agent_ls.Decision
-function M.judge_all(decision) judge_all_of(M.list_all(), decision, "No change of the agent waits for a decision.") end
+function M.judge_all(decision) judge_all_of(M.list_all(), decision, "There are no changes to review.") end
 
 local partly_undone_call ---@type string? id of a call that changed several files, one of which the editor's undo reverted
 
@@ -224,7 +224,7 @@ end
 ---Undoes the rest of a call after the editor's undo reverted one of its files.
 function M.undo_step()
   local rest = vim.tbl_filter(function(each) return each.call_id == partly_undone_call end, M.list_all())
-  judge_all_of(rest, "undo", "No step is half undone.")
+  judge_all_of(rest, "undo", "There is no step that `u` undid in only one of its files.")
   partly_undone_call = nil
 end
 
@@ -251,7 +251,7 @@ function M.compare(uri)
   uri = uri or shown and shown.uri or uri_of(bufnr)
   local open = uri and model.list_of_file(hunks, uri) or {}
   if #open == 0 then
-    return log.notify("No change of the agent waits for a decision in this file.")
+    return log.notify("There are no changes to review in this file.")
   end
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local at = vim.iter(open):find(function(hunk) return hunk == model.find_at(places(bufnr), row) end)
@@ -271,7 +271,7 @@ end
 local function go_to_other_file(by)
   local uris = model.list_files(hunks)
   if #uris == 0 then
-    return log.notify("No change of the agent waits for a decision.")
+    return log.notify("There are no changes to review.")
   end
   local own = uri_of(api.nvim_get_current_buf())
   local at = 0
@@ -307,7 +307,7 @@ function M.count_open() return #M.list_all() end
 ---@param turn_id string? show only the changes of this turn
 function M.show_all(turn_id)
   if M.count_open() == 0 then
-    return log.notify("No change of the agent waits for a decision.")
+    return log.notify("There are no changes to review.")
   end
   changes.open_buffer(group_by_file(), turn_id, map)
 end

@@ -87,7 +87,7 @@ local function draw_hunk(out, hunk, text, after, before_next)
   return block
 end
 
-local STATES = { proposed = "proposed", edited = "with your edits", stale = "stale" }
+local STATES = { proposed = "proposed", edited = "with your edits", stale = "position unknown" }
 
 ---@param out agent_ls.Canvas
 ---@param uri string
@@ -131,7 +131,7 @@ local function draw(in_files)
     end
   end
   if total == 0 then
-    out:add({ { "No change of the agent waits for a decision.", "AgentLsDim" } })
+    out:add({ { "There are no changes to review.", "AgentLsDim" } })
   end
   return out
 end

@@ -16,7 +16,8 @@ local function send(params)
   -- The result is not applied here: the changed hunks also arrive as hunk_state events.
   session.review(params, function(result)
     for _, refused in ipairs(result.refused) do
-      session.add_notice("warn", refused.reason ~= "" and refused.reason or "A change was left unchanged.")
+      local words = refused.reason ~= "" and refused.reason or "One change could not be kept or undone."
+      session.add_notice("warn", words)
     end
   end)
 end
