@@ -14,7 +14,7 @@ from tests.neovim.conftest import PLUGIN, Panel
 from tests.neovim.stand_in_server import StandIn
 from tests.neovim.test_plugin_review import change, hunk, reviewed, state
 from tests.support import REPOSITORY
-from tests.support.nvim_driver import Nvim
+from tests.support.nvim_driver import Nvim, find_nvim, nvim_version
 
 __all__ = ["reviewed"]
 
@@ -175,15 +175,21 @@ def test_lazy_nvim_loads_the_plugin_by_the_spec_of_the_page(nvim: Nvim) -> None:
     assert nvim.lua("return require('agent_ls.config').options.provider") == "anthropic"
 
 
-@pytest.mark.req("H10")
-def test_mini_deps_loads_the_plugin_by_the_lines_of_the_page(nvim: Nvim, tmp_path: Path) -> None:
-    other_plugin(nvim, "mini.nvim")
-    checkout = tmp_path / "agent-ls"
+def commit_checkout(folder: Path) -> Path:
+    """Create a git repository that has the plugin where the repository of agent-ls has it."""
+    checkout = folder / "agent-ls"
     shutil.copytree(PLUGIN, checkout / "editors/nvim")
     git = ["git", "-C", str(checkout), "-c", "user.name=a", "-c", "user.email=a@example.org"]
     subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
     subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-q", "-m", "all"], check=True)
+    return checkout
+
+
+@pytest.mark.req("H10")
+def test_mini_deps_loads_the_plugin_by_the_lines_of_the_page(nvim: Nvim, tmp_path: Path) -> None:
+    other_plugin(nvim, "mini.nvim")
+    checkout = commit_checkout(tmp_path)
     lines = (
         (REPOSITORY / "docs/installation.md").read_text().partition("-- mini.deps\n")[2].partition("\n\n")[0]
     )
@@ -199,6 +205,41 @@ def test_mini_deps_loads_the_plugin_by_the_lines_of_the_page(nvim: Nvim, tmp_pat
     assert nvim.lua("return vim.api.nvim_get_runtime_file('lua/agent_ls/init.lua', false)") == [
         str(tmp_path / "packages/pack/deps/opt/agent-ls/editors/nvim/lua/agent_ls/init.lua")
     ]
+
+
+@pytest.mark.req("H10")
+@pytest.mark.skipif(nvim_version() < (0, 12), reason="vim.pack needs Neovim 0.12: set AGENT_LS_NVIM")
+def test_vim_pack_installs_the_plugin_once_by_the_lines_of_the_page(tmp_path: Path) -> None:
+    checkout = commit_checkout(tmp_path)
+    page = (REPOSITORY / "docs/installation.md").read_text()
+    lines = page.partition("-- vim.pack (Neovim 0.12)\n")[2].partition("```")[0]
+    setup = page.partition("```lua\nvim.opt.runtimepath:prepend")[2].partition("\n")[2].partition("```")[0]
+    find_command = ":echo 'exists' exists(':AgentLs')<CR>"
+
+    # `Nvim` reads no init.lua, and is attached after the prompt. So the test runs another Neovim in its terminal.
+    with Nvim(cwd=tmp_path) as terminal:
+        init = terminal.home / "config/nvim/init.lua"
+        init.parent.mkdir(parents=True, exist_ok=True)
+        init.write_text(lines.replace("file:///path/to/agent-ls", checkout.as_uri()) + setup)
+        terminal.lua("vim.fn.jobstart({ ... }, { term = true }) vim.cmd.startinsert()", find_nvim())
+        terminal.wait_screen("will be installed:", f"from {checkout.as_uri()}", "Proceed? [Y]es")
+        terminal.keys("y")
+        terminal.wait_screen("Installing plugins (1/1)")
+        terminal.keys(find_command)
+        terminal.wait_screen("exists 2")
+        terminal.keys(":qa<CR>")
+        terminal.wait_screen("[Process exited 0]")
+
+        checkout.rename(tmp_path / "moved")  # so that another clone would fail
+        terminal.cmd("enew")
+        terminal.lua("vim.fn.jobstart({ ... }, { term = true }) vim.cmd.startinsert()", find_nvim())
+        terminal.wait_screen("[No Name]", "All")
+        terminal.keys(find_command)
+        shot = terminal.wait_screen("exists 2")
+
+        assert "Error" not in shot and "Proceed?" not in shot
+        installed = terminal.home / "data/nvim/site/pack/core/opt/agent-ls/editors/nvim/lua/agent_ls/init.lua"
+        assert installed.is_file()
 
 
 @pytest.mark.req("H10")

@@ -44,10 +44,20 @@ def find_nvim() -> str:
     return ""
 
 
+@cache
+def nvim_version() -> tuple[int, int]:
+    """Return the major and minor version of the Neovim that `find_nvim` returns; (0, 0) if there is none."""
+    return _read_version(find_nvim()) if find_nvim() else (0, 0)
+
+
 def _is_new_enough(binary: str) -> bool:
-    shown = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False).stdout
-    version = re.match(r"NVIM v(\d+)\.(\d+)", shown)
-    return version is not None and (int(version[1]), int(version[2])) >= (0, 11)
+    return _read_version(binary) >= (0, 11)
+
+
+def _read_version(binary: str) -> tuple[int, int]:
+    output = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.match(r"NVIM v(\d+)\.(\d+)", output)
+    return (int(version[1]), int(version[2])) if version else (0, 0)
 
 
 class Nvim:
