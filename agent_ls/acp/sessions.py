@@ -397,5 +397,5 @@ def _other_folders(params: Params) -> tuple[str, ...]:
     if found is None:
         return ()
     if not isinstance(found, list) or not all(isinstance(it, str) and os.path.isabs(it) for it in found):
-        raise invalid("The client's further folders are not a list of absolute paths")
+        raise invalid("The client sent additional folders that are not a list of absolute paths")
     return tuple(os.path.normpath(it) for it in found)
