@@ -105,7 +105,7 @@ def read_manifest(path: Path, *, is_far: bool = False) -> list[Task]:
                     _refuse(
                         path,
                         number,
-                        f"the id {task.id!r} is already used in line {first} (upper and lower case are the same)",
+                        f"the id {task.id!r} is already used in line {first} (upper and lower case count as equal)",
                     )
                 lines[task.id.lower()] = number
                 tasks.append(task)
