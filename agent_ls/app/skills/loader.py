@@ -102,10 +102,12 @@ class _Reading:
             )
         other = self.found.get(command.name)
         if other and other.kind == "skill" and command.kind == "command":
-            self.problems.append(f"{command.path}: hidden by {other.path}, a skill of the same name.")
+            self.problems.append(
+                f"{command.path}: not used, because the skill {other.path} has the same name."
+            )
             return
         if other:
-            self.problems.append(f"{other.path}: hidden by {command.path}, which has the same name.")
+            self.problems.append(f"{other.path}: not used, because {command.path} has the same name.")
         self.found[command.name] = command
 
 
