@@ -112,7 +112,7 @@ class BuiltInCommands:
             rule = rules[at]
             is_own = rule.scope in ("turn", "session")
             await self.manager.rules.remove(rule.id, conversation.id if is_own else None, folder)
-            return f"Taken back: {rule.label}"
+            return f"Removed: {rule.label}"
         if not rules:
             return "You have not granted any permissions that apply here."
         rows = [

@@ -127,7 +127,7 @@ class Extensions:
             removed = await manager.rules.remove(params.remove, live.id, folder)
             removed = removed or await manager.rules.remove(params.remove, None, folder)
             if not removed:
-                raise invalid("The rule does not exist")
+                raise invalid("The permission rule to remove does not exist", "Request the rules again.")
         rules = await manager.rules.rules(live.id, folder)
         found = [AcpRule(id=it.id, label=it.label, scope=it.scope, hits=it.hits) for it in rules]
         return AcpRulesResult(rules=tuple(found))

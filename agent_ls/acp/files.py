@@ -255,7 +255,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
             # Only line ends, BOM or last newline differ from the wanted content: write it on the disk.
             return await self._on_disk(FileWrite(write.path, wanted, now.disk), attribution, base=write.base)
         if now.content is None:
-            raise EditRefusedError(write.path, "the file was gone after the editor wrote it")
+            raise EditRefusedError(write.path, "the file no longer existed after the editor had written it")
         if now.disk == seen.disk and not now.is_unsaved and not seen.is_unsaved:
             return await self._on_disk(write, attribution)
         return FileState(path, write.base, now.content, note=CHANGED)

@@ -109,7 +109,7 @@ def read_change(config_id: object, value: object, session: SessionSummary, choic
                 return OptionChange()
             chosen = named[_find_option(value, named, "model")]
             return OptionChange(provider=chosen.provider, model=chosen.id)
-    raise invalid(f"There is no setting {config_id[:40]!r} of a session")
+    raise invalid(f"There is no session setting {config_id[:40]!r}")
 
 
 def _find_option(value: str, known: Iterable[T], what: str) -> T:

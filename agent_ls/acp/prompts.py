@@ -57,7 +57,7 @@ def read_prompt(
         elif found.strip():
             texts.append(found)
     if not texts and not images:
-        raise invalid("The message is empty", "Write a message, and send it again")
+        raise invalid("The message is empty", "Write a message, then send it.")
     first = next((block.get("text") for block in blocks if block.get("type") == "text"), "")
     match = (
         _COMMAND.match(first.strip()) if isinstance(first, str) and blocks[0].get("type") == "text" else None
@@ -79,7 +79,7 @@ def _read_block(
         case "resource" if isinstance(block.get("resource"), dict):
             return _resource(block["resource"], clean, is_ignored)
         case "text" | "resource_link" | "resource":
-            raise invalid("A part of the message is malformed")
+            raise invalid("The client sent a part of the message that agent-ls cannot read")
         case kind:
             return f"[A part of the message was left out: agent-ls cannot read content of type {str(kind)[:40]!r}.]"
 

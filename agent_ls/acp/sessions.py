@@ -175,7 +175,7 @@ class OpenSessions:
     async def _list(self, params: Params) -> Any:
         folder, cursor = params.get("cwd"), params.get("cursor")
         if folder is not None and not isinstance(folder, str):
-            raise invalid("The folder whose sessions were requested is not a path")
+            raise invalid("The client requested the sessions of a folder, but sent no path of a folder")
         if cursor is not None and not isinstance(cursor, str):
             raise invalid(
                 "The cursor is unknown: use the cursor that came with the previous page of sessions"
@@ -397,5 +397,5 @@ def _other_folders(params: Params) -> tuple[str, ...]:
     if found is None:
         return ()
     if not isinstance(found, list) or not all(isinstance(it, str) and os.path.isabs(it) for it in found):
-        raise invalid("The client's further folders are not a list of absolute paths")
+        raise invalid("The client sent additional folders that are not a list of absolute paths")
     return tuple(os.path.normpath(it) for it in found)

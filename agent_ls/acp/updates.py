@@ -445,7 +445,7 @@ def _words(event: object) -> str:
         case Retry(attempt=attempt, delay_ms=delay, message=message):
             return f"{message} Attempt {attempt + 1} begins in {delay / 1000:g} s."
         case Compaction(status="started", message=message):
-            return message or "The conversation is being summarised to make room."
+            return message or "The conversation is being summarised to make room in the context window."
         case Compaction(message=message):
             return message
         case Reverted():

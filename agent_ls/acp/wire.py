@@ -204,7 +204,7 @@ class AcpWire:
             code, words = error.get("code"), error.get("message")
             asked.error = RpcError(
                 code if type(code) is int else INTERNAL,
-                words if isinstance(words, str) else "The client failed",
+                words if isinstance(words, str) else "The client answered with an error that has no message",
             )
         else:
             asked.result = message["result"]

@@ -32,7 +32,7 @@ def store_errors(session_id: str) -> Iterator[None]:
         raise SessionOwnedError(session_id) from None
     except UnknownTurnError as error:
         raise BadChoiceError(
-            str(error), "give a turn that has ended, or no turn to use the last one"
+            str(error), "give the id of a turn that has ended; without an id, the last turn is used"
         ) from None
     except UnknownOutputError:
         raise

@@ -30,9 +30,7 @@ from agent_ls.system import handle_termination_signals
 CONNECT_SECONDS = 10
 WORKERS_SECONDS = 30
 ADDRESS_HINT = "start a scheduler with `dask scheduler`, and give its address, such as tcp://HOST:8786"
-HINT = (
-    "workers need the same version of agent-ls, and the same folders at the same paths: `agent-ls docs batch`"
-)
+HINT = "workers need the same version of agent-ls, and the same folders at the same paths; see `agent-ls docs batch`"
 SUBMISSIONS = 4
 """Maximum number of times that a task is submitted to the cluster.
 
@@ -157,7 +155,7 @@ class DaskRunner:
 
         if future.status == "finished":
             if problem := await future.result():
-                raise AppError(str(problem), f"{HINT} and run the same command again")
+                raise AppError(str(problem), f"{HINT}, then run the same command again")
             words = f"a worker has run {task.id}, but the result is not in {self._out.path}"
             raise AppError(words, HINT)
         error = await future.exception()

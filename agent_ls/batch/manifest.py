@@ -105,7 +105,7 @@ def read_manifest(path: Path, *, is_far: bool = False) -> list[Task]:
                     _refuse(
                         path,
                         number,
-                        f"the id {task.id!r} is already used in line {first} (upper and lower case are the same)",
+                        f"the id {task.id!r} is already used in line {first} (upper and lower case count as equal)",
                     )
                 lines[task.id.lower()] = number
                 tasks.append(task)
@@ -179,9 +179,9 @@ def _choice_problem(values: Mapping[str, Any]) -> str:
             return "time limits must be greater than 0"
     settings = values.get("settings", {})
     if taken := settings.keys() & {"mode", "review"}:
-        return f"the setting {sorted(taken)[0]!r} has no effect here; use 'approve' to choose what is allowed"
+        return f"the setting {sorted(taken)[0]!r} has no effect in a manifest; use 'approve' to choose what is allowed"
     if "place" in settings:
-        return "the setting 'place' has no effect here; use --on to choose the place of all tasks"
+        return "the setting 'place' has no effect in a manifest; use --on to choose the place of all tasks"
     return "; ".join(setting_problems(settings))
 
 

@@ -58,7 +58,7 @@ class RemoteMachine:
                 cache = (await self._run(_CACHE)).stdout
                 if not cache.startswith("/"):
                     raise AppError(
-                        f"{self.name} has no home folder for work folders",
+                        f"{self.name} has no home folder, which batch needs for the files of the tasks",
                         "set HOME or XDG_CACHE_HOME there to a folder that you may write",
                     )
                 batch = await to_thread.run_sync(self._out.identity)
@@ -136,13 +136,13 @@ class RemoteMachine:
         except PathNotFoundError:
             return ()
         except EnvError as error:
-            raise AppError(f"{self.name}: {error}", "correct that folder on that machine") from error
+            raise AppError(f"{self.name}: {error}", f"make this folder readable on {self.name}") from error
 
     async def make_folder(self, task_id: str, source: str) -> tuple[str, str]:
         made = await self._run(_MAKE, posixpath.join(self._base, task_id))
         if made.exit_code:
             raise AppError(
-                f"{self.name}: no work folder can be created: {last_line(made.stderr)}",
+                f"{self.name}: the folder of the task cannot be created: {last_line(made.stderr)}",
                 "make ~/.cache writable there, or set XDG_CACHE_HOME there",
             )
         folder = made.stdout.removesuffix("\n")

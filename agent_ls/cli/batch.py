@@ -54,7 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--shard", default="1/1", metavar="I/N", help="run only part I of N, such as 2/8")
     parser.add_argument("--trust", action="store_true", help="trust the folders of all tasks for this run")
-    parser.add_argument("--keep-work", action="store_true", help="keep the work folders of finished tasks")
+    parser.add_argument(
+        "--keep-work", action="store_true", help="keep the folders in which finished tasks ran"
+    )
     parser.add_argument("--json", action="store_true", help="one result per line on standard output")
     parser.add_argument(
         "--on",
@@ -94,7 +96,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.dask and options.jobs:
         raise AppError(
             "--jobs cannot be combined with --dask",
-            "the number of worker threads determines how many tasks run",
+            "with --dask, the number of worker threads determines how many tasks run at the same time",
         )
     if options.dask and options.on:
         raise AppError(

@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=("off", "on", "network"),
-        help="on: commands write below the folder only and have no network; network: they have it. Needs bubblewrap or "
-        "Landlock on Linux; without either, every command needs approval",
+        help="on: commands can only write below the folder and have no network access; network: like on, with network "
+        "access. Needs bubblewrap or Landlock on Linux; without either, every command needs approval",
     )
     parser.add_argument(
         "--allow",
@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--settings",
         type=Path,
         metavar="FILE",
-        help="a JSON object of settings, which override those of your settings file",
+        help="a JSON file of settings that override those of your settings file",
     )
     parser.add_argument(
         "--set",
@@ -111,8 +111,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="PLACE",
         help="work on another machine or in a container: ssh:HOST:/path, docker:NAME:/path, podman:NAME:/path, "
-        "kubectl:NAMESPACE/POD:/path, devcontainer:/folder, 'command:/path:PROGRAM …'; or here: this machine, even "
-        "if your settings name another place",
+        "kubectl:NAMESPACE/POD:/path, devcontainer:/folder, 'command:/path:PROGRAM …'; the word `here` selects this "
+        "machine, even if your settings name another place",
     )
     parser.add_argument(
         "--add-dir",

@@ -9,7 +9,9 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recording", type=Path, metavar="LOG", help="a file of `agent-ls exec --record`")
+    parser.add_argument(
+        "recording", type=Path, metavar="LOG", help="a file that `agent-ls exec --record` has written"
+    )
     parser.add_argument(
         "--redact",
         action="store_true",

@@ -17,23 +17,25 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    verbs.add_parser("list", help="all servers, where they are configured, and whether they are approved")
-    add = verbs.add_parser("add", help="add a server to your own file")
+    verbs.add_parser(
+        "list", help="list all servers, where they are configured, and whether they are approved"
+    )
+    add = verbs.add_parser("add", help="add a server to your own mcp.json")
     add.add_argument("name")
     add.add_argument("--url", default="", help="connect to the server at this URL")
     add.add_argument("--header", action="append", default=[], metavar="NAME=VALUE")
     add.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
-    command = "or start the server as this program with its arguments; options of `add` come before the name"
+    command = "instead of --url: the program of the server and its arguments; write options of `add` before the name"
     add.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND", help=command)
     for verb, words in (
-        ("remove", "remove a server from your own file, and forget its login and its approval"),
+        ("remove", "remove a server from your own mcp.json, and forget its login and its approval"),
         ("login", "log in to a server in your browser, or enter the values that it asks for"),
         ("test", "connect to a server and list its tools; asks you first if the server is not approved"),
     ):
         verbs.add_parser(verb, help=words).add_argument("name")
-    take = verbs.add_parser("import", help="add the servers of another agent's file to your own")
+    take = verbs.add_parser("import", help="add the servers of another agent's file to your own mcp.json")
     take.add_argument("file", type=Path)
-    take.add_argument("names", nargs="*", metavar="NAME", help="(default: all)")
+    take.add_argument("names", nargs="*", metavar="NAME", help="add only these servers (default: all)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -141,7 +143,9 @@ def _add(options: argparse.Namespace) -> int:
     entry: dict[str, Any] = {}
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     if words[:1] in (["--url"], ["--env"], ["--header"]):
-        raise BadChoiceError(f"{words[0]} follows the name", "write options of `add` before the name")
+        raise BadChoiceError(
+            f"{words[0]} must be before the name of the server", f"write `agent-ls mcp add {words[0]} … NAME`"
+        )
     if words:
         entry |= {"command": words[0], "args": words[1:]}
     if options.url:
@@ -220,7 +224,8 @@ def _find_config(name: str) -> ServerConfig:
             return config
     hint = "`agent-ls mcp list` lists them"
     raise BadChoiceError(
-        f"no server is named {name}", hint if is_trusted else f"{hint}; this folder is not trusted"
+        f"no server is named {name}",
+        hint if is_trusted else f"{hint}; servers of this project are ignored until you trust the folder",
     )
 
 
@@ -258,7 +263,7 @@ def _is_approved(config: ServerConfig) -> bool:
     print(to_single_row(f"{effect.command or effect.url}"))
     for variable in effect.variables:
         print(to_single_row(f"  with {variable}"))
-    print(f"  as {_place(config)} says")
+    print(f"  configured in {_place(config)}")
     print(REASON + (FETCHED if effect.is_fetched else ""))
     if not sys.stdin.isatty():
         print(

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = verbs.add_parser(
         "list", help="list the rules that apply in this folder, and how often each was used"
     )
-    listing.add_argument("--all", action="store_true", help="of every folder")
+    listing.add_argument("--all", action="store_true", help="list the rules of all folders")
     remove = verbs.add_parser("remove", help="remove a rule")
     remove.add_argument(
         "rule", metavar="NUMBER", help="the number of the rule in `agent-ls policy list --all`, or its id"
@@ -72,5 +72,5 @@ def _remove(named: str) -> int:
     for rule in removed:
         print(to_single_row(f"removed: {rule.label}"))
     if not removed:
-        print(f"there is no rule {named}; `agent-ls policy list --all` shows them with their numbers")
+        print(f"there is no rule {named}; `agent-ls policy list --all` lists all rules with their numbers")
     return 0 if removed else 1

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _list_arguments(parser)
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", description="without one: list")
+    actions = parser.add_subparsers(
+        dest="action", metavar="ACTION", description="without an action, the sessions are listed"
+    )
     _list_arguments(actions.add_parser("list", help="list the sessions of this folder, newest first"))
     show = actions.add_parser("show", help="show a session's details and transcript")
     show.add_argument("id", metavar="ID")
@@ -54,7 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
     # SUPPRESS, because the defaults of a subcommand must not override options given before its name.
-    parser.add_argument("--all", action="store_true", default=argparse.SUPPRESS, help="of every folder")
+    parser.add_argument(
+        "--all", action="store_true", default=argparse.SUPPRESS, help="list the sessions of all folders"
+    )
     parser.add_argument(
         "--running",
         action="store_true",
@@ -181,7 +185,9 @@ def _delete(kept: StoredSessions, options: argparse.Namespace) -> int:
         raise BadChoiceError("say which sessions to delete", "give the ids of sessions, or --everything")
     if options.everything:
         if not options.force:
-            raise BadChoiceError("this deletes every session of every folder", "say --everything --force")
+            raise BadChoiceError(
+                "this deletes every session of every folder", "to confirm, use --everything --force"
+            )
         swept = kept.delete_all()
         print(f"{len(swept.removed)} sessions deleted")
         for session_id in swept.in_use:

@@ -148,11 +148,13 @@ def _check(packs: SessionPacks) -> int:
     print(f"{report.usable} of {report.total} tools can be used here ({report.coverage_percent}%)")
     print(f"packs: {', '.join(report.packs)}")
     if report.left_out:
-        print(f"not chosen: {', '.join(report.left_out)}")
+        print(f"packs that are not chosen: {', '.join(report.left_out)}")
     for pack in report.empty:
         print(f"✗ {pack}: none of its tools can be used")
     for missing in report.missing:
-        print(to_single_row(f"✗ {missing.name} is missing, for {', '.join(missing.tools)}"))
+        print(
+            to_single_row(f"✗ {missing.name} is not on PATH; tools that need it: {', '.join(missing.tools)}")
+        )
         print(to_single_row(f"  → {missing.hint}"))
     for problem in report.problems:
         print(f"✗ {problem}")
@@ -175,9 +177,9 @@ def _install(packs: SessionPacks) -> int:
         return 2
     failed = 0
     for one in missing:
-        print(to_single_row(f"{one.name} is missing, for {', '.join(one.tools)}"))
+        print(to_single_row(f"{one.name} is not on PATH; tools that need it: {', '.join(one.tools)}"))
         if not one.program.command:
-            print(f"  {one.hint} yourself; agent-ls cannot do it")
+            print(f"  agent-ls cannot install it; do this yourself: {one.hint}")
             failed += 1
             continue
         try:

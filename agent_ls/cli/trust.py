@@ -11,16 +11,18 @@ from agent_ls.cli.output import to_single_row
 VERBS = {
     "add": ("trusted", "trust a folder whose files come from you or from somebody you know"),
     "restrict": ("restricted", "do not trust a folder, and do not ask about it any more"),
-    "forget": (None, "ask about a folder again"),
+    "forget": (None, "remove the decision about a folder, so that you are asked again"),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    verbs.add_parser("list", help="list all decisions")
+    verbs.add_parser("list", help="list the folders that you have decided about")
     for verb, (_, words) in VERBS.items():
         one = verbs.add_parser(verb, help=words)
-        one.add_argument("folder", nargs="?", type=Path, default=Path(), help="(default: this one)")
+        one.add_argument(
+            "folder", nargs="?", type=Path, default=Path(), help="the folder (default: this folder)"
+        )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,7 +46,11 @@ def run(options: argparse.Namespace) -> int:
             was_known = store.delete_decision(folder)
             print(
                 f"{folder}: "
-                + ("asked about again" if was_known else "you have not decided whether to trust this folder")
+                + (
+                    "the decision was removed, so you are asked again"
+                    if was_known
+                    else "you have not decided whether to trust this folder"
+                )
             )
             return 0 if was_known else 1
         store.store_decision(folder, "trusted" if trust == "trusted" else "restricted", SystemClock().now())

@@ -76,8 +76,10 @@ class _Folder:
                 "IO", "The path contains a NUL character, which file names cannot contain.", path=path
             )
         if not self._is_inside(whole):
-            detail = f"Only files below {self._folder} are changed."
-            raise PatchError.of("PATH_OUTSIDE", f"{path} is outside the folder", path=path, detail=detail)
+            detail = "Use a path below this folder."
+            raise PatchError.of(
+                "PATH_OUTSIDE", f"{path} is outside of {self._folder}", path=path, detail=detail
+            )
         return whole
 
     def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:

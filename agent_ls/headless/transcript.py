@@ -325,7 +325,7 @@ class Transcript:
                 yield reveal_controls(effect["command"] or effect["url"])
                 yield from (f"with {reveal_controls(name)}" for name in effect["variables"])
                 if effect["file"]:
-                    yield f"as {reveal_controls(effect['file'])} says"
+                    yield f"configured in {reveal_controls(effect['file'])}"
                 if effect["isFetched"]:
                     yield "the command downloads the program that it runs"
             case "CallEffect" if effect.get("server"):

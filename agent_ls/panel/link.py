@@ -24,7 +24,7 @@ ABILITIES = {"version": 1, "events": True, "review": True, "approvals": True}
 GONE: Message = {
     "error": {
         "code": -32000,
-        "message": "The program that had this session has ended.",
+        "message": "The program in which this session was open has ended.",
         "data": {"kind": "owner_gone", "retryable": False, "hint": "Take the session over to continue here."},
     }
 }

@@ -203,7 +203,7 @@ def _mismatch(server: AgentServer) -> Sequence[str]:
         return ()
     return (
         (
-            "This editor plugin and agent-ls use different versions of their protocol; update both. Until then only "
-            "edits work."
+            "This editor plugin and agent-ls use different versions of their protocol; update both. Until then, "
+            "agent-ls works as if the plugin were not installed."
         ),
     )

@@ -92,7 +92,7 @@ async def test_secrets_and_ignored_files_are_not_sent(project: Path) -> None:
 async def test_nothing_of_an_untrusted_folder_is_sent(project: Path) -> None:
     with AnthropicServer([]) as provider:
         async with connected(project, provider, trusted=False) as client:
-            with pytest.raises(ResponseError, match="not trusted it"):
+            with pytest.raises(ResponseError, match="not trusted this folder"):
                 await client.request(METHOD, {})
 
 

@@ -98,7 +98,10 @@ async def test_a_diff_has_changes_and_new_files_but_nothing_of_protected_files(p
         assert "+changed a.py" in text and "+changed b.py" in text and text.endswith("\n```\n\nLook.")
         assert "[New files, which are not in the diff: new.py]" in text
         assert "changed .env" not in text and "changed secret/plan.txt" not in text
-        assert "[Protected files, which are left out: .env, secret/plan.txt]" in text
+        assert (
+            "[Left out, because reading these files is denied or needs approval: .env, secret/plan.txt]"
+            in text
+        )
         text = await said(editor, session_id, staged["part"])
         assert (
             text.startswith("Git diff, staged:\n") and "changed b.py" in text and "changed a.py" not in text
@@ -122,7 +125,9 @@ async def test_commits_are_offered_by_id_and_subject_and_attached_with_their_dif
         )
         assert "Begin with two lines" in text and "diff --git a/a.py b/a.py" in text
         assert (
-            "plan.txt b" not in text and "Protected files, which are left out: .env, secret/plan.txt" in text
+            "plan.txt b" not in text
+            and "Left out, because reading these files is denied or needs approval: .env, secret/plan.txt"
+            in text
         )
         for unknown in ("nothing", "--output=stolen", "HEAD; touch stolen"):
             told = await refused(editor, session_id, {"type": "commit", "revision": unknown})
@@ -155,7 +160,9 @@ async def test_git_is_not_run_for_a_mention_if_the_repository_may_make_it_run_a_
     (project / ".gitattributes").write_text("*.py filter=x diff=x\n")
     async with editing(project) as editor:
         session_id = await editor.new_session()
-        assert "running git here may be unsafe" in await refused(editor, session_id, {"type": "diff"})
+        assert f"running git in {project} may be unsafe" in await refused(
+            editor, session_id, {"type": "diff"}
+        )
         assert not (project / "ran").exists()
 
 

@@ -128,7 +128,7 @@ async def test_a_notebook_that_is_dirty_and_not_synced_is_refused(tmp_path: Path
         await notebook.editor.client.notify("agent/editorState", {"unsynced": [notebook.uri]})
         await notebook.run_turn(session_id)
 
-        assert "does not share with agent-ls" in results(provider)[1] and path.read_text() == TEXT
+        assert "does not share them with agent-ls" in results(provider)[1] and path.read_text() == TEXT
 
 
 Part = tuple[int, list[int], list[str], list[str]]

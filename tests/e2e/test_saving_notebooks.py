@@ -109,7 +109,7 @@ async def test_a_notebook_whose_file_has_changed_is_not_saved_over_it(tmp_path: 
         await notebook.type(0, "# Typed")
         output = await cat_of(notebook, session_id)
 
-        assert "the file on disk has others" in output and path.read_text() == newer
+        assert "the file on disk has changed too" in output and path.read_text() == newer
 
 
 async def test_text_typed_after_a_save_is_a_user_change(tmp_path: Path) -> None:

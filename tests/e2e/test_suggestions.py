@@ -302,7 +302,7 @@ async def test_text_of_an_untrusted_folder_is_not_sent(tmp_path: Path) -> None:
             for _ in range(2):
                 assert await found.suggest(file, (0, 4)) == []
             (message,) = found.told
-            assert "not trusted it" in message and "agent-ls trust add" in message
+            assert "not trusted this folder" in message and "agent-ls trust add" in message
         assert not provider.requests
 
 

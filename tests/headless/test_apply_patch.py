@@ -94,7 +94,7 @@ def test_a_patch_with_a_path_outside_reads_and_writes_nothing(
     (project / "up").symlink_to(project.parent)
     before = tree(project.parent)
     assert main(patch(body), project) == FAILED
-    assert "outside the folder" in capsys.readouterr().err
+    assert f"is outside of {project}" in capsys.readouterr().err
     assert tree(project.parent) == before
 
 

@@ -256,7 +256,7 @@ def test_servers_and_hooks_of_the_place_are_not_started_and_one_notice_reports_i
     assert list(marks.iterdir()) == []
     notices = [event for event in done.of_kind("warning") if event["code"] == "place"]
     assert len(notices) == 1, notices
-    for words in ("your hooks", "the project's hooks", "your MCP servers", "the project's MCP servers"):
+    for words in ("Your hooks", "the project's hooks", "your MCP servers", "the project's MCP servers"):
         assert words in notices[0]["message"], notices
 
 

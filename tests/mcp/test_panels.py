@@ -110,7 +110,7 @@ async def test_resources_are_mentions_that_are_read_when_a_message_is_sent(tmp_p
         first, second = talk.live.mcp_resources()
         assert (second.label, second.description) == ("db:demo://2", "two<U+202E>")
         told = await talk.live.mcp_resource("db", "demo://2")
-        assert "in the words of the MCP server db" in told and "text of demo://2" in told
+        assert "this text is from the MCP server db" in told and "text of demo://2" in told
         assert key not in await talk.live.mcp_resource("db", first.uri)
         with pytest.raises(AppError, match="no MCP server other"):
             await talk.live.mcp_resource("other", "demo://2")

@@ -139,7 +139,10 @@ async def test_prompts_resources_and_progress_of_everything(tmp_path: Path, tran
             assert len(resources) == 7
             for resource in resources:
                 told_of = await talk.live.mcp_resource("every", resource.uri)
-                assert "in the words of the MCP server every" in told_of and "(it is empty)" not in told_of
+                assert (
+                    "this text is from the MCP server every" in told_of
+                    and "(the resource is empty)" not in told_of
+                )
 
 
 async def test_address_of_everything_is_displayed_and_never_opened(tmp_path: Path) -> None:

@@ -360,5 +360,5 @@ async def test_the_sandbox_of_a_server_is_part_of_its_approval(tmp_path: Path) -
         project_file(tmp_path / "project", raw=entry)
         await talk.say("go")
         first, second = talk.of(ApprovalRequested)
-    assert "in a sandbox, with the network" in first.reason and "/srv" in first.reason
+    assert "in a sandbox, with network access" in first.reason and "/srv" in first.reason
     assert "sandbox" not in second.reason

@@ -224,7 +224,7 @@ def test_the_health_check_reports_a_missing_key(start_nvim: StartNvim) -> None:
 
     report = "\n".join(nvim.lines())
 
-    assert "keys: there is none" in report
+    assert "keys: no API key is set" in report
     assert "Enter a key with :AgentLs key" in report
 
 

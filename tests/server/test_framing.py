@@ -48,7 +48,7 @@ def test_headers_of_the_protocol_are_read(header: bytes) -> None:
         (b"Content-Length: \xb2\r\n\r\n", "not a number"),
         (b"Content-Length: 101\r\n\r\n", "101 bytes"),
         (b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n", "not a number"),
-        (b"X: 1\r\n\r\n", "no Content-Length"),
+        (b"X: 1\r\n\r\n", "the message header has no Content-Length"),
         (b": 1\r\n\r\n", "without a name"),
         (b"Content-Length: 2\n\n{}", "no end"),
         (b"x" * MAX_HEADER_BYTES, "no end"),

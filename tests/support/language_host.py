@@ -70,5 +70,7 @@ class KnownCode:
     def _recorded(self, asked: object, answer: T | None) -> T:
         self.asked.append(asked)
         if answer is None:
-            raise NoAnswerError("The editor's language tools could not answer: no answer within 15 s.")
+            raise NoAnswerError(
+                "The editor's language tools could not answer: the editor did not answer within 15 s."
+            )
         return answer

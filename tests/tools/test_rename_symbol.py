@@ -120,7 +120,7 @@ async def test_no_answer_and_the_same_name_are_errors() -> None:
     refused = await calls.fails(rename_symbol(refusing), **ASKED, new_name="plus")
     same = await calls.fails(rename_symbol(refusing), **ASKED, new_name="add")
 
-    assert "no answer within" in str(silent) and "Nothing was changed." in str(silent)
+    assert "did not answer within" in str(silent) and "Nothing was changed." in str(silent)
     assert "move files. Nothing was changed." in str(refused)
     assert "already has the name 'add'" in str(same)
 

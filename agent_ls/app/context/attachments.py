@@ -32,7 +32,7 @@ def image_part(media_type: str, data: str) -> ImagePart:
     try:
         return ImagePart(data=base64.b64decode(data, validate=True), media_type=media_type)
     except (binascii.Error, ValueError):
-        raise BadImageError("the data of an image is damaged", "attach the image again") from None
+        raise BadImageError("the data of an attached image is damaged", "attach the image again") from None
 
 
 def format_code_block(text: str) -> str:

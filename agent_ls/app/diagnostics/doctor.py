@@ -125,7 +125,7 @@ def list_windows_limits() -> Iterator[DoctorFinding]:
 
 async def _check_sandbox() -> DoctorFinding:
     """Report the limits that a sandbox would enforce for a session in this folder."""
-    text = "bubblewrap and seatbelt are not for Windows"
+    text = "bubblewrap and seatbelt do not exist on Windows"
     if os.name == "posix":
         places = await anyio.to_thread.run_sync(places_of, ".")
         sandbox = SessionSandbox(
@@ -265,7 +265,10 @@ def _check_tool_packs(settings: Settings) -> Iterator[DoctorFinding]:
     yield DoctorFinding("tool packs", "good" if report.is_complete else "note", text)
     for one in report.missing:
         yield DoctorFinding(
-            "tool packs", "note", f"{one.name} is missing, for {', '.join(one.tools)}", one.hint
+            "tool packs",
+            "note",
+            f"{one.name} is not on PATH; tools that need it: {', '.join(one.tools)}",
+            one.hint,
         )
     for problem in report.problems:
         yield DoctorFinding("tool packs", "note", problem)
@@ -291,7 +294,7 @@ def _check_certificates(settings: Settings) -> Iterator[DoctorFinding]:
             "certificates", "note", "the system has no certificate authorities of its own", hint
         )
     else:
-        yield DoctorFinding("certificates", "good", f"{count} authorities of the system")
+        yield DoctorFinding("certificates", "good", f"{count} certificate authorities of the system")
 
 
 def _check_authorities(name: str, file: Path) -> DoctorFinding:
@@ -308,7 +311,7 @@ def _check_keys(credentials: Credentials) -> DoctorFinding:
     if names:
         return DoctorFinding("keys", "good", f"keys are set for {', '.join(names)}")
     hint = f"`agent-ls keys set anthropic`, or set {key_variable('anthropic')}; local models need none"
-    return DoctorFinding("keys", "note", "there is none", hint)
+    return DoctorFinding("keys", "note", "no API key is set", hint)
 
 
 def _check_misnamed_keys(credentials: Credentials) -> Iterator[DoctorFinding]:

@@ -134,7 +134,10 @@ def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[DoctorFi
                 else "copy the hooks that you need; see `agent-ls docs hooks`"
             )
             yield DoctorFinding(
-                "hooks", "note", f"{path}: this file has hooks of another agent, which are not read", hint
+                "hooks",
+                "note",
+                f"{path}: agent-ls does not read the hooks of another agent in this file",
+                hint,
             )
 
 

@@ -55,7 +55,7 @@ async def check_git(folder: str, environment: ExecutionEnvironment, bounds: Path
         doubt = (await anyio.to_thread.run_sync(git_doubt, folder, bounds.places)).rstrip(".")
     if doubt:
         raise MentionError(
-            f"this mention is not attached, because running git here may be unsafe: {doubt}",
+            f"this mention is not attached, because running git in {folder} may be unsafe: {doubt}",
             "paste the text that the agent should see, or ask the agent to run git, which needs your approval",
         )
 
@@ -123,7 +123,10 @@ class GitMentions:
         Raises:
             MentionError: the commit does not exist, or git may not be run.
         """
-        unknown = MentionError(f"there is no commit {mention.revision!r} here", "`git log` lists the commits")
+        unknown = MentionError(
+            f"there is no commit {mention.revision!r} in the repository of {self._folder}",
+            "`git log` lists the commits",
+        )
         if not _REVISION.fullmatch(mention.revision):
             raise unknown
         await check_git(self._folder, self._environment, self._bounds)
@@ -145,7 +148,11 @@ class GitMentions:
         """
         instead = "mention single files instead"
         if len(left_out) > MAX_OMITTED_FILES:
-            raise MentionError(f"{len(left_out)} of the changed files are protected", instead)
+            raise MentionError(
+                f"reading {len(left_out)} of the changed files is denied or needs approval, and only "
+                f"{MAX_OMITTED_FILES} files can be left out of the diff",
+                instead,
+            )
         try:
             return await self._git.patch(*command, omitted=left_out)
         except GitFailedError:
@@ -184,7 +191,10 @@ def _append_notes(text: str, notes: Sequence[str], left_out: Sequence[str]) -> s
     if more := len(text) - len(cut):
         notes = [f"{more} more characters are left out.", *notes]
     if left_out:
-        notes = [*notes, _format_list("Protected files, which are left out", left_out)]
+        notes = [
+            *notes,
+            _format_list("Left out, because reading these files is denied or needs approval", left_out),
+        ]
     return "\n".join([cut.rstrip("\n"), *(f"[{note}]" for note in notes)]).lstrip("\n")
 
 

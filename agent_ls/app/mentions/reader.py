@@ -183,7 +183,7 @@ class SessionMentions:
         if text is None:
             processes = {process.id: process for process in await self.local.list_processes()}
             if name not in processes:
-                known = ", ".join(processes) or "there are none"
+                known = ", ".join(processes) or "none"
                 raise MentionError(f"there is no background process {name!r} (known: {known})", SEND_AGAIN)
             text, _ = await self.local.read_process(name)
             name = f"{name} ({' '.join(processes[name].command.split())})"

@@ -26,7 +26,7 @@ class KeyStore(SecretStore):
 
     def __init__(self, folder: Path | None = None, ring: Keyring | None = None) -> None:
         path = (folder or state_folder()) / "keys.json"
-        super().__init__(path, ring, _ABOUT, ", or set the provider's variable")
+        super().__init__(path, ring, _ABOUT, ", or set the provider's environment variable")
 
     def set(self, provider: str, secret: str) -> StoredKey:
         """Store the key of a provider, replacing an older key. Return where the key is stored.

@@ -225,7 +225,9 @@ class ModelService:
         """
         if provider not in supported_providers():
             known = ", ".join(supported_providers())
-            raise BadChoiceError(f"no provider named {provider!r} takes a key", f"choose one of {known}")
+            raise BadChoiceError(
+                f"there is no provider {provider!r} for which a key can be set", f"choose one of {known}"
+            )
         key = (secret or "").strip()
         if not (key.isascii() and key.isprintable()) or " " in key:
             raise BadChoiceError(

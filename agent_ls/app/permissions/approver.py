@@ -266,5 +266,6 @@ def _check_offered(request: ApprovalRequested, answer: ApprovalAnswer) -> None:
     widths = [_WIDTH[rule.scope] for rule in request.rules if rule.id == answer.rule_id]
     if answer.rule_id and _WIDTH[answer.scope] > max(widths, default=-1):
         raise UnknownApprovalError(
-            f"Rule {answer.rule_id} was not offered for this {answer.scope} by request {request.request_id}."
+            f"Rule {answer.rule_id} was not offered for the scope {answer.scope} in request {request.request_id}. "
+            "Choose a rule and a scope that the request lists."
         )

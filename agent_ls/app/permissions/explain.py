@@ -50,7 +50,7 @@ def _explain_judgement(mode: str, judgement: Judgement) -> Iterator[str]:
         case Refuse(reason):
             yield f"{mode}: refused: {reason}"
         case Ask(reason, rules):
-            yield f"{mode}: asked: {reason}"
+            yield f"{mode}: needs approval: {reason}"
             for rule in rules:
                 yield f"    you could store the rule: {rule.label}"
                 yield from (f"        would allow: {text}" for text in rule.allows)

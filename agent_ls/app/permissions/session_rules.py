@@ -95,7 +95,7 @@ class SessionRules:
             return  # a rule would treat the path as a pattern
         rule_id = f"read:{folder}/**"
         if rule_id not in self._session:
-            label = f"Read files below {folder}, a skill in use"
+            label = f"Read files below {folder}, the folder of a skill in use"
             self._session[rule_id] = HeldRule(rule_id, label, "session", 0, created=self._clock.now())
 
     def count_use(self, ids: Collection[str]) -> None:

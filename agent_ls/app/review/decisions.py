@@ -45,8 +45,10 @@ STALE = (
 )
 GONE = "the lines of this change are back in their earlier state, so there is nothing left to decide"
 LINKED = "this change is part of a move: keep or undo the move as a whole"
-OTHER_END = "this change is part of a move, and the other part of the move was left unchanged"
-OTHER_TURN = "another turn changed these lines too: undo this change alone, which reverts both"
+OTHER_END = "this change is part of a move whose other part cannot be kept or undone now"
+OTHER_TURN = (
+    "another turn changed these lines too: undo this change by itself, which reverts the edits of both turns"
+)
 NO_SUCH_HUNK = "this change is unknown; open its session first"
 
 Group: TypeAlias = tuple[str, str, str]

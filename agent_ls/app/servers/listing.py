@@ -80,8 +80,8 @@ async def run_command(servers: ServersOfSession | None, arguments: str) -> str:
     to = next((it for it in SWITCHES if it == verb), None)
     if verb and to is None:
         return (
-            f"`/mcp` lists the MCP servers; `/mcp on NAME`, `off` or `restart` changes one. {verb} is not "
-            "one of these words."
+            f"`/mcp {verb}` is unknown. `/mcp` lists the MCP servers; `/mcp on NAME`, `/mcp off NAME` and "
+            "`/mcp restart NAME` change one."
         )
     if to and not await switch(servers, name, to):
         return f"There is no MCP server {name} that can be switched on, off or restarted."

@@ -35,7 +35,7 @@ PROJECT_FILES = (".mcp.json", os.path.join(".vscode", "mcp.json"))
 
 REASON = (
     "An MCP server is a separate program. agent-ls neither sees nor limits what it does on this machine, and "
-    "`.agent-ls-ignore` does not bind it. Approve the server only if you know it."
+    "`.agent-ls-ignore` does not apply to it. Approve the server only if you know it."
 )
 HANDED_OVER = " Your editor configured it for this session."
 FETCHED = " This command downloads the program that it runs, so the program may be different each time."
@@ -182,7 +182,7 @@ def _limits(config: ServerConfig) -> str:
     sandbox = getattr(config.target, "sandbox", None)
     if sandbox is None:
         return REASON
-    network = "with the network" if sandbox.network else "without network"
+    network = "with network access" if sandbox.network else "without network access"
     writes = ", ".join(("the folder of the session", *sandbox.writable))
     return (
         f"The server runs in a sandbox, {network}, and can only write below {writes}. Approve the server "

@@ -54,7 +54,7 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
     )
     if servers is None or found is None:
         raise AppError(
-            f"no MCP server of this session provides the prompt {name}", "see the list of commands"
+            f"no MCP server of this session provides the prompt {name}", "type / to list the commands"
         )
     from agent_ls.mcp.results import format_code_block, text_of
     from agent_ls.mcp.server import UnavailableError
@@ -64,7 +64,9 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
     try:
         blocks = await server.prompt(prompt.name, _arguments(prompt, typed), timeout_ms / 1000)
     except UnavailableError as error:
-        raise AppError(str(error), "try again, or look at the list of servers") from None
+        raise AppError(
+            str(error), f"try again, or check the state of {server.name} in the list of MCP servers"
+        ) from None
     text = redacted(text_of(blocks), servers.secrets())
     return (
         f"/{name} {typed}".rstrip()

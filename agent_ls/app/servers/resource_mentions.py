@@ -55,7 +55,9 @@ async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -
     """
     server = _find_running(servers, name)
     if servers is None or server is None:
-        raise AppError(f"no MCP server {name} is running in this session", "look at the list of servers")
+        raise AppError(
+            f"no MCP server {name} is running in this session", "check the name in the list of MCP servers"
+        )
     from agent_ls.mcp.results import text_of
     from agent_ls.mcp.server import UnavailableError
 
@@ -64,13 +66,14 @@ async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -
         blocks = await server.resource(uri, timeout_ms / 1000)
     except UnavailableError as error:
         raise AppError(
-            str(error), "send the message without this mention, or check the list of servers"
+            str(error),
+            f"send the message without this mention, or check the state of {name} in the list of MCP servers",
         ) from None
-    text = redacted(text_of(blocks), servers.secrets()) or "(it is empty)"
+    text = redacted(text_of(blocks), servers.secrets()) or "(the resource is empty)"
     left_out = len(text) - MAX_CHARS
     if left_out > 0:
         text = f"{text[:MAX_CHARS]}\n[... {left_out} more characters; read_resource returns them ...]"
-    return f"Attached by the user, in the words of the MCP server {name}:\n{text}"
+    return f"Attached by the user; this text is from the MCP server {name}:\n{text}"
 
 
 def _find_running(servers: ServersOfSession | None, name: str) -> ManagedServer | None:

@@ -62,7 +62,9 @@ async def _connect(
     show: Callable[[str], Awaitable[None]] | None,
 ) -> ServerDescription:
     if _is_missing():
-        raise AppError("agent-ls is installed without MCP", f"install it: {extra_command('mcp')}")
+        raise AppError(
+            "agent-ls is installed without support for MCP servers", f"install it: {extra_command('mcp')}"
+        )
     from agent_ls.mcp import oauth, session
     from agent_ls.mcp.server import LoginNeededError, login_needed
 
@@ -99,10 +101,10 @@ async def _connect(
             connection = await stack.enter_async_context(opened)
             return await connection.describe(START_S)
     except (ConfigError, EnvError) as error:
-        raise AppError(f"the server {config.name}: {error}") from error
+        raise AppError(f"the MCP server {config.name}: {error}") from error
     except LoginNeededError as error:
         raise AppError(
-            f"the server {config.name}: {error}", f"run `agent-ls mcp login {config.name}`"
+            f"the MCP server {config.name}: {error}", f"run `agent-ls mcp login {config.name}`"
         ) from error
     except Exception as error:
         if login_needed(error):
@@ -110,7 +112,7 @@ async def _connect(
                 f"the MCP server {config.name} requires a login", f"run `agent-ls mcp login {config.name}`"
             ) from error
         if problem := session.problem_of(error):
-            raise AppError(f"the server {config.name}: {problem}") from error
+            raise AppError(f"the MCP server {config.name}: {problem}") from error
         raise
     finally:
         await processes.end_all()

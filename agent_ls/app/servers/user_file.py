@@ -54,7 +54,7 @@ def put_server(name: str, entry: Mapping[str, Any]) -> None:
     try:
         parse_server(name, entry, "user")
     except ConfigError as error:
-        raise BadChoiceError(f"the server {name} {error}", "see `agent-ls docs mcp`") from None
+        raise BadChoiceError(f"the MCP server {name} {error}", "see `agent-ls docs mcp`") from None
     _write({**own_servers(), name: dict(entry)})
 
 

@@ -212,7 +212,7 @@ class LiveSession:
         except (EnvError, OSError) as error:
             raise AppError(
                 f"the changes of the worktree were not applied to your folder: {error}",
-                "check that file, then apply the changes again",
+                "check the file that this message names, then apply the changes again",
             ) from error
 
     async def waiting_changes(self) -> list[str]:
@@ -325,9 +325,7 @@ class LiveSession:
         if stored and stored.damaged > _count(stored.state.config.get("damagedLines")):
             what = "1 line" if stored.damaged == 1 else f"{stored.damaged} lines"
             self.emit(
-                Warning(
-                    f"The log of this session is damaged; these lines are left out: {what}.", "damaged_log"
-                )
+                Warning(f"The log of this session is damaged: {what} could not be read.", "damaged_log")
             )
             self.stored.remember({"damagedLines": stored.damaged})
 

@@ -46,7 +46,7 @@ async def accept_plan(live: LiveSession, text: str, mode: ModeAfterPlan, client_
     if live.approver.mode != "plan":
         raise NoPlanError(
             f"the session is in mode {live.approver.mode}, so there is no plan to accept",
-            "change its mode to plan and ask for a plan, or send a message",
+            "to get a plan, change the session's mode to plan, then send a message that asks for one",
         )
     submitted = live.session.submit(
         f"{ACCEPTED}\n\n{text.strip()}", when_busy="refuse", client_key=client_key

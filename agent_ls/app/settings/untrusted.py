@@ -126,7 +126,7 @@ def of_client(options: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]
     if options.get("place") is None:
         return kept, ()
     return kept, [
-        "agentLs.place: this setting is only read from your own settings file of agent-ls and is ignored here"
+        "agentLs.place: this setting is ignored in the editor's settings; set it in your own settings file of agent-ls"
     ]
 
 
@@ -153,7 +153,7 @@ def restrict_settings(standing: Settings, wanted: Settings) -> tuple[Settings, S
     ]
     kept = wanted.model_copy(update={name: getattr(standing, name) for name in waiting})
     words = (
-        "this value may come from a file of the workspace and allows more, so it applies only after you "
-        "trust the folder"
+        "this value is less strict than the current one and may come from a file of the workspace, so it applies only "
+        "after you trust the folder"
     )
     return kept, [f"agentLs.{to_camel(name)}: {words}" for name in waiting]

@@ -84,7 +84,7 @@ def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool
         kind = kinds.get(wanted)
         # Some models always pass the default type of their own agent's tool, which is not a kind here.
         if kind is None and wanted and not (name == "subagent_type" and wanted == "general-purpose"):
-            known = ", ".join(kinds) or "there are none"
+            known = ", ".join(kinds) or "none"
             raise ToolError(f"There is no kind of agent named {wanted!r}. Kinds: {known}.", kind="validation")
         if kind is None:
             return await tool.prepare(given, context)

@@ -100,7 +100,7 @@ def load_agent_kinds(
                 continue
             problems += [f"{path}: {warning}." for warning in warnings]
             if other := found.get(kind.name):
-                problems.append(f"{other.path}: hidden by {path}, which has the same name.")
+                problems.append(f"{other.path}: not used, because {path} has the same name.")
             found[kind.name] = kind
     return AgentKinds({name: found[name] for name in sorted(found)}, tuple(problems))
 
@@ -141,7 +141,10 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
             f"its permissionMode {mode} is ignored, because a file cannot allow actions that need your approval"
         )
     unused = (row for row in ("mcpServers", "mcp-servers", "hooks") if row in page.rows)
-    warnings += [f"its {row} are ignored: configure them in your own files instead" for row in unused]
+    warnings += [
+        f"its {row} are ignored: configure MCP servers and hooks in your own mcp.json and hooks.json instead"
+        for row in unused
+    ]
     return kind, warnings
 
 

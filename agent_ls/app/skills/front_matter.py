@@ -66,7 +66,7 @@ def parse_page(data: str) -> MarkdownPage:
         rows, is_repaired = _rows(_UNQUOTED.sub(_quote_value, block[1])), True
     if rows is None:
         raise FrontMatterError(
-            "the block between the lines `---` is not valid YAML: quote values with colons"
+            "the block between the lines `---` is not valid YAML: put quotes around values that contain a colon"
         )
     return MarkdownPage(rows, data[block.end() :].strip(), is_repaired)
 

@@ -102,10 +102,12 @@ class _Reading:
             )
         other = self.found.get(command.name)
         if other and other.kind == "skill" and command.kind == "command":
-            self.problems.append(f"{command.path}: hidden by {other.path}, a skill of the same name.")
+            self.problems.append(
+                f"{command.path}: not used, because the skill {other.path} has the same name."
+            )
             return
         if other:
-            self.problems.append(f"{other.path}: hidden by {command.path}, which has the same name.")
+            self.problems.append(f"{other.path}: not used, because {command.path} has the same name.")
         self.found[command.name] = command
 
 
@@ -173,10 +175,10 @@ def _problems_of_skill(skill: UserCommand, page: MarkdownPage) -> Iterator[str]:
     if len(page.string("description")) > MAX_DESCRIPTION:
         yield f"its description is longer than {MAX_DESCRIPTION} characters, and is shortened"
     if page.is_repaired:
-        yield "other agents refuse it until you quote its name and description"
+        yield "other agents cannot read it until you put quotes around its name and description"
     for row in ("disable-model-invocation", "user-invocable"):
         if not isinstance(page.rows.get(row, False), bool):
-            yield f"its row `{row}` is not used: write true or false"
+            yield f"its row `{row}` is ignored, because its value is neither true nor false"
 
 
 def _toml_page(text: str) -> MarkdownPage:

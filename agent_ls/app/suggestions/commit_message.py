@@ -89,7 +89,7 @@ class CommitMessages:
         text = clean_message(answer)
         if not text:
             raise AppError(
-                f"{title(profile)} answered without a message",
+                f"the answer of {title(profile)} has no commit message",
                 "Try again, or write the commit message yourself",
             )
         return GeneratedCommitMessage(text, changes.staged)
@@ -106,14 +106,14 @@ class CommitMessages:
             raise AppError(f"{folder} is not open in the editor", "Open the folder, then ask again")
         if not self._context.is_trusted(around):
             raise AppError(
-                "nothing of this folder is sent to a model, because you have not trusted it",
+                f"no file of {folder} is sent to a model, because you have not trusted this folder",
                 f"Trust {max(around, key=len)} if you know where its files come from",
             )
         bounds = self._context.bounds(folders)
         if doubt := git_doubt(real, bounds.places):
             raise AppError(
-                f"git is not run in this repository, because its settings could start programs: {doubt}",
-                "Remove that setting, or write the message yourself",
+                f"git is not run in {folder}, because it could start other programs there: {doubt}",
+                "Solve this problem, or write the commit message yourself",
             )
         return real, bounds
 

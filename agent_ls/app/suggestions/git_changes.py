@@ -66,8 +66,9 @@ async def read_changes(
     omitted = [name for name in names if not may_be_sent(name)]
     if len(omitted) > MAX_OMITTED_FILES:
         raise AppError(
-            f"{len(omitted)} of the changed files must not be sent to a model",
-            "stage the files that belong together, then ask again",
+            f"{len(omitted)} of the changed files must not be sent to a model, and only {MAX_OMITTED_FILES} "
+            "can be left out",
+            "stage only the files of this commit, then ask again",
         )
     diff = ""
     if len(omitted) < len(names):

@@ -86,8 +86,8 @@ class Suggestions:
         name = relative_to_folder(path, folder)
         if not self._context.is_trusted(around):
             raise NoSuggestionError(
-                "nothing of this folder is sent to a model, because you have not trusted it",
-                f"Run `agent-ls trust add` in {folder} if you know where its files come from",
+                f"no file of {folder} is sent to a model, because you have not trusted this folder",
+                "Run `agent-ls trust add` in this folder if you know where its files come from",
             )
         bounds = self._context.bounds(folders)
         try:

@@ -79,7 +79,7 @@ def _value(node: yaml.Node, place: Place, lines: dict[Place, int]) -> Any:
         for key, item in node.value:
             name = _name(key)
             if name in found:
-                raise YamlError(f"{name} is defined twice here", _line(key))
+                raise YamlError(f"the key {name} occurs twice", _line(key))
             found[name] = _value(item, (*place, name), lines)
             lines[(*place, name)] = _line(key)
         return found

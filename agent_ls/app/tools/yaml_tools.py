@@ -87,7 +87,7 @@ class CliTools:
         if not self.problems:
             return ""
         more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
-        return f"A tool of yours is left out: {self.problems[0]}{more}. `agent-ls tools` shows them all."
+        return f"A tool of yours is left out: {self.problems[0]}{more}. `agent-ls tools` lists all such problems."
 
 
 class _Part(BaseModel):
@@ -277,7 +277,7 @@ def _list_invalid(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...
             case "missing":
                 yield loc[:-1], f"{name} is missing"
             case "extra_forbidden":
-                yield loc, f"the key {name} is not known here"
+                yield loc, f"the key {name} is unknown"
             case "string_type":
                 yield loc, f"{name} must be a string: put the value in quotes"
             case _:
@@ -311,9 +311,12 @@ def _misfits(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
     yield from _parameters(found)
     for name, text in found.env.items():
         if not name.replace("_", "a").isalnum() or name[0].isdigit():
-            yield ("env", name), "this is not a variable name"
+            yield ("env", name), f"{name!r} is not a variable name"
         if PLACE.search(text):
-            yield ("env", name), "arguments of a call are not put into variables"
+            yield (
+                ("env", name),
+                "env cannot contain placeholders of parameters: use them in args or optional_args",
+            )
     try:
         cli_tool(_definition(found), lambda name: None)
     except (SchemaError, ValueError, TypeError) as error:
@@ -338,7 +341,7 @@ def _places(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
             if other not in found.parameters or found.parameters[other].optional:
                 yield (
                     ("optional_args", name),
-                    f"{{{{{other}}}}} is optional here, or is not the name of a parameter",
+                    f"{{{{{other}}}}} must be the name of a parameter that is not optional",
                 )
     for name in found.parameters.keys() - used:
         yield ("parameters", name), f"{name} is not used in args or optional_args"
@@ -346,7 +349,7 @@ def _places(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
     if is_shell and any(PLACE.search(word) for word in found.args):
         yield (
             ("cmd",),
-            f"{found.cmd} would read arguments as commands: name the program itself, or a script that takes them",
+            f"{found.cmd} would run its arguments as commands: name the program itself, or a script that takes them",
         )
 
 
@@ -361,7 +364,10 @@ def _parameters(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str
         if any(
             isinstance(each, bool) or not isinstance(each, kinds[parameter.type]) for each in parameter.enum
         ):
-            yield (*place, "enum"), f"each has to be of type {parameter.type} (in quotes, if it is a string)"
+            yield (
+                (*place, "enum"),
+                f"each value of enum must be of type {parameter.type} (in quotes, if it is a string)",
+            )
         texts = parameter.pattern or parameter.minLength is not None or parameter.maxLength is not None
         numbers = parameter.minimum is not None or parameter.maximum is not None
         if texts and parameter.type != "string":

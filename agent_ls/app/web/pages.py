@@ -111,7 +111,7 @@ class HttpPages:
                         return await _page(url, answer)
                 except httpx.ConnectError as error:
                     last = error
-        raise last or PageError(f"{host} has no address.")
+        raise last or PageError(f"{host} has no IP address.")
 
     async def _resolve_allowed(self, host: str, port: int, private_address: str) -> Sequence[str]:
         literal = literal_address(host)

@@ -41,7 +41,7 @@ def make_git_error(command: str, machine: str, exit_code: int, last_line: str) -
     """Return the error about a git command that has failed."""
     return GitError(
         f"git {command} failed on {machine}: {last_line}",
-        "run this git command in that folder to see the reason",
+        "correct the problem that git reports, then try again",
         exit_code,
         last_line,
     )

@@ -366,8 +366,8 @@ class ChatDocument:
             await manager.take_over(follower.id, force=False)
         except OwnerSilentError as silent:
             question = (
-                f"agent-ls: {silent}. Take the session over by force? Work of the other editor in the "
-                "meantime is lost."
+                f"agent-ls: {silent}. Take the session over by force? Work that the other "
+                "editor does until then is lost."
             )
             if await self._services.ask(question, (LEAVE, FORCE)) != FORCE:
                 return ""
@@ -470,7 +470,7 @@ class ChatDocument:
 
     def _read_only_text(self, session: SessionFollower) -> str:
         return (
-            f"This chat is read-only, because {describe_owner(session.owner)} has its session. The code action "
+            f"This chat is read-only, because {describe_owner(session.owner)} has its session open. The code action "
             '"Take over" (command agentLs.takeOver) moves the session to this editor.'
         )
 

@@ -138,7 +138,7 @@ class ApprovalPrompts:
             try:
                 prompt.approvals.answer(prompt.request.request_id, given)
             except UnknownApprovalError:
-                log.info("the prompt's question waits no longer")
+                log.info("the approval request of the prompt is no longer pending")
 
     async def _title(self, params: lsp.ShowMessageRequestParams) -> str:
         """Show a prompt and return the title that the user chose; "" for any other answer."""

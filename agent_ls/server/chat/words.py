@@ -96,7 +96,7 @@ def server_start(effect: Mapping[str, Any]) -> tuple[str, str]:
     lines = [reveal_controls(str(effect.get("command") or effect.get("url")))]
     lines += [f"with {reveal_controls(str(it))}" for it in effect.get("variables", ())]
     if file := effect.get("file"):
-        lines.append(f"as {reveal_controls(str(file))} says")
+        lines.append(f"configured in {reveal_controls(str(file))}")
     if effect.get("isFetched"):
         lines.append("The command downloads the program that it runs.")
     verb = "start" if effect.get("command") else "connect with"

@@ -154,7 +154,7 @@ class ClientRequests:
         """
         session_id = self._session_id()
         if not session_id:
-            raise NotDoneError("no client listens")
+            raise NotDoneError("no editor is connected to the session")
         deadline_ms = self._deadline_ms if deadline_ms is None else deadline_ms
         request_id = new_id("cr")
         pending = self._pending[request_id] = _Pending()
@@ -174,7 +174,7 @@ class ClientRequests:
         if pending.error is not None:
             raise NotDoneError(pending.error)
         if not pending.answered.is_set():
-            raise NotDoneError(f"no answer within {deadline_ms / 1000:g} s")
+            raise NotDoneError(f"the editor did not answer within {deadline_ms / 1000:g} s")
         return pending.result or {}
 
 

@@ -340,7 +340,7 @@ class LspEditorHost:
 
     def blocked(self, path: str) -> str:
         if maybe_same(path, self._unsynced):
-            return "the editor has it open with unsaved changes that it does not share with agent-ls"
+            return "the file has unsaved changes in the editor, which does not share them with agent-ls"
         if name := maybe_same(path, self._unread):
             return self._unread[name]
         return find_other_editor(path)

@@ -103,7 +103,7 @@ async def saved_undone(documents: Documents, save: Save | None, paths: Collectio
 _WHOSE = {
     "agent": "edited by you",
     "user": "the user's unsaved changes",
-    "disk": "the user's unsaved changes, and the file on disk has others",
+    "disk": "the user's unsaved changes; the file on disk has changed too",
 }
 
 

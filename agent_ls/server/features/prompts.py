@@ -110,7 +110,7 @@ async def queue(context: Context, params: wire.Queue) -> wire.Empty:
     if not live.session.change_queue(change):
         raise NothingPendingError(
             "this message, or the message before which it was moved, is no longer in the queue",
-            "check the queue; you can stop a message that the agent already works on",
+            "look at the queue again; if the agent already works on the message, you can stop its turn",
         )
     return wire.Empty()
 

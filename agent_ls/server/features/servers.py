@@ -36,7 +36,7 @@ async def switch(context: Context, params: wire.McpSwitch) -> wire.Empty:
     if not await context.require_live(params.session_id).switch_mcp_server(params.name, params.to):
         raise NothingPendingError(
             f"this session has no MCP server {params.name} that can be switched on, off or restarted",
-            "check the list of servers",
+            "check the name in the list of MCP servers",
         )
     return wire.Empty()
 

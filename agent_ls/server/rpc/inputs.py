@@ -61,7 +61,7 @@ def text_and_images(
                 texts.append(f"Resource of the MCP server {part.server}: {part.uri}")
             case SymbolInput() | DiffInput() | CommitInput() | TerminalTextInput() | PageInput():
                 raise BadInputError(
-                    "this kind of mention cannot be sent here",
+                    "the message has a mention whose content was not read, so the message was not sent",
                     "remove the mention, and send the message again",
                 )
             case CommandInput():
@@ -75,7 +75,7 @@ def text_and_images(
                 assert_never(part)
     text = "\n\n".join(text for text in texts if text.strip())
     if not text and not images:
-        raise BadInputError("the message is empty", "write a message, and send it again")
+        raise BadInputError("the message is empty", "write a message, then send it")
     return text, tuple(images)
 
 

@@ -114,7 +114,7 @@ def _content_length(header: bytes) -> int:
             if found[1].lower() not in (b"utf-8", b"utf8"):
                 raise FrameError("the charset of Content-Type is not UTF-8")
     if length is None:
-        raise FrameError("no Content-Length")
+        raise FrameError("the message header has no Content-Length")
     return length
 
 

@@ -176,7 +176,9 @@ class AgentProtocol(LanguageServerProtocol):
         if self._shutdown and method != lsp.EXIT:
             self._refuse(message_id, INVALID_REQUEST, "the server is shutting down", quiet=message_id is None)
         elif self._workspace is None and method not in (lsp.INITIALIZE, lsp.EXIT):
-            self._refuse(message_id, NOT_INITIALIZED, "initialize comes first", quiet=message_id is None)
+            self._refuse(
+                message_id, NOT_INITIALIZED, "the first request must be initialize", quiet=message_id is None
+            )
         elif message_id is not None and not self._is_known(method):
             self._refuse(message_id, JsonRpcMethodNotFound.CODE, f"unknown method: {method}")
         else:
@@ -339,7 +341,7 @@ class AgentProtocol(LanguageServerProtocol):
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(self, params: Any) -> dict[str, Any]:  # type: ignore[override]  # no user handler to yield
         if self._workspace is not None:
-            raise JsonRpcException("initialize comes once", code=INVALID_REQUEST)
+            raise JsonRpcException("initialize can be sent only once", code=INVALID_REQUEST)
         if not isinstance(params, dict):
             raise JsonRpcInvalidParams("initialize: the parameters are not an object")
         self.client = client_abilities(params)

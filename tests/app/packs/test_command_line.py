@@ -36,8 +36,10 @@ def test_tools_check_names_missing_programs_and_ends_with_1(tmp_path: Path) -> N
     done = run("tools", "--check", "git,testing", cwd=tmp_path, environ=environ)
     assert done.code == 1 and done.err == ""
     assert "11 of 17 tools can be used here (64%)" in done.out
-    assert "✗ pytest is missing, for pytest\n  → python3 -m pip install pytest" in done.out
-    assert "not chosen: execution, file_read" in done.out and "✗ testing: none" in done.out
+    assert (
+        "✗ pytest is not on PATH; tools that need it: pytest\n  → python3 -m pip install pytest" in done.out
+    )
+    assert "packs that are not chosen: execution, file_read" in done.out and "✗ testing: none" in done.out
     assert "consider the pack javascript" in done.out
     assert run("tools", "--check", "git", cwd=tmp_path, environ=environ).code == 0
 

@@ -117,7 +117,7 @@ async def test_tool_without_its_program_is_left_out_and_named_before_the_task(
         await talk.say("hello")
         names = offered(sessions.model.requests[0])
     assert "git_log" in names and "pytest" not in names
-    assert "11 of 17 tools" in warning.message and "Without any usable tool: testing" in warning.message
+    assert "11 of 17 tools" in warning.message and "Packs without any usable tool: testing" in warning.message
     assert "pytest (python3 -m pip install pytest)" in warning.message
 
 

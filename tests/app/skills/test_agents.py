@@ -183,7 +183,7 @@ def test_files_of_other_agents_are_read_and_the_nearest_wins(tmp_path: Path, hom
     }  # fmt: skip
     assert found.found["two"].tools == ("read", "db__*")
     assert (found.found["three"].max_turns, found.found["three"].denied) == (5, ("Bash",))
-    assert any("hidden by" in problem for problem in found.problems)
+    assert any("has the same name" in problem for problem in found.problems)
     assert set(load(tmp_path, project, foreign=False).found) == {"three"}
     assert not load(tmp_path, project, enabled=False).found
 

@@ -77,14 +77,16 @@ def test_description_with_a_colon_crlf_and_bom_are_read(home: Path) -> None:
     loaded = load(home)
     (found,) = loaded.found
     assert (found.name, found.description) == ("notes", "Use when: the user asks for notes")
-    assert loaded.problems == [f"{path}: other agents refuse it until you quote its name and description."]
+    assert loaded.problems == [
+        f"{path}: other agents cannot read it until you put quotes around its name and description."
+    ]
 
 
 def test_unterminated_front_matter_and_invalid_booleans_are_reported(home: Path) -> None:
     unclosed = command(home / ".agents/skills/unclosed/SKILL.md", "---\ndescription: Does it.\nText.\n")
     secret = skill(home / ".agents/skills", "secret", disable_model_invocation='"true"')
     assert load(home).problems == [
-        f"{secret}: its row `disable-model-invocation` is not used: write true or false.",
+        f"{secret}: its row `disable-model-invocation` is ignored, because its value is neither true nor false.",
         f"{unclosed}: the file has no front matter: lines such as `name: value` between two lines `---`.",
     ]
 

@@ -31,7 +31,7 @@ def as_text(figures: Figures) -> str:
         _round(number, turns.setdefault(each.turn_id, len(turns) + 1), each)
         for number, each in enumerate(figures.rounds, 1)
     ]
-    parts = [_table(_ROUND, rounds)] if rounds else ["no call of a model"]
+    parts = [_table(_ROUND, rounds)] if rounds else ["no model calls"]
     if figures.tools:
         parts.append(_table(_TOOL, map(_tool, figures.tools)))
     return "\n\n".join(parts)

@@ -34,11 +34,11 @@ def unsaved_elsewhere(missing: Mapping[str, Sequence[StoredHunk]], owner: Owner,
     names = [relative_name(path, folder) for path in missing]
     more = f" and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else ""
     count = sum(map(len, missing.values()))
-    changes = "1 change" if count == 1 else f"{count} changes"
+    changes = "1 change of the agent is" if count == 1 else f"{count} changes of the agent are"
     return Warning(
-        f"{changes} of the agent are missing on disk: {', '.join(names[:NAMED_FILES])}{more}. The editor that had "
-        f"this session before ({owner}) may have this text unsaved. Save these files in that editor, so that "
-        "you can review the changes here and the agent sees them.",
+        f"{changes} missing on disk: {', '.join(names[:NAMED_FILES])}{more}. The editor in which this "
+        f"session was open before ({owner}) may not have saved this text. Save these files in that editor, so "
+        "that you can review the changes here and the agent sees them.",
         UNSAVED_ELSEWHERE,
     )
 

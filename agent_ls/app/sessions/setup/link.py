@@ -25,7 +25,7 @@ class SessionLink:
     @property
     def live(self) -> LiveSession:
         if self._live is None:
-            raise RuntimeError("a part of the session was used before the session was connected")
+            raise RuntimeError("SessionLink.connect must be called before the session is used")
         return self._live
 
     def emit(self, event: RecordedEvent) -> object:

@@ -109,6 +109,6 @@ class PromptsWithNotice(ForwardingPrompts):
 def _warning(machine: str, names: tuple[str, ...]) -> str:
     listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
     return (
-        f"At {machine}, {listed} are not started: they would run on this machine, but the project is on the "
-        "other machine. If you need them, run agent-ls on that machine."
+        f"{listed[:1].upper()}{listed[1:]} are not started, because they would run on this machine, but the "
+        f"project is on {machine}. If you need them, run agent-ls on {machine}."
     )

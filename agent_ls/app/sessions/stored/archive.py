@@ -128,7 +128,7 @@ def session_text(path: Path, format_: ExportFormat, known: Collection[str], reda
     if format_ != "jsonl":
         return _transcript(path, format_, known, redact)
     if redact:
-        raise BadChoiceError("JSON lines cannot be redacted", "choose the format html or markdown")
+        raise BadChoiceError("the format jsonl cannot be redacted", "choose the format html or markdown")
     return without_known(_jsonl(path), known)
 
 

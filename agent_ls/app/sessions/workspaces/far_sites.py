@@ -103,7 +103,7 @@ class FarSites:
             return await self.prepare(folder)
         path = await anyio.Path(folder).absolute()
         if must_exist and not await path.is_dir():
-            raise BadChoiceError(f"the folder does not exist: {path}", "give the folder to work in")
+            raise BadChoiceError(f"the folder does not exist: {path}", "give a folder that exists")
         return await self.prepare(str(path)) if must_exist else str(path)
 
     def check_same(self, folder: str, stored: object) -> None:

@@ -79,7 +79,7 @@ class Worktrees:
         if header.has_worktree:
             raise BadChoiceError(
                 "a session in a worktree cannot be forked, because two sessions cannot share its worktree",
-                "apply its changes to your folder, then begin a new session",
+                "apply the changes of the session to your folder, then begin a new session",
             )
 
     async def make(self, header: Header, start: Start, discarded: Callable[[], Awaitable[None]]) -> Worktree:

@@ -193,7 +193,7 @@ PROGRAMS: Mapping[str, Program] = MappingProxyType(
         "chmod": _system("coreutils"),
         "chromium": _system("chromium"),
         "curl": _system("curl"),
-        "docker": Program(advice="install Docker, and let your user use it"),
+        "docker": Program(advice="install Docker, and allow your user to run it"),
         "du": _system("coreutils"),
         "eslint": _npm("eslint"),
         "find": _system("findutils"),

@@ -90,7 +90,7 @@ class EnvironmentReport:
     def _sentences(self) -> Iterator[str]:
         yield f"Tool packs: {self.usable} of {self.total} tools can be used ({self.coverage_percent}%)."
         if self.empty:
-            yield f"Without any usable tool: {', '.join(self.empty)}."
+            yield f"Packs without any usable tool: {', '.join(self.empty)}."
         if self.missing:
             listed = "; ".join(f"{one.name} ({one.hint})" for one in self.missing)
             yield f"Missing programs: {listed}. The model uses the shell instead."
