@@ -39,9 +39,7 @@ ChangeReviewer: TypeAlias = Callable[[Sequence[Hunk]], Awaitable[bool] | bool]
 
 NOBODY = "nobody can approve this action, because the program passed no `approve`"
 FAILED = "the `approve` callback of the program failed"
-NO_REVIEWER = (
-    "a program, not a person, runs this session; it passed no `review_changes`, so nobody can review the change"
-)
+NO_REVIEWER = "a program runs this session and passed no `review_changes`, so nobody can review the change"
 PROGRAM = "program"
 
 
