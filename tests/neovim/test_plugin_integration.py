@@ -224,7 +224,9 @@ def test_vim_pack_installs_the_plugin_once_by_the_lines_of_the_page(tmp_path: Pa
         terminal.lua("vim.fn.jobstart({ ... }, { term = true }) vim.cmd.startinsert()", find_nvim())
         terminal.wait_screen("will be installed:", f"from {checkout.as_uri()}", "Proceed? [Y]es")
         terminal.keys("y")
-        terminal.wait_screen("Installing plugins (1/1)")
+        terminal.wait_screen(
+            "Installing plugins (1/1)", "type  :help"
+        )  # keys pressed before the end of the start are lost
         terminal.keys(find_command)
         terminal.wait_screen("exists 2")
         terminal.keys(":qa<CR>")
