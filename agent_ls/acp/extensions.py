@@ -116,7 +116,9 @@ class Extensions:
         waiting = [it.id for it in session.steering]
         steer_id = params.steer_id or (waiting[-1] if waiting else "")
         if not steer_id or not session.unsteer(steer_id):
-            raise invalid("The model has read this message already", "Send another message to correct it.")
+            raise invalid(
+                "The model has read this message already", "Send another message with the correction."
+            )
         return Nothing()
 
     async def _rules(self, params: AcpRules) -> AcpRulesResult:

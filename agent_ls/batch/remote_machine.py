@@ -118,7 +118,7 @@ class RemoteMachine:
         except (EnvError, PlaceNameError) as error:
             raise BadChoiceError(
                 f"task {task.id}: {named} cannot be used at {self.name}: {error}",
-                "name a folder that exists there; a relative one is relative to the folder of --on",
+                "name a folder that exists at that place; a relative path starts at the folder that --on names",
             ) from error
         finally:
             await environment.cleanup()

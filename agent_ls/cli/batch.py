@@ -100,7 +100,8 @@ def _run(options: argparse.Namespace) -> int:
         )
     if options.dask and options.on:
         raise AppError(
-            "--on cannot be combined with --dask", "use --jobs and --shard, or a cluster without --on"
+            "--on cannot be combined with --dask",
+            "use --on with --jobs and --shard, or use --dask without --on",
         )
     use_pidfd_watcher()
     shard = parse_shard(options.shard)

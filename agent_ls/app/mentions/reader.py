@@ -207,7 +207,7 @@ class SessionMentions:
         if pages is None:
             raise MentionError(
                 f"{url} is not fetched: the setting webFetch is off",
-                "enable the setting, or remove the @ before the address",
+                "turn on webFetch, or remove the @ before the address",
             )
         try:
             arguments = WebFetchArguments(url=url)

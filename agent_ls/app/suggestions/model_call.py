@@ -61,7 +61,7 @@ class ModelCall:
             raise NoModelError(f"the model {chosen.name} for {wanted} cannot be used: {chosen.reason}")
         if chosen.id == WALKTHROUGH:
             raise NoModelError(
-                f"the walkthrough follows a script and has no {wanted}",
+                f"the scripted model of the walkthrough has no {wanted}",
                 "Set up a model, or name one in `models.suggestions`",
             )
         return chosen

@@ -302,7 +302,7 @@ class FarConnection:
         try:
             facts = unpack(message.header.get("value"), message.body, Facts)
             if call is None or call.check is None:
-                raise EnvError("the change was cancelled before it was checked")
+                raise EnvError("the change was cancelled before anything was written")
             call.check(facts.real, facts.result())
         except EnvError as error:
             answer["error"] = pack_error(error)

@@ -105,7 +105,7 @@ def check_place(place: Place) -> None:
     if place.kind == "command":
         if not place.command:
             raise PlaceNameError(
-                "a place of the kind command needs a command that starts Python on that machine"
+                "a place that begins with `command:` needs a command that starts Python on that machine"
             )
     elif place.kind == "devcontainer":
         if not place.target.startswith("/"):
@@ -116,7 +116,7 @@ def check_place(place: Place) -> None:
         if place.kind in ("ssh", "kubectl") or not _NAME.fullmatch(place.image.replace(":", ".")):
             raise PlaceNameError(f"{place.image!r} is not an image that {place.kind} can start")
     elif len(names) > 3 or not all(_NAME.fullmatch(name) for name in names):
-        raise PlaceNameError(f"{place.target!r} is not a name for {place.kind}: {EXAMPLES}")
+        raise PlaceNameError(f"{place.target!r} is not a valid {place.kind} name: {EXAMPLES}")
     if place.path and not place.path.startswith(("/", "~")):
         raise PlaceNameError(f"the folder {place.path!r} must be absolute or begin with ~")
     if place.kind == "command" and ":" in place.path:

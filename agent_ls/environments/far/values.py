@@ -109,7 +109,7 @@ def _unpack(value: Any, body: memoryview) -> Any:
             raise ValueFault("a range of bytes that is malformed")
         start, length = span
         if not (0 <= start <= start + length <= len(body)):
-            raise ValueFault("a range of bytes that does not exist")
+            raise ValueFault("a range that is outside the bytes of the message")
         return bytes(body[start : start + length])
     inner = {name: _unpack(it, body) for name, it in value.items() if name != _TYPE}
     if _TYPE not in value:

@@ -51,7 +51,8 @@ def _parse_uri(uri: str, method: str) -> tuple[str, str]:
     path = maybe_path(unquote(parts.query))
     if parts.scheme != SCHEME or kind not in ("base", "proposed") or path is None:
         raise InvalidParamsError(
-            method, f"uri: {uri} is not {SCHEME}:/base/<path>?<file uri>, nor the same with /proposed/"
+            method,
+            f"uri: {uri} must be {SCHEME}:/base/<path>?<file uri> or {SCHEME}:/proposed/<path>?<file uri>",
         )
     return kind, path
 

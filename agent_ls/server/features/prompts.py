@@ -133,7 +133,8 @@ async def _queue_change(context: Context, params: wire.Queue, live: LiveSession)
         changes.append(StartNow(params.start_now))
     if len(changes) != 1:
         raise InvalidParamsError(
-            params.method, f"the request has {len(changes)} changes of the queue; give exactly one"
+            params.method,
+            f"the request has {len(changes)} of the fields that change the queue of messages; give exactly one of them",
         )
     return changes[0]
 

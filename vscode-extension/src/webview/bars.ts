@@ -25,7 +25,7 @@ export function header(session: SessionView, toQuestion: () => void, send: Send)
     asks,
     waits,
     session.readOnly && h("span", { class: "badge", title: `Owned by ${session.owner}.` }, "read only"),
-    session.readOnly && textButton("Take Over", command(send, "takeOver"), { class: "link", "data-action": "takeOver", title: `This session is open in ${session.owner}. Taking it over stops a running turn there; a turn that waits for you keeps waiting here.` }),
+    session.readOnly && textButton("Take Over", command(send, "takeOver"), { class: "link", "data-action": "takeOver", title: `This session is open in ${session.owner}. Taking it over stops a running turn there. A turn that waits for your answer is moved to this window.` }),
   );
 }
 

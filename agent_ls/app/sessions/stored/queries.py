@@ -119,7 +119,7 @@ class StoredSessions:
                 return session_text(path, format_, known, redact)
             if redact:
                 raise BadChoiceError(
-                    "the format calls cannot be redacted", "choose --format html or markdown"
+                    "an export in the format `calls` cannot be redacted", "choose --format html or markdown"
                 )
             return without_known(_calls(path), known)
 

@@ -119,7 +119,7 @@ class FarSites:
         if isinstance(stored, str) and stored != now:
             raise BadChoiceError(
                 f"this session works on {stored or 'this machine'}, but the settings now name {now or 'this machine'}",
-                "set place in your settings file to the earlier value, or begin a new session",
+                "set `place` in your settings file to the earlier value, or begin a new session",
             )
 
     async def prepare(self, folder: str) -> str:

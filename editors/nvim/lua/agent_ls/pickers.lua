@@ -125,7 +125,7 @@ end
 function M.rules()
   session.rules(function(rules)
     if #rules == 0 then
-      return log.notify("You have not stored any rules. Approval requests offer rules.")
+      return log.notify("You have not stored any rules. You can store a rule when you answer an approval request.")
     end
     require("agent_ls.menu").select(rules, { prompt = "Allowed without approval", format_item = rule_label }, function(rule)
       if not rule then
