@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+from weakref import WeakSet
 
 import h11
 
@@ -47,6 +48,8 @@ class DirectConnections:
         """Without TLS, None until the server sets a cookie. Servers without TLS rarely set cookies."""
         self._idle: dict[Connection, asyncio.TimerHandle] = {}
         self._busy: set[Connection] = set()
+        self._aborted: WeakSet[Connection] = WeakSet()
+        """Connections whose sockets may still be open: asyncio closes a socket only after the current callback."""
 
     @property
     def host(self) -> str:
@@ -78,11 +81,12 @@ class DirectConnections:
                 self._idle[connection] = loop.call_later(KEEPALIVE_S, self._drop, connection)
             else:
                 connection.abort()
+                self._aborted.add(connection)
 
     async def close(self) -> None:
         for timer in self._idle.values():
             timer.cancel()
-        connections = [*self._idle, *self._busy]
+        connections = [*self._idle, *self._busy, *self._aborted]
         self._idle.clear()
         for connection in connections:
             await connection.close()
