@@ -135,7 +135,6 @@ async def _queue_change(context: Context, params: wire.Queue, live: LiveSession)
         raise InvalidParamsError(
             params.method,
             f"the request has {len(changes)} of the fields that change the queue of messages; give exactly one of them",
-            f"the request has {len(changes)} of the fields that change the queue of messages; give exactly one of them",
         )
     return changes[0]
 
