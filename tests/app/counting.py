@@ -10,14 +10,19 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+import anyio
+
 from agent_ls.llm.requests import Request
 from agent_ls.llm.stream import StreamEvent
+from tests.support import REPOSITORY
 from tests.support.fake_provider import FakeProvider, Piece
 
 LARGE = 200_000
+_PACKAGES = Path(anyio.__file__).parent.parent
 
 _BELOW = re.compile("/(?:agent_ls|site-packages)/")
 
@@ -39,6 +44,9 @@ class CountingProvider(FakeProvider):
 
     def __init__(self, script: Sequence[Piece], watched: Mapping[tuple[str, str], str]) -> None:
         super().__init__(script)
+        for file, name in watched:
+            folder = REPOSITORY / "agent_ls" if (REPOSITORY / "agent_ls" / file).exists() else _PACKAGES
+            assert f"def {name}(" in (folder / file).read_text(), f"{file} has no function {name}"
         self.rounds: list[Counter[str]] = []
         self._watched = watched
         self.count: Counter[str] = Counter()

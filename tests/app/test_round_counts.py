@@ -20,10 +20,10 @@ from tests.support.session_rig import running
 ROUNDS = 5
 
 LOOKS = {
-    ("app/permissions/paths.py", "look"): "",
+    ("app/permissions/paths.py", "read_effect_facts"): "",
     ("environments/local/files.py", "read_file"): "",
     ("anyio/to_thread.py", "run_sync"): "",
-    ("app/sessions/ownership/session_ownership.py", "_wanted"): "",
+    ("app/sessions/ownership/session_ownership.py", "_find_askers"): "",
     ("loop/calls/arguments.py", "parse_arguments"): "",
     ("tools/registry.py", "_definition"): "",
 }
@@ -40,7 +40,7 @@ def _thread_calls(rounds: Sequence[Counter[str]]) -> int:
     The check whether another process wants the session is left out: it runs four times a second, and may begin in one
     round and be counted in the next.
     """
-    return statistics.mode(counted["run_sync"] - counted["_wanted"] for counted in rounds)
+    return statistics.mode(counted["run_sync"] - counted["_find_askers"] for counted in rounds)
 
 
 @pytest.mark.req("L5")
@@ -56,8 +56,10 @@ async def test_a_read_only_call_is_parsed_and_judged_once_and_the_file_read_once
             await talk.say("go")
     assert not any(part.is_error for part in rig.results())
     _, first, *later = model.rounds
-    assert first["look"] == 1
-    assert [(counted["look"], counted["read_file"]) for counted in later] == [(1, 1)] * (ROUNDS - 1)
+    assert first["read_effect_facts"] == 1
+    assert [(counted["read_effect_facts"], counted["read_file"]) for counted in later] == [(1, 1)] * (
+        ROUNDS - 1
+    )
     assert [(counted["parse_arguments"], counted["_definition"]) for counted in later] == [(1, 0)] * (
         ROUNDS - 1
     )

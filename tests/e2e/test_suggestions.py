@@ -324,7 +324,7 @@ async def test_the_walkthrough_suggests_nothing(tmp_path: Path) -> None:
         for _ in range(2):
             assert await found.suggest(file, (0, 4)) == []
         (message,) = found.told
-        assert "the walkthrough follows a script" in message and "models.suggestions" in message
+        assert "the scripted model of the walkthrough has no" in message and "models.suggestions" in message
 
 
 async def test_without_a_suggestion_model_the_model_of_titles_or_new_sessions_answers(tmp_path: Path) -> None:
