@@ -43,4 +43,4 @@ def test_a_rich_client_edits_and_reviews_over_stdio(tmp_path: Path) -> None:
 
 @pytest.mark.req("H8", "H6")
 def test_a_chat_is_a_document_with_only_the_server_configured(tmp_path: Path) -> None:
-    passed(tmp_path, "tests/e2e/test_stock.py", "-k", "scripted_conversation or asked_about")
+    passed(tmp_path, "tests/e2e/test_stock.py", "-k", "scripted_conversation or asks_about")
