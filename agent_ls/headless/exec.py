@@ -64,7 +64,7 @@ LOST = 5
 
 @dataclass(frozen=True, slots=True)
 class ExecOptions:
-    """The options of one run of `agent-ls exec`. `beside` are additional workspace folders. `on` names
+    """The options of one run of `agent-ls exec`. `beside` are the workspace folders in addition to `folder`. `on` names
     another machine or container, where the agent then works instead of in `folder`.
 
     `own_settings` are the part of `settings` that was given for this run and not in the user's settings file.

@@ -46,8 +46,8 @@ class _SchemaSimplifier:
             return schema
         if isinstance(name := schema.get("$ref"), str):
             found = self._referred(name) if references < MAX_DEPTH else None
-            beside = {key: value for key, value in schema.items() if key != "$ref"}
-            return self.simplify({**found, **beside}, references + 1) if found is not None else {}
+            others = {key: value for key, value in schema.items() if key != "$ref"}
+            return self.simplify({**found, **others}, references + 1) if found is not None else {}
         return {
             key: self._entry(key, value, references)
             for key, value in schema.items()

@@ -329,8 +329,7 @@ def json_line(value: Mapping[str, Any]) -> bytes:
     try:
         return text.encode("utf-8") + b"\n"
     except UnicodeEncodeError:
-        # UTF-8 cannot encode lone surrogates, which stand for undecodable bytes of a file. Write them as
-        # escapes.
+        # A lone surrogate represents an undecodable byte of a file. UTF-8 cannot encode it: write an escape.
         return json.dumps(value, separators=(",", ":"), default=_to_json_value).encode("ascii") + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""Store API keys between starts: in the system's keyring, or in a file if there is no keyring.
+"""Store API keys for later starts of agent-ls: in the keyring of the system, or in a file if the system has no keyring.
 
 A key from the editor (agent/setCredential) takes precedence over a key in the environment, which takes precedence
 over a stored key. `keys.json` in the state folder lists the providers; without a keyring it also contains their keys.

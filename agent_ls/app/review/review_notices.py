@@ -39,8 +39,8 @@ def replacement_notice(path: str, hunks: Sequence[Hunk], text: str, comment: str
 
 
 def gone_notice(path: str, hunks: Sequence[LedgerHunk]) -> str:
-    """Return the notice that changes are no longer in the file: the file was closed without saving, or
-    changed by another program.
+    """Return the notice about changes that the file does not contain now, because the file was closed without saving
+    or changed by another program.
     """
     parts = [
         (

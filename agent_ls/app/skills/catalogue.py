@@ -32,7 +32,9 @@ class CatalogueEntry(Protocol):
 
 
 def catalogue_text(skills: Sequence[UserCommand], window_tokens: int) -> str:
-    """Return an introduction and one line for each skill, for the system prompt; "" if there are no skills.
+    """Return the part of the system prompt that lists the skills: an introduction and one line for each skill.
+
+    Returns "" without skills.
 
     The lines have at most 2 % of the context window, and at most 8,000 characters. If they are longer, long
     descriptions are cut to the same length. If they would be too short, the last skills are listed by name

@@ -80,8 +80,7 @@ class DirectConnections:
                 loop = asyncio.get_running_loop()
                 self._idle[connection] = loop.call_later(KEEPALIVE_S, self._drop, connection)
             else:
-                connection.abort()
-                self._aborted.add(connection)
+                self._abort(connection)
 
     async def close(self) -> None:
         for timer in self._idle.values():
@@ -97,12 +96,16 @@ class DirectConnections:
             timer.cancel()
             if connection.is_idle:
                 return connection
-            connection.abort()
+            self._abort(connection)
         return None
 
     def _drop(self, connection: Connection) -> None:
         if self._idle.pop(connection, None):
-            connection.abort()
+            self._abort(connection)
+
+    def _abort(self, connection: Connection) -> None:
+        connection.abort()
+        self._aborted.add(connection)
 
     async def _connect(self) -> Connection:
         loop = asyncio.get_running_loop()

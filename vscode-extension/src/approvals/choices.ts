@@ -1,4 +1,5 @@
 // The possible answers to an approval, with their labels in display order. Pure.
+import { revealHiddenCharacters } from "./hidden_characters";
 import { type ApprovalRequested, type ApproveAnswer, type RuleOffer, effectOf } from "../connection/protocol";
 
 /** An answer that the user can choose. It is sent at once, or after the user has entered a text. */
@@ -52,6 +53,11 @@ export function listChoices(request: ApprovalRequested): Choice[] {
 
 /** Formats the request as one line. `isWhole` says whether the line contains everything that would be allowed. */
 export function formatQuestion(request: ApprovalRequested): { readonly text: string; readonly isWhole: boolean } {
+  const { text, isWhole } = question(request);
+  return { text: revealHiddenCharacters(text), isWhole };
+}
+
+function question(request: ApprovalRequested): { readonly text: string; readonly isWhole: boolean } {
   const { tool, summary } = request;
   const effect = effectOf(request);
   if (effect.folder !== undefined) return { text: `agent-ls asks whether you trust ${effect.folder}`, isWhole: false };
@@ -85,8 +91,8 @@ export function describeRequest(request: ApprovalRequested): { readonly text: st
   const { command, files = [], envVars = [] } = effectOf(request);
   if (command !== undefined) {
     const code = [...envVars.map(([name, value]) => `${name}=${value}`), command].join("\n");
-    return { text, blocks: [{ title: "", language: "shellscript", code }], isWhole: true };
+    return { text, blocks: [{ title: "", language: "shellscript", code: revealHiddenCharacters(code) }], isWhole: true };
   }
-  const blocks = files.map(({ path, action, diff }) => ({ title: `${action} ${path}`, language: "diff", code: diff }));
+  const blocks = files.map(({ path, action, diff }) => ({ title: revealHiddenCharacters(`${action} ${path}`), language: "diff", code: revealHiddenCharacters(diff) }));
   return { text, blocks, isWhole: blocks.length > 0 ? blocks.every(({ code }) => code !== "") : isWhole };
 }

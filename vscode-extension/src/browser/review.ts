@@ -6,7 +6,8 @@ import { isOpen } from "../review/model";
 import { describeHunk, verdictLabels } from "../review/words";
 import type { Sessions } from "../sessions/session";
 import { pathOf } from "../connection/uris";
-import { revealHiddenCharacters, h, plural, textButton } from "../webview/dom";
+import { revealHiddenCharacters } from "../approvals/hidden_characters";
+import { h, plural, textButton } from "../webview/dom";
 import { askUser } from "./dialogs";
 
 export function openHunks(sessions: Sessions): Hunk[] {

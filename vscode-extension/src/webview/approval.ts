@@ -2,7 +2,8 @@
 import { formatExamples } from "../approvals/choices";
 import { ActionMenu } from "./action_menu";
 import { diffElement } from "./diff";
-import { revealHiddenCharacters, h, icon, textButton } from "./dom";
+import { revealHiddenCharacters } from "../approvals/hidden_characters";
+import { h, icon, textButton } from "./dom";
 import { highlightLater } from "./highlight";
 import type { ApprovalView, FromView } from "./messages";
 

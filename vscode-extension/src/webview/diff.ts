@@ -1,5 +1,6 @@
 // Renders a unified diff as lines with a sign and a colour.
-import { revealHiddenCharacters, h, plural } from "./dom";
+import { revealHiddenCharacters } from "../approvals/hidden_characters";
+import { h, plural } from "./dom";
 
 const MAX_LINES = 600; // longer diffs are cut; the user can open the file
 const CLASSES: Readonly<Record<string, string>> = { "+": "added", "-": "removed" };

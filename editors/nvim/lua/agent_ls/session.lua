@@ -79,9 +79,7 @@ function M.warn_read_only(what) M.add_notice("warn", ("Not %s: another editor ha
 
 ---@param problem agent_ls.Problem
 function M.report(problem)
-  if problem.kind == "session_busy" then
-    return M.add_notice("warn", problem.message, TAKE_OVER)
-  end
+  if problem.kind == "session_busy" then return M.add_notice("warn", problem.message, TAKE_OVER) end
   if problem.kind ~= client.SERVER_ENDED then
     M.add_notice("error", problem.message, problem.hint, require("agent_ls.remedies").find(nil, problem.kind))
   end

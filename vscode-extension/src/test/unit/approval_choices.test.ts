@@ -70,6 +70,13 @@ test("a one-line approval is offered only if it shows the whole effect", () => {
   assert.deepEqual(formatQuestion({ ...page, effect: { type: "FetchEffect", url: `https://a.example/${"b".repeat(121)}`, privateAddress: "" } }), { text: "agent-ls asks to fetch the summary", isWhole: false });
 });
 
+test("hidden characters of a command or a diff are visible signs", () => {
+  assert.equal(formatQuestion(command("rm \u202ea")).text, "agent-ls asks to run: rm \ufffda");
+  assert.equal(describeRequest(command("ls\u2066\nrm")).blocks[0]?.code, "ls\ufffd\nrm");
+  const effect = { type: "WriteEffect" as const, files: [{ path: "/a\u202e.py", action: "modify" as const, diff: "+\u202eb\n", changeKey: "k" }] };
+  assert.deepEqual(describeRequest({ ...ASKED, tool: "edit", summary: "a.py", effect }).blocks, [{ title: "modify /a\ufffd.py", language: "diff", code: "+\ufffdb\n" }]);
+});
+
 test("the golden approval is parsed", () => {
   assert.equal(listChoices(ASKED).filter((choice) => choice.kind === "send" && choice.answer.ruleId !== undefined).length, ASKED.rules.length);
   assert.match(formatQuestion(ASKED).text, /^agent-ls asks to /);
