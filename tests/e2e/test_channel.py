@@ -145,9 +145,9 @@ async def test_hunks_of_the_editors_documents_are_undone_over_the_channel(tmp_pa
         async with channel_client(found.state, found.server.process.pid) as panel:
             (file, *_) = (await panel.request("agent/hunks", {"sessionId": session_id}))["files"]
             ids = [hunk["id"] for hunk in file["hunks"]]
-            result = await panel.request(
-                "agent/review", {"hunkIds": ids, "verdict": "undo", "clientKey": new_key()}
-            )
+            wanted = {"hunkIds": ids, "verdict": "undo", "clientKey": new_key()}
+            async with found.editor.doing_as_asked():
+                result = await panel.request("agent/review", wanted)
             assert len(result["changed"]) == len(ids)
         await eventually(lambda: document.source == before)
 

@@ -40,7 +40,8 @@ async def test_roll_back_restores_the_open_document_and_can_be_reverted(tmp_path
         assert planned["diff"].startswith("--- ")
 
         version = document.version
-        done = await found.change("revert", session_id, atTurnId=turn)
+        async with found.editor.doing_as_asked():
+            done = await found.change("revert", session_id, atTurnId=turn)
         assert document.source == before and document.version == (version or 0) + 1
         assert (done["turns"], done["restoredTurns"]) == ([turn], [])
         assert [file["state"] for file in done["files"]] == ["restored"]
@@ -49,7 +50,8 @@ async def test_roll_back_restores_the_open_document_and_can_be_reverted(tmp_path
         newest, *_ = (await found.ask("history", session_id))["items"]
         assert (newest["kind"], newest["turns"]) == ("reverted", [turn])
 
-        again = await found.change("revert", session_id, atTurnId=done["revertId"])
+        async with found.editor.doing_as_asked():
+            again = await found.change("revert", session_id, atTurnId=done["revertId"])
         assert document.source == edited
         assert again["restoredTurns"] == [turn]
 

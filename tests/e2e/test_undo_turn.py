@@ -79,7 +79,8 @@ async def test_undo_of_a_turn_keeps_later_turns_and_typing(restarted: bool, tmp_
             async with served(tmp_path, provider=provider) as found:
                 document = await found.editor.open(a, text)
                 await found.editor.subscribe(session_id)
-                await check_first_undone(found, document, b, first, session_id)
+                async with found.editor.doing_as_asked():
+                    await check_first_undone(found, document, b, first, session_id)
 
 
 async def check_first_undone(found: Served, document: Any, b: Path, first: str, session_id: str) -> None:

@@ -7,16 +7,31 @@ import signal
 import subprocess
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import pytest
 
 from tests.support.commands import DEADLINE_S, command, environment, finish, start
+from tests.support.processes import eventually
 
 pytestmark = pytest.mark.real_start
 
 
+def is_blocked_in_read(pid: int, path: Path) -> bool:
+    """Return whether a process has opened a file and its main thread sleeps. Without /proc, return True.
+
+    Python runs its signal handlers between two instructions, so a signal just before a read takes effect after it.
+    """
+    folder = Path(f"/proc/{pid}")
+    if not folder.exists():
+        return True
+    opened = {os.readlink(link) for link in (folder / "fd").iterdir() if link.is_symlink()}
+    return str(path) in opened and (folder / "stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+
 @pytest.mark.req("H2", "L16")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_signal_before_the_session_is_open_ends_exec_with_130_and_no_traceback(
+async def test_signal_before_the_session_is_open_ends_exec_with_130_and_no_traceback(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     settings = tmp_path / "settings.json"
@@ -24,9 +39,10 @@ def test_signal_before_the_session_is_open_ends_exec_with_130_and_no_traceback(
     process = start(
         "exec", "--settings", str(settings), "hello", cwd=tmp_path, environ=environment(tmp_path / "home")
     )
-    with settings.open("w"):  # blocks until the command reads its settings
+    with settings.open("w"):  # blocks until the command opens its settings
+        await eventually(lambda: is_blocked_in_read(process.pid, settings))
         process.send_signal(number)
-        done = finish(process)
+        done = await anyio.to_thread.run_sync(finish, process)
     assert (done.code, done.out, done.err) == (130, "", "")
 
 

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.req("H13")
 def test_a_run_is_recorded_replayed_and_made_shareable(tmp_path: Path) -> None:
     project = copy_sample_project(tmp_path / "shop")
     environ = environment(tmp_path)
-    record = ("exec", "--provider", "walkthrough", "--approve", "all", "--record", "run.jsonl", "fix it")
+    options = "--set walkthroughPauseMs=0 --approve all --record run.jsonl".split()
+    record = ("exec", "--provider", "walkthrough", *options, "fix it")
     done = run(*record, cwd=project, environ=environ)
     assert done.code == 0, done
     edited = (project / "shop" / "cart.py").read_text()

@@ -12,6 +12,8 @@ from tests.support.commands import environment, run
 
 pytestmark = pytest.mark.req("R7", "H13", "H2")
 
+WALKTHROUGH = ("exec", "--provider", "walkthrough", "--set", "walkthroughPauseMs=0")
+
 
 def stored(tmp_path: Path) -> tuple[Path, dict[str, str], str]:
     """Run exec on a project. Return the project, the environment, and the id of the session, which changed the
@@ -19,9 +21,7 @@ def stored(tmp_path: Path) -> tuple[Path, dict[str, str], str]:
     """
     project = copy_sample_project(tmp_path / "shop")
     environ = environment(tmp_path)
-    done = run(
-        "exec", "--provider", "walkthrough", "--approve", "all", "fix it", cwd=project, environ=environ
-    )
+    done = run(*WALKTHROUGH, "--approve", "all", "fix it", cwd=project, environ=environ)
     assert done.code == 0, done
     return project, environ, done.err.split()[-1]
 
@@ -92,9 +92,7 @@ def test_a_moved_folder_is_offered_and_linked_again_and_everything_is_deleted_by
     assert f"agent-ls sessions relink {project}" in listed.out
     assert run("sessions", "relink", str(project), cwd=moved, environ=environ).code == 0
     assert session_id in run("sessions", cwd=moved, environ=environ).out
-    resumed = run(
-        "exec", "--provider", "walkthrough", "--resume", session_id, "and now?", cwd=moved, environ=environ
-    )
+    resumed = run(*WALKTHROUGH, "--resume", session_id, "and now?", cwd=moved, environ=environ)
     assert resumed.code in (0, 3), resumed
     missing = run("sessions", "relink", str(project), cwd=moved, environ=environ)
     assert missing.code == 2 and "No sessions" in missing.err

@@ -68,9 +68,9 @@ async def test_page_undoes_a_hunk_in_the_editors_document(tmp_path: Path) -> Non
         async with running.page(await running.log_in()) as page:
             opened = await page.subscribe(session)
             ids = [hunk["id"] for file in opened["pending"]["hunks"] for hunk in file["hunks"]]
-            await page.request(
-                "agent/review", session, hunkIds=ids, verdict="undo", clientKey="undo-by-panel"
-            )
+            wanted = {"hunkIds": ids, "verdict": "undo", "clientKey": "undo-by-panel"}
+            async with found.editor.doing_as_asked():
+                await page.request("agent/review", session, **wanted)
             await page.event("hunk_state")
         await eventually(lambda: document.source == before)
 

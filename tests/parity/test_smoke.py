@@ -166,18 +166,25 @@ def write(path: str, content: str) -> ToolCall:
 
 
 @pytest.mark.req("P8", "L2")
-@pytest.mark.parametrize("provider", SERVERS)
 async def test_a_command_is_ended_after_the_default_of_ten_seconds(
-    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Step 7 as specified: no setting shortens the limit. Anthropic's models have a default of 120 s and
-    request 10 s.
+    """Step 7 as specified, with all providers at once: no setting shortens the limit. Anthropic's models have a
+    default of 120 s and request 10 s.
     """
-    moves = list(coder_moves(provider, DEFAULT_TIMEOUT_MS))[-2:]
-    async with cell(provider, tmp_path, monkeypatch) as it:
-        it.answers(*[move for move in moves if not callable(move)])
-        await Smoke(provider, it.session, it.folder, tmp_path / "state", DEFAULT_TIMEOUT_MS).timeout()
-        assert f"timed out after {DEFAULT_TIMEOUT_MS}ms" in it.results[0].text
+
+    async def run(provider: str) -> None:
+        moves = list(coder_moves(provider, DEFAULT_TIMEOUT_MS))[-2:]
+        own = tmp_path / provider
+        own.mkdir()
+        async with cell(provider, own, monkeypatch) as it:
+            it.answers(*[move for move in moves if not callable(move)])
+            await Smoke(provider, it.session, it.folder, own / "state", DEFAULT_TIMEOUT_MS).timeout()
+            assert f"timed out after {DEFAULT_TIMEOUT_MS}ms" in it.results[0].text
+
+    async with anyio.create_task_group() as group:
+        for provider in SERVERS:
+            group.start_soon(run, provider)
 
 
 @pytest.mark.req("P8")

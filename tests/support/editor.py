@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,11 @@ class Editor:
 
     # -- requests of the server
 
-    async def do_as_asked(self) -> None:
-        """Answer each client_request until cancelled: save the documents of a `save`, and return {} for all others."""
+    async def do_as_asked(self, after: int = 0) -> None:
+        """Answer each client_request until cancelled: save the documents of a `save`, and return {} for all others.
+
+        Requests among the first `after` messages are left out.
+        """
 
         async def do(event: dict[str, Any]) -> None:
             asked = event["params"]["data"]
@@ -119,7 +123,15 @@ class Editor:
             which = {"sessionId": event["params"]["sessionId"], "requestId": asked["requestId"]}
             await self.client.request("agent/clientAnswer", {**which, "result": result})
 
-        await self.client.with_each(is_event("client_request"), do)
+        await self.client.with_each(is_event("client_request"), do, after)
+
+    @asynccontextmanager
+    async def doing_as_asked(self) -> AsyncIterator[None]:
+        """Answer client_requests inside the block. Without an answer, the server waits five seconds for a save."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.do_as_asked, len(self.client.received))
+            yield
+            tasks.cancel_scope.cancel()
 
     # -- sessions
 

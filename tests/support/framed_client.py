@@ -171,13 +171,16 @@ class FramedClient:
         raise AssertionError(f"the message did not arrive; received: {self.received[-20:]}")
 
     async def with_each(
-        self, fits: Callable[[dict[str, Any]], bool], work: Callable[[dict[str, Any]], Awaitable[object]]
+        self,
+        fits: Callable[[dict[str, Any]], bool],
+        work: Callable[[dict[str, Any]], Awaitable[object]],
+        after: int = 0,
     ) -> None:
-        """Run `work` with each matching message, past ones first, one after the other.
+        """Run `work` with each matching message, one after the other, beginning with message number `after`.
 
         Runs until it is cancelled or the server closes the connection.
         """
-        seen = 0
+        seen = after
         with suppress(HungUpError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             while True:
                 message = await self.wait_for(fits, after=seen, deadline_s=math.inf)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.environments.far import connection
 from agent_ls.environments.far.environment import FarEnvironment
 from agent_ls.environments.far.facts import EndConfig
 from agent_ls.environments.far.host import FarHost
@@ -40,8 +41,10 @@ WORK = {"edit": far_kills.story_of_an_edit, "command": far_kills.story_of_a_comm
     ids=["client", "connection", "far end"],
 )
 async def test_a_kill_tears_no_file_leaves_no_process_and_makes_no_false_claim(
-    kill: far_kills.Kill, work: str, tmp_path: Path
+    kill: far_kills.Kill, work: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A killed far end leaves processes that hold the connection open, so that only a ping finds it lost.
+    monkeypatch.setattr(connection, "PING_SECONDS", 0.5)
     place = Place("command", command=(sys.executable, pipe_client.__file__, sys.executable))
     host = FarHost(place, lambda: os.environ)
     folder = tmp_path / "project"
