@@ -33,6 +33,16 @@ async def turn_is_over(editor: StockEditor, last: str) -> str:
     return await editor.chat_until("## you\n\n", after=last)
 
 
+async def reached(gate: Gate, editor: StockEditor, provider: AnthropicServer) -> None:
+    """Wait until the stream is at the gate. A failure shows how many requests were sent, and the chat."""
+    try:
+        await anyio.to_thread.run_sync(gate.wait_reached)
+    except AssertionError as error:
+        assert editor.chat
+        text = editor.documents[editor.chat.as_uri()].source
+        raise AssertionError(f"{error}; {len(provider.requests)} requests; the chat:\n{text}") from None
+
+
 @pytest.mark.req("H8", "H6", "H7", "H5", "R4", "L6")
 @pytest.mark.parametrize("name", stock_editors())
 async def test_a_session_with_only_the_server_configured_is_the_same_in_each_editor(
@@ -60,7 +70,7 @@ async def test_a_session_with_only_the_server_configured_is_the_same_in_each_edi
             await session(editor, chat, "", project)
             # An edit and a command, each approved; a second message while the answer streams.
             await editor.say("Change it.")
-            await anyio.to_thread.run_sync(talking.wait_reached)
+            await reached(talking, editor, provider)
             assert await anyio.Path(file).read_text() == NEW and (project / "made").exists()
             assert editor.prompts_shown == 3 and editor.most_prompts == 1
             await editor.append(chat, "And then?\n")
@@ -80,7 +90,7 @@ async def test_a_session_with_only_the_server_configured_is_the_same_in_each_edi
             await editor.until(lambda: document.source == OLD.replace("one", "ONE"))
             # The user stops a turn.
             await editor.say("Go on for long.")
-            await anyio.to_thread.run_sync(working.wait_reached)
+            await reached(working, editor, provider)
             await editor.command("agentLs.stop")
             text = await turn_is_over(editor, "Stopped.")
             assert not editor.problems, editor.problems
