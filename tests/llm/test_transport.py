@@ -82,8 +82,7 @@ def raw_server(*answers: bytes, hold: bool = False) -> Iterator[str]:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             done.set()
-            listener.close()
-            thread.join(30)
+            stop_accepting(listener, thread)
 
 
 @contextmanager
@@ -101,8 +100,23 @@ def echo_server() -> Iterator[str]:
                             answer("200 OK", "set-cookie: a=1", "connection: close", body=head)
                         )
 
-        threading.Thread(target=serve, daemon=True).start()
-        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            stop_accepting(listener, thread)
+
+
+def stop_accepting(listener: socket.socket, thread: threading.Thread) -> None:
+    """End the thread that accepts connections. If it outlived the listener, it could accept on the next test's socket,
+    which may get the same descriptor.
+    """
+    with suppress(OSError):
+        listener.shutdown(socket.SHUT_RDWR)  # on Linux only this wakes a blocked accept
+    listener.close()
+    thread.join(30)
+    assert not thread.is_alive()
 
 
 def answer(status: str, *headers: str, body: bytes = b"") -> bytes:
