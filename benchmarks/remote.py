@@ -27,11 +27,11 @@ from agent_ls.environments.base import (
     FileWrite,
     GrepOptions,
 )
-from agent_ls.environments.far.environment import FarEnvironment
-from agent_ls.environments.far.facts import EndConfig
-from agent_ls.environments.far.host import FarHost
-from agent_ls.environments.far.place import Place, parse_place
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.remote.environment import RemoteEnvironment
+from agent_ls.environments.remote.facts import EndConfig
+from agent_ls.environments.remote.host import RemoteHost
+from agent_ls.environments.remote.place import Place, parse_place
 
 RUNS = 31
 SMALL, LARGE = os.urandom(2_000), os.urandom(8 * 1024 * 1024)
@@ -63,10 +63,10 @@ async def measure(places: Sequence[Place]) -> Mapping[str, Mapping[str, float]]:
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with tempfile.TemporaryDirectory() as folder:
         _fill(folder)
-        hosts = [FarHost(replace(place, path=""), lambda: os.environ) for place in places]
+        hosts = [RemoteHost(replace(place, path=""), lambda: os.environ) for place in places]
         environments: dict[str, ExecutionEnvironment] = {"local": LocalEnvironment(folder)}
         for host in hosts:
-            environments[host.place.machine] = FarEnvironment(host, lambda: EndConfig(folder))
+            environments[host.place.machine] = RemoteEnvironment(host, lambda: EndConfig(folder))
         for name, environment in environments.items():
             begun = time.perf_counter()
             await environment.initialize()

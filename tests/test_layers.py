@@ -43,10 +43,10 @@ ALLOWED: dict[str, set[str]] = {
     "environments.local": ENV_TYPES
     | {"environments.local", "environments.opened", "environments.search", "environments.terminal_host",
        "environments.timed_search", "environments.sandbox", "confinement", "relay.frames", "system", "text"},
-    "environments.far.place": set(),
+    "environments.remote.place": set(),
     "environments.instruction_files": set(),
-    "environments.far": ENV_TYPES
-    | {"environments.far", "environments.instruction_files", "environments.local", "environments.opened",
+    "environments.remote": ENV_TYPES
+    | {"environments.remote", "environments.instruction_files", "environments.local", "environments.opened",
        "environments.search", "environments.wrappers.forwarding", "text"},
     "confinement": {"confinement"},
     "relay": {"relay", "confinement"},
@@ -70,7 +70,7 @@ ALLOWED: dict[str, set[str]] = {
     "policy": ENV_TYPES | {"policy", "environments.search"},
     "store": ENV_TYPES
     | LLM_TYPES
-    | {"store", "environments.far.place", "loop", "review", "policy", "system", "text"},
+    | {"store", "environments.remote.place", "loop", "review", "policy", "system", "text"},
     "mcp": {"installation", "background", "mcp", "_version", "environments", "llm", "store", "system", "text", "tools"},
     "mcp.entry": {"mcp.entry"},
     "app": {"app"},
@@ -126,24 +126,25 @@ ALLOWED: dict[str, set[str]] = {
         "system",
     },
     "app.diagnostics": {"installation",
-        "app.clock", "app.diagnostics", "app.hooks", "app.models", "app.permissions", "app.servers", "app.settings",
+        "app.clock", "app.diagnostics", "app.hooks", "app.models", "app.permissions", "app.mcp_servers", "app.settings",
         "app.skills", "app.tools", "_version", "environments", "llm", "loop", "mcp", "store", "tools.foreign_names",
     },
     "app.recording": {
         "app.context", "app.permissions", "app.recording", "app.settings", "environments", "llm", "loop",
         "policy", "store", "tools",
     },
-    "app.servers": {"installation",
+    "app.mcp_servers": {"installation",
         "background",
-        "app.errors", "app.models", "app.permissions", "app.servers", "app.settings", "app.turn_reads", "app.web",
+        "app.errors", "app.models", "app.permissions", "app.mcp_servers", "app.settings", "app.turn_reads", "app.web",
         "environments",
         "loop", "mcp", "policy.places", "profiles",
     },
     "app.sessions": {
         "background",
         "app.changes", "app.clock", "app.context", "app.diagnostics", "app.errors", "app.hooks", "app.mentions",
-        "app.models", "app.permissions", "app.recording", "app.review", "app.servers", "app.sessions", "app.settings",
-        "app.skills", "app.slash_commands", "app.store_errors", "app.tools", "app.turn_reads", "app.web",
+        "app.models", "app.permissions", "app.recording", "app.review", "app.mcp_servers",
+        "app.sessions", "app.settings", "app.skills", "app.slash_commands", "app.store_errors", "app.tools",
+        "app.turn_reads", "app.web",
         "app.worktrees",
         "environments", "llm", "loop", "patch", "policy",
         "profiles", "review", "store", "system", "text", "tools",
@@ -170,7 +171,7 @@ ALLOWED: dict[str, set[str]] = {
     "server.features": {
         "background", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
         "server.transport", "llm.messages", "app.context", "app.errors", "app.mentions", "app.permissions",
-        "app.review", "app.servers", "app.sessions", "app.skills", "app.slash_commands", "app.suggestions",
+        "app.review", "app.mcp_servers", "app.sessions", "app.skills", "app.slash_commands", "app.suggestions",
         "environments", "loop", "notebook", "system", "text",
     },
     "server.channel.paths": {"server.channel.paths", "app.settings", "store.locks", "system"},
@@ -224,7 +225,7 @@ ALLOWED: dict[str, set[str]] = {
         "system", "text",
     },
     "cli": {"installation",
-        "cli", "acp", "panel", "server", "headless", "batch", "environments.far.place", "lean_imports",
+        "cli", "acp", "panel", "server", "headless", "batch", "environments.remote.place", "lean_imports",
         "environments.local.environ", "replay", "app", "mcp", "store",
         "patch", "llm.credentials", "system", "_version",
     },
@@ -257,7 +258,7 @@ ONLY_IN = {
     "mcp": ("mcp",),
     "mcp_types": ("mcp",),
     "httpx2": ("mcp",),
-    "subprocess": ("environments.local", "environments.far.connection", "cli.demo", "cli.tools", "batch"),
+    "subprocess": ("environments.local", "environments.remote.connection", "cli.demo", "cli.tools", "batch"),
 }
 # Exceptions to NO_IO for engines: pure parts of otherwise impure modules.
 PURE_EXCEPTIONS = {("tools", "os"): {"os.path"}, ("policy", "os"): {"os.path"},

@@ -12,8 +12,8 @@ import anyio.to_thread
 
 from agent_ls.acp.conversation import AcpConversation
 from agent_ls.acp.updates import Update
+from agent_ls.app.mcp_servers.prompt_commands import PromptCommand
 from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.servers.prompt_commands import PromptCommand
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.skills.values import UserCommand
 from agent_ls.app.slash_commands import slash_commands

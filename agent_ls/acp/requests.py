@@ -16,7 +16,11 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
-from agent_ls.acp.asking import (
+from agent_ls.acp.client import ClientFacts
+from agent_ls.acp.diffs import WHOLE_TEXT_CHARS
+from agent_ls.acp.errors import RpcError
+from agent_ls.acp.forms import ask_reason, question_form, read_answers
+from agent_ls.acp.permission_requests import (
     answer_of,
     changed_paths,
     find_selected_option,
@@ -24,10 +28,6 @@ from agent_ls.acp.asking import (
     permission_call,
     review_options,
 )
-from agent_ls.acp.client import ClientFacts
-from agent_ls.acp.diffs import WHOLE_TEXT_CHARS
-from agent_ls.acp.errors import RpcError
-from agent_ls.acp.forms import ask_reason, question_form, read_answers
 from agent_ls.acp.updates import Update, UpdateMapper
 from agent_ls.acp.wire import AcpWire, ClientDisconnectedError
 from agent_ls.app.review.decision_request import Selection

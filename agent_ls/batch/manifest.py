@@ -82,10 +82,10 @@ def parse_shard(text: str) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
-def read_manifest(path: Path, *, is_far: bool = False) -> list[Task]:
+def read_manifest(path: Path, *, is_remote: bool = False) -> list[Task]:
     """Read all tasks of a manifest. Relative folders are relative to the manifest's folder. Blocks.
 
-    If `is_far`, the folders are on another machine. They are then not checked, and are returned as written.
+    If `is_remote`, the folders are on another machine. They are then not checked, and are returned as written.
 
     Raises:
         BadChoiceError: the file cannot be read, or a line is invalid; the message has the number of the line.
@@ -97,7 +97,7 @@ def read_manifest(path: Path, *, is_far: bool = False) -> list[Task]:
             for number, data in _numbered(file):
                 if len(data) > MAX_LINE_BYTES:
                     _refuse(path, number, f"the line is longer than {MAX_LINE_BYTES // 1024 // 1024} MiB")
-                task = _parse(data, path, number, is_far=is_far) if data.strip() else None
+                task = _parse(data, path, number, is_remote=is_remote) if data.strip() else None
                 if task is None:
                     continue
                 # Each task has a folder named by its id, and some file systems do not distinguish case.
@@ -128,7 +128,7 @@ def _numbered(file: Any) -> Iterator[tuple[int, bytes]]:
         yield number, data.removesuffix(b"\n")
 
 
-def _parse(data: bytes, path: Path, number: int, *, is_far: bool) -> Task:
+def _parse(data: bytes, path: Path, number: int, *, is_remote: bool) -> Task:
     try:
         raw = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -154,7 +154,7 @@ def _parse(data: bytes, path: Path, number: int, *, is_far: bool) -> Task:
     if problem := _source_problem(values) or _choice_problem(values):
         _refuse(path, number, problem)
     for name in ("folder", "repo"):
-        if values.get(name) and not is_far:
+        if values.get(name) and not is_remote:
             values[name] = str((path.parent / Path(values[name]).expanduser()).resolve())
             if not Path(values[name]).is_dir():
                 _refuse(path, number, f"the folder does not exist: {values[name]}")

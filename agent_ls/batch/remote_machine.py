@@ -17,11 +17,11 @@ from agent_ls.batch.machine import copy_error, read_error
 from agent_ls.batch.manifest import Task
 from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, EnvironmentLostError, PathNotFoundError
-from agent_ls.environments.far.environment import FarEnvironment
-from agent_ls.environments.far.facts import EndConfig
-from agent_ls.environments.far.host import FarHost
-from agent_ls.environments.far.place import Place, PlaceNameError, check_place
 from agent_ls.environments.local.environ import EnvRules
+from agent_ls.environments.remote.environment import RemoteEnvironment
+from agent_ls.environments.remote.facts import EndConfig
+from agent_ls.environments.remote.host import RemoteHost
+from agent_ls.environments.remote.place import Place, PlaceNameError, check_place
 
 COMMAND_MS = 3_600_000
 """Time limit of one git command, copy or removal. Large, because a checkout may be large."""
@@ -46,9 +46,9 @@ class RemoteMachine:
         self.name = place.machine
         self._place = place
         self._out = out
-        self._host = FarHost(replace(place, path="", map={}), lambda: environ)
+        self._host = RemoteHost(replace(place, path="", map={}), lambda: environ)
         rules = EnvRules(denied=("GIT_*",))
-        self._environment = FarEnvironment(self._host, lambda: EndConfig("/", rules))
+        self._environment = RemoteEnvironment(self._host, lambda: EndConfig("/", rules))
         self._base = ""
 
     async def start(self) -> None:
@@ -109,7 +109,7 @@ class RemoteMachine:
         """Return the absolute path of the folder of a task."""
         named = task.source
         wanted = named if named.startswith("~") else posixpath.join(self._place.path or "~", named)
-        environment = FarEnvironment(self._host, lambda: EndConfig(wanted))
+        environment = RemoteEnvironment(self._host, lambda: EndConfig(wanted))
         try:
             check_place(replace(self._place, path=wanted))
             await environment.initialize()
@@ -125,7 +125,7 @@ class RemoteMachine:
         return environment.working_directory()
 
     def environment(self, folder: str) -> ExecutionEnvironment:
-        return FarEnvironment(self._host, lambda: EndConfig(folder))
+        return RemoteEnvironment(self._host, lambda: EndConfig(folder))
 
     def arguments(self, folder: str) -> Sequence[str]:
         return ("--on", self._place.key(folder))

@@ -17,7 +17,7 @@ from agent_ls.app.worktrees.git import SAFE, VARIABLES, GitError, make_git_error
 from agent_ls.batch.machine import BatchMachine
 from agent_ls.batch.manifest import Task
 from agent_ls.environments.errors import EnvironmentLostError
-from agent_ls.environments.far.place import path_of
+from agent_ls.environments.remote.place import path_of
 
 _SAFE = (*SAFE, "-c", "core.autocrlf=false")
 _NO_SUCH_REVISION = 1

@@ -105,12 +105,12 @@ def _run(options: argparse.Namespace) -> int:
         )
     use_pidfd_watcher()
     shard = parse_shard(options.shard)
-    is_far = options.on not in (None, HERE)
+    is_remote = options.on not in (None, HERE)
     tasks: Sequence[Task] = [
-        task for task in read_manifest(Path(options.manifest), is_far=is_far) if shard.has(task.id)
+        task for task in read_manifest(Path(options.manifest), is_remote=is_remote) if shard.has(task.id)
     ]
     out = ResultFolder(options.out)
-    machine = _remote_machine(options.on, out) if is_far else None
+    machine = _remote_machine(options.on, out) if is_remote else None
     if machine:
         tasks = anyio.run(_locate, machine, tasks)
     trusted = _list_trusted(tasks, options.trust)
@@ -123,8 +123,8 @@ def _run(options: argparse.Namespace) -> int:
             # imported here because Dask is an optional extra
             from agent_ls.batch.dask_runner import DaskRunner
 
-            far = DaskRunner(out, launch, display.report, options.dask, attempts=options.attempts)
-            return await far.run(tasks)
+            cluster = DaskRunner(out, launch, display.report, options.dask, attempts=options.attempts)
+            return await cluster.run(tasks)
         jobs = options.jobs or 1
         return await BatchRunner(out, launch, display.report, jobs=jobs, attempts=options.attempts).run(tasks)
 
@@ -144,7 +144,7 @@ def _remote_machine(on: str, out: ResultFolder) -> RemoteMachine:
         for each process.
     """
     from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.sessions.workspaces.far_sites import find_place
+    from agent_ls.app.sessions.workspaces.remote_sites import find_place
     from agent_ls.app.settings.layers import chosen_settings, read_user_settings
     from agent_ls.batch.attempt import tool_environ
     from agent_ls.batch.remote_machine import RemoteMachine

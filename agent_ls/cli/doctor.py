@@ -13,7 +13,7 @@ from agent_ls.cli.output import to_single_row
 
 if TYPE_CHECKING:
     from agent_ls.app.settings.model import Settings
-    from agent_ls.environments.far.place import Place
+    from agent_ls.environments.remote.place import Place
 
 MARKS = {"good": "✓", "note": "·", "bad": "✗"}
 
@@ -73,7 +73,7 @@ def _place(on: str, settings: Settings) -> Place:
     Raises:
         BadChoiceError: `on` is not the name of a machine or container.
     """
-    from agent_ls.app.sessions.workspaces.far_sites import find_place
+    from agent_ls.app.sessions.workspaces.remote_sites import find_place
 
     return find_place(on, settings)
 

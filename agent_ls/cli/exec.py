@@ -214,7 +214,7 @@ def _place(on: str, folder: Path, settings: Settings) -> str:
         BadChoiceError: `on`, or the setting `place`, is not the name of a machine or container.
     """
     from agent_ls.app.errors import BadChoiceError
-    from agent_ls.environments.far.place import PlaceNameError, parse_place
+    from agent_ls.environments.remote.place import PlaceNameError, parse_place
 
     if on == HERE or (not on and (folder != Path() or not settings.place)):
         return ""

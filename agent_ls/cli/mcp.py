@@ -118,7 +118,7 @@ def _place(config: ServerConfig) -> str:
 
 
 def _target(config: ServerConfig) -> str:
-    from agent_ls.app.servers.of_session import effect_of
+    from agent_ls.app.mcp_servers.of_session import effect_of
 
     effect = effect_of(config)
     return effect.command or effect.url
@@ -138,7 +138,7 @@ def _pairs(words: list[str], option: str) -> dict[str, str]:
 
 def _add(options: argparse.Namespace) -> int:
     from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.servers.user_file import put_server, user_file
+    from agent_ls.app.mcp_servers.user_file import put_server, user_file
 
     entry: dict[str, Any] = {}
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
@@ -160,8 +160,8 @@ def _add(options: argparse.Namespace) -> int:
 
 
 def _remove(options: argparse.Namespace) -> int:
-    from agent_ls.app.servers.login import input_name, server_secrets
-    from agent_ls.app.servers.user_file import own_servers, remove_server
+    from agent_ls.app.mcp_servers.login import input_name, server_secrets
+    from agent_ls.app.mcp_servers.user_file import own_servers, remove_server
     from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.mcp.approvals import ApprovalStore
     from agent_ls.mcp.config import ConfigError, HttpTarget, parse_server
@@ -191,7 +191,7 @@ def _remove(options: argparse.Namespace) -> int:
 
 def _import(options: argparse.Namespace) -> int:
     from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.servers.user_file import own_servers, put_server, read_servers
+    from agent_ls.app.mcp_servers.user_file import own_servers, put_server, read_servers
 
     entries: Mapping[str, Any] = read_servers(options.file)
     unknown = [name for name in options.names if name not in entries]
@@ -232,8 +232,8 @@ def _find_config(name: str) -> ServerConfig:
 def _test(options: argparse.Namespace) -> int:
     import anyio
 
+    from agent_ls.app.mcp_servers.trial import environ_without_keys, try_server
     from agent_ls.app.models.key_store import load_credentials
-    from agent_ls.app.servers.trial import environ_without_keys, try_server
     from agent_ls.app.settings.state_folder import state_folder
 
     config = _find_config(options.name)
@@ -253,7 +253,7 @@ def _test(options: argparse.Namespace) -> int:
 def _is_approved(config: ServerConfig) -> bool:
     """Return whether the user has approved a server. Asks the user if necessary, and stores an approval."""
     from agent_ls.app.clock import SystemClock
-    from agent_ls.app.servers.of_session import FETCHED, REASON, effect_of
+    from agent_ls.app.mcp_servers.of_session import FETCHED, REASON, effect_of
     from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
 
@@ -286,9 +286,9 @@ def _login(options: argparse.Namespace) -> int:
 
     import anyio
 
+    from agent_ls.app.mcp_servers.login import input_name, server_secrets
+    from agent_ls.app.mcp_servers.trial import environ_without_keys, log_in
     from agent_ls.app.models.key_store import load_credentials
-    from agent_ls.app.servers.login import input_name, server_secrets
-    from agent_ls.app.servers.trial import environ_without_keys, log_in
     from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.mcp.config import HttpTarget
 

@@ -1,7 +1,7 @@
 """Find and read files with instructions (skills, commands, kinds of subagents, tool definitions), within
 limits.
 
-Links to files outside of the searched folder are never followed. The far end of a remote place uses this
+Links to files outside of the searched folder are never followed. The remote end of a remote place uses this
 module too.
 """
 

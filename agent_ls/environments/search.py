@@ -136,7 +136,7 @@ def _translate(pattern: str) -> str:
 def _is_followed(pattern: str, start: int, *, folders: bool) -> bool:
     """Return whether another wildcard follows at or after `start`, before the next brace or comma.
 
-    The wildcard is `**/` if `folders` is true, otherwise `*` in the same path component.
+    The wildcard is `**/` if `folders` is true, otherwise a `*` in the path component that contains `start`.
     """
     i = start
     while i < len(pattern) and pattern[i] not in "{},":

@@ -75,8 +75,9 @@ class GenerateOptions:
     """Limits and hooks of generate() and stream(). Times are in seconds; None sets no limit.
 
     `max_tool_rounds` limits how often tools run and the model is called again; 0 returns tool calls to the caller.
-    `stop_when` is called after each step; True ends the loop. `repair` corrects invalid arguments. `on_retry` is
-    called before each wait for another attempt. `sleep` and `random` can be replaced in tests.
+    `stop_when` is called after each step; True ends the loop. `repair` is a function that corrects
+    invalid arguments of a tool call. `on_retry` is called before each wait for another attempt. `sleep` and
+    `random` can be replaced in tests.
     """
 
     max_tool_rounds: int = 1

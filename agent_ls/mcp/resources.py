@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import Field
 
 from agent_ls.environments.effects import CallEffect, NoEffect
+from agent_ls.mcp.managed_server import ManagedServer, UnavailableError
 from agent_ls.mcp.results import text_of
-from agent_ls.mcp.server import ManagedServer, UnavailableError
 from agent_ls.mcp.tools import ToolKit, hosts_in
 from agent_ls.mcp.visible import visible, without_hidden
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput

@@ -18,9 +18,9 @@ from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.schema_check import find_schema_error
 from agent_ls.mcp.asking import ask_user
 from agent_ls.mcp.descriptions import ServerTool, digest_of
+from agent_ls.mcp.managed_server import ManagedServer, UnavailableError
 from agent_ls.mcp.results import output_of, strings_in
 from agent_ls.mcp.schemas import provider_schema
-from agent_ls.mcp.server import ManagedServer, UnavailableError
 from agent_ls.mcp.visible import definition_diff, visible, without_hidden
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.registry import plain_schema

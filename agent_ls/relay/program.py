@@ -278,7 +278,7 @@ class Relay:
             self._finish_command(command, is_held=not command.is_silent)
 
     def _drain(self, command: commands.RelayedCommand) -> None:
-        """Read the output that is still available, because reads may have been paused until the deadline.
+        """Read the output that is left in the terminal: reads may have been paused until the command's time limit.
 
         Stop at a limit, because the output may be endless.
         """

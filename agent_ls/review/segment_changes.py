@@ -27,7 +27,8 @@ segment must begin with these unchanged lines.
 
 @dataclass(frozen=True, slots=True)
 class SegmentWindow:
-    """The segments of a ledger in three parts: `middle` covers lines `start` to `end` of the current side.
+    """The segments of a file in three parts: before, middle and after. `middle` covers lines `start` to `end` of the
+    current text.
 
     `head` are the segments before these lines, `tail` the segments after them. Each hunk is in one part as a whole.
     """

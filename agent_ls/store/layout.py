@@ -18,7 +18,7 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from agent_ls.environments.far.place import is_place_name
+from agent_ls.environments.remote.place import is_place_name
 from agent_ls.loop.context.titles import title_of
 from agent_ls.store.errors import StoreError
 from agent_ls.store.log import FILE_MODE, Header, make_private_folder, parse_header

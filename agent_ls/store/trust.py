@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from agent_ls.environments.far.place import is_place_name
+from agent_ls.environments.remote.place import is_place_name
 from agent_ls.store.json_list import JsonList
 from agent_ls.store.layout import Layout, canonical
 

@@ -131,7 +131,7 @@ async def _find_position_by_name(symbol: str, host: LanguageHost, context: ToolC
     found = [one for one in await symbols_with_name(symbol, host) if one.place.is_file]
     if not found:
         raise ToolError(
-            f"The editor knows no symbol {symbol!r} in the workspace. Give file_path and line of a place where "
+            f"The editor found no symbol {symbol!r} in the workspace. Give file_path and line of a position where "
             "the symbol occurs; find such a place with grep.",
             kind="not_found",
         )

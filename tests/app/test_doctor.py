@@ -24,7 +24,7 @@ from agent_ls.app.diagnostics.doctor import (
 from agent_ls.app.diagnostics.places import examine_place
 from agent_ls.app.diagnostics.user_files import user_file_findings
 from agent_ls.app.settings.model import Settings, parse_settings
-from agent_ls.environments.far.place import Place
+from agent_ls.environments.remote.place import Place
 from tests.docs.pages import read, section, table
 from tests.support import commands
 from tests.support.loopback import AnthropicServer, ErrorReply

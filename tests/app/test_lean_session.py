@@ -14,8 +14,8 @@ pytestmark = pytest.mark.req("T11", "T12", "O6")
 
 NEVER = (
     "mcp", "mcp_types", "httpx2", "starlette", "uvicorn", "jsonschema", "yaml", "agent_ls.app.skills.agents",
-    "agent_ls.app.skills.agent_tool", "agent_ls.app.skills.tool", "agent_ls.app.servers.confinement",
-    "agent_ls.app.servers.login", "agent_ls.mcp.config", "agent_ls.mcp.servers", "agent_ls.mcp.session",
+    "agent_ls.app.skills.agent_tool", "agent_ls.app.skills.tool", "agent_ls.app.mcp_servers.confinement",
+    "agent_ls.app.mcp_servers.login", "agent_ls.mcp.config", "agent_ls.mcp.session_servers", "agent_ls.mcp.session",
     "agent_ls.mcp.sources", "agent_ls.mcp.visible",
 )  # fmt: skip
 """Modules that a session without these features never imports. `agent_ls.mcp.entry` is missing here, because the

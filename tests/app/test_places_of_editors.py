@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.errors import BadChoiceError
-from agent_ls.app.sessions.workspaces.far_sites import PlaceError
+from agent_ls.app.sessions.workspaces.remote_sites import PlaceError
 from agent_ls.app.settings.model import Settings, parse_settings
 from agent_ls.app.settings.untrusted import client_settings, of_client
 from tests.support.fake_editor_host import FakeEditorHost

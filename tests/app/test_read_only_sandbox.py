@@ -12,14 +12,14 @@ import pytest
 
 from agent_ls.app.diagnostics.doctor import examine
 from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
-from agent_ls.app.permissions.sandbox import SessionSandbox
+from agent_ls.app.permissions.session_sandbox import SessionSandbox
 from agent_ls.app.settings.model import SandboxSettings, Settings
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.errors import ProcessStartError
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.sandbox import requiring_confinement
-from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
+from agent_ls.environments.wrappers.sandboxed import SandboxedEnvironment
 from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd
 from agent_ls.policy.decide import judge
 from agent_ls.policy.places import Places

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.permissions.sandbox import limits_of
+from agent_ls.app.permissions.session_sandbox import limits_of
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.loop.calls.approval import ApprovalAnswer

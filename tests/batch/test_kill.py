@@ -70,12 +70,12 @@ def follow_lines(file: Any, prefix: str, steps: Steps) -> threading.Thread:
 @pytest.mark.sweep
 @pytest.mark.timeout(7200 if IS_WHOLE else 600)
 @pytest.mark.parametrize(
-    "is_far",
+    "is_remote",
     [False, pytest.param(True, marks=pytest.mark.sweep(only_whole=True))],
     ids=["here", "at a place"],
 )
 async def test_runner_killed_at_any_step_repeats_no_result_and_loses_no_task(
-    tmp_path: Path, is_far: bool
+    tmp_path: Path, is_remote: bool
 ) -> None:
     commit = repository(tmp_path / "project")
     checked = tmp_path / "checked"
@@ -98,9 +98,11 @@ async def test_runner_killed_at_any_step_repeats_no_result_and_loses_no_task(
 
     with AnthropicServer(answer, allow_violations=True) as server:
         environ = environ_of(server, tmp_path / "home", TEST_TOKEN=token)
-        on = ("--on", f"command:{tmp_path}:{BARE_PYTHON}") if is_far else ()
+        on = ("--on", f"command:{tmp_path}:{BARE_PYTHON}") if is_remote else ()
         arguments = ("batch", str(manifest), "--out", str(out), "--jobs", "2", "--trust", *on)
-        for _ in range(1 if is_far and not IS_WHOLE else KILLS):  # each start at a place takes twice as long
+        for _ in range(
+            1 if is_remote and not IS_WHOLE else KILLS
+        ):  # each start at a place takes twice as long
             before, asked = contents(out), len(server.requests)
             steps.clear()
             with start(*arguments, cwd=tmp_path, environ=environ) as runner:

@@ -1,4 +1,4 @@
-"""`agent-ls batch --on`: work trees, agents, checks and patches at the far end of a pipe."""
+"""`agent-ls batch --on`: work trees, agents, checks and patches at the remote end of a pipe."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.support.processes import eventually, new_token, processes_with
 
 pytestmark = [pytest.mark.req("X12", "X3")]
 
-FAR_END = "$(echo $AGENT_LS_FAR_END | cut -d: -f2)"
+REMOTE_END = "$(echo $AGENT_LS_REMOTE_END | cut -d: -f2)"
 """The process of agent-ls at the place that runs a command, in the words of a shell there."""
 
 
@@ -108,7 +108,7 @@ def test_tasks_at_a_trusted_place_get_patches_and_checks_and_leave_nothing_there
 
 def test_attempts_that_lose_the_connection_in_a_command_or_in_the_check_are_repeated(tmp_path: Path) -> None:
     def kill_once(mark: Path) -> str:
-        return f"if ! test -e {mark}; then touch {mark}; kill -9 {FAR_END}; sleep 100; fi"
+        return f"if ! test -e {mark}; then touch {mark}; kill -9 {REMOTE_END}; sleep 100; fi"
 
     marks = {"one": tmp_path / "in-command", "two": tmp_path / "in-check"}
     manifest = one_task(tmp_path, script=kill_once(marks["one"]), approve="all", check="test -e new.txt")
@@ -136,7 +136,7 @@ def test_a_place_that_stays_lost_stops_the_run_and_the_same_command_continues(tm
     program, moved = tmp_path / "python-there", tmp_path / "moved"
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(BARE_PYTHON)} "$@"\n')
     program.chmod(0o755)
-    kill = f"if ! test -e {moved}; then mv {program} {moved}; kill -9 {FAR_END}; sleep 100; fi"
+    kill = f"if ! test -e {moved}; then mv {program} {moved}; kill -9 {REMOTE_END}; sleep 100; fi"
     manifest = one_task(tmp_path, check=kill)
     on = place(tmp_path / "there", str(program))
     with AnthropicServer(write_a_file, allow_violations=True) as server:

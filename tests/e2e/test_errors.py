@@ -95,7 +95,7 @@ def events_of(editor: Editor, session_id: str, kind: str) -> list[dict[str, Any]
 
 
 async def said(editor: Editor, session_id: str, text: str) -> str:
-    """Send a message and return the reason of its turn's end."""
+    """Send a message and return why its turn ended."""
     start = len(editor.client.received)
     await editor.submit(session_id, text)
 

@@ -24,10 +24,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.environments.far.environment import FarEnvironment
-from agent_ls.environments.far.facts import EndConfig
-from agent_ls.environments.far.host import FarHost
-from agent_ls.environments.far.place import Place
+from agent_ls.environments.remote.environment import RemoteEnvironment
+from agent_ls.environments.remote.facts import EndConfig
+from agent_ls.environments.remote.host import RemoteHost
+from agent_ls.environments.remote.place import Place
 from tests.support.environments import SHORT_GRACE_MS
 
 LIMIT_S = 60
@@ -44,11 +44,11 @@ class RealPlace:
     place: Place
     environ: Mapping[str, str]
 
-    def host(self) -> FarHost:
-        return FarHost(self.place, lambda: self.environ)
+    def host(self) -> RemoteHost:
+        return RemoteHost(self.place, lambda: self.environ)
 
-    def environment(self, folder: str, host: FarHost | None = None) -> FarEnvironment:
-        return FarEnvironment(host or self.host(), lambda: EndConfig(folder, grace_ms=SHORT_GRACE_MS))
+    def environment(self, folder: str, host: RemoteHost | None = None) -> RemoteEnvironment:
+        return RemoteEnvironment(host or self.host(), lambda: EndConfig(folder, grace_ms=SHORT_GRACE_MS))
 
 
 def missing(*programs: str) -> str:
@@ -67,7 +67,7 @@ def missing(*programs: str) -> str:
 
 
 @cache
-def shared_host(make: Callable[[], RealPlace]) -> FarHost:
+def shared_host(make: Callable[[], RealPlace]) -> RemoteHost:
     """Return a connection that many tests share."""
     host = make().host()
     atexit.register(lambda: anyio.run(host.close))

@@ -30,7 +30,7 @@ def test_a_task_runs_at_a_real_place_and_leaves_nothing_there(
         name = f"{there.place.machine}:{project.parent}"
         settings = {"kind": there.place.kind, "target": there.place.target, "python": there.place.python}
         (tmp_path / "settings.json").write_text(json.dumps({"agentLs": {"place": settings}}))
-        check = "grep -q do-one new.txt && env | grep -q ^AGENT_LS_FAR_END= && ! env | grep test-key"
+        check = "grep -q do-one new.txt && env | grep -q ^AGENT_LS_REMOTE_END= && ! env | grep test-key"
         task = {"id": "one", "prompt": "do-one", "repo": "project", "commit": "HEAD", "check": check}
         manifest = str(write_manifest(tmp_path / "tasks.jsonl", [task]))
         with AnthropicServer(write_a_file) as server:

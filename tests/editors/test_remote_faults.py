@@ -17,9 +17,9 @@ import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions, FileWrite
 from agent_ls.environments.errors import CommitError, EnvironmentLostError
-from agent_ls.environments.far.connection import FarConnection
+from agent_ls.environments.remote.connection import RemoteConnection
 from tests.editors import places
-from tests.support import far_kills
+from tests.support import remote_kills
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 KILLS = 50 if IS_WHOLE else 4
@@ -72,12 +72,12 @@ async def test_a_missing_container_or_a_container_without_python_is_reported(mak
 
 @pytest.mark.parametrize(
     "kill",
-    [far_kills.kill_client, far_kills.kill_parent_of_far_end, far_kills.kill_far_end],
-    ids=["ssh", "sshd", "far end"],
+    [remote_kills.kill_client, remote_kills.kill_parent_of_remote_end, remote_kills.kill_remote_end],
+    ids=["ssh", "sshd", "remote end"],
 )
-@pytest.mark.parametrize("work", [far_kills.story_of_an_edit, far_kills.story_of_a_command])
+@pytest.mark.parametrize("work", [remote_kills.story_of_an_edit, remote_kills.story_of_a_command])
 async def test_kills_over_ssh_leave_no_torn_file_and_no_process(
-    kill: far_kills.Kill, work: object, tmp_path: Path
+    kill: remote_kills.Kill, work: object, tmp_path: Path
 ) -> None:
     place = places.ssh_place()
     host = place.host()
@@ -96,8 +96,8 @@ async def test_kills_of_a_containers_client_leave_no_process(make: object, tmp_p
     host = place.host()
     environment = place.environment(str(tmp_path), host)
     for number in range(KILLS):
-        await far_kills.story_of_a_command(
-            environment, tmp_path, random.Random(number), far_kills.kill_client
+        await remote_kills.story_of_a_command(
+            environment, tmp_path, random.Random(number), remote_kills.kill_client
         )
     await environment.cleanup()
     await host.close()
@@ -112,10 +112,10 @@ async def test_a_container_that_is_killed_in_the_middle_of_a_commit_is_reported(
     environment = place.environment(str(tmp_path), host)
     writes = [FileWrite(f"f{number}", os.urandom(3_000_000), None) for number in range(6)]
 
-    def stop(connection: FarConnection) -> None:
+    def stop(connection: RemoteConnection) -> None:
         subprocess.run(["podman", "kill", name], env=environ, check=True, capture_output=True)
 
-    error = await far_kills.kill_in_the_middle(
+    error = await remote_kills.kill_in_the_middle(
         environment, random.Random(0), stop, lambda: environment.commit(writes, Attribution())
     )
     for write in writes:
@@ -172,7 +172,7 @@ async def test_a_connection_that_answers_no_pings_is_reported_as_lost(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The stopped client simulates a network that drops everything, so pings get no answer."""
-    from agent_ls.environments.far import connection
+    from agent_ls.environments.remote import connection
 
     monkeypatch.setattr(connection, "PING_SECONDS", 0.5)
     monkeypatch.setattr(connection, "LOST_SECONDS", 5.0)

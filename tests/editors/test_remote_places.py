@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.environments.far.environment import FarEnvironment
+from agent_ls.environments.remote.environment import RemoteEnvironment
 from agent_ls.testing.environment import *  # noqa: F403  # its tests and fixtures
 from agent_ls.testing.environment_factory import EnvironmentFactory, write_files
 from tests.editors import places
@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.req("X1", "X3")]
 
 def at(
     make_place: Callable[[], places.RealPlace],
-) -> Callable[[Path, Mapping[str, str | bytes]], FarEnvironment]:
-    def make(folder: Path, files: Mapping[str, str | bytes]) -> FarEnvironment:
+) -> Callable[[Path, Mapping[str, str | bytes]], RemoteEnvironment]:
+    def make(folder: Path, files: Mapping[str, str | bytes]) -> RemoteEnvironment:
         place = make_place()
         write_files(folder, files)
         return place.environment(str(folder), places.shared_host(make_place))

@@ -164,7 +164,7 @@ def preload(module: str, is_server: bool) -> None:
     if is_server:
         make_converters()
     else:
-        from agent_ls.environments.far.bundle import make_bundle
+        from agent_ls.environments.remote.bundle import make_bundle
 
         make_bundle()
 

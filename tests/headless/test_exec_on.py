@@ -1,4 +1,4 @@
-"""`agent-ls exec --on`: the tools act at the far end of a pipe, under the policy of this machine."""
+"""`agent-ls exec --on`: the tools act at the remote end of a pipe, under the policy of this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a project at the far end of a pipe: its instructions are used, and none of its programs runs on this
+"""Files of a project at the remote end of a pipe: its instructions are used, and none of its programs runs on this
 machine.
 """
 

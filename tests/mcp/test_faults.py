@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from agent_ls.loop.events.types import Warning
-from agent_ls.mcp.servers import SessionServers
+from agent_ls.mcp.session_servers import SessionServers
 from tests.mcp.plans import change_plan, raw_server, sent, tool, user_file
 from tests.mcp.rig import running, servers_of, until_state
 from tests.support.fake_provider import Piece, text, tool_call

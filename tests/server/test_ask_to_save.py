@@ -1,4 +1,4 @@
-"""The question whether to save the user's changes before commands: asked once; only a clear yes saves."""
+"""Ask whether to save unsaved documents before a command runs: once, and only an explicit yes saves them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ LAYERS = ("app", "environments", "llm", "loop", "policy", "review", "server", "s
 INTERNAL_ONLY = {
     "ArgumentsError": "loop/calls/dispatch.py makes a tool result of it",
     "FrameError": "server/transport/io.py ends the connection",
-    "FarFrameError": "environments/far/connection.py ends the connection with an EnvironmentLostError",
+    "RemoteFrameError": "environments/remote/connection.py ends the connection with an EnvironmentLostError",
     "_NoSubsetError": "llm/providers/gemini/schema.py leaves the schema out",
     "NoObjectGeneratedError": "of the functions for programs: no session raises it",
     "BadRecordingError": "of agent-ls replay and export, which say it and exit",
@@ -39,9 +39,9 @@ INTERNAL_ONLY = {
     "NoSuggestionError": "server/features/suggestions.py shows its sentence and answers without a suggestion",
     "NotDoneError": "server/editor/client_requests.py and server/editor/language.py go on without the client",
     "RequestError": "the base of those with a kind",
-    "RemoteCancelledError": "environments/far/connection.py raises the caller's own cancellation instead",
+    "RemoteCancelledError": "environments/remote/connection.py raises the caller's own cancellation instead",
     "PlaceNameError": "cli and app/settings make errors of their own of it",
-    "ValueFault": "environments/far/connection.py ends the connection with an EnvironmentLostError",
+    "ValueFault": "environments/remote/connection.py ends the connection with an EnvironmentLostError",
 }
 
 

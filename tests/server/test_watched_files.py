@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lsprotocol import types as lsp
 
-from agent_ls.server.editor.watched_files import MAX_FILES, WatchedFiles
+from agent_ls.server.editor.watch_registrations import MAX_FILES, WatchedFiles
 from agent_ls.server.lsp.capabilities import ClientAbilities
 
 pytestmark = pytest.mark.req("H4", "H8")

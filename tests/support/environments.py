@@ -15,18 +15,18 @@ import anyio
 
 from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
-from agent_ls.environments.far.environment import FarEnvironment
-from agent_ls.environments.far.facts import EndConfig
-from agent_ls.environments.far.host import FarHost
-from agent_ls.environments.far.mapped import CanonicalPaths, MappedEnvironment, PathMap
-from agent_ls.environments.far.place import Place
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.environments.remote.environment import RemoteEnvironment
+from agent_ls.environments.remote.facts import EndConfig
+from agent_ls.environments.remote.host import RemoteHost
+from agent_ls.environments.remote.mapped import CanonicalPaths, MappedEnvironment, PathMap
+from agent_ls.environments.remote.place import Place
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.environments.wrappers.logging import LoggingEnvironment
 from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment
-from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
+from agent_ls.environments.wrappers.sandboxed import SandboxedEnvironment
 from agent_ls.testing.environment_factory import EnvironmentFactory, write_files
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.sandboxes import make_sandbox
@@ -44,28 +44,28 @@ def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = 
 BARE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 """A Python without the packages of the tests, as on a machine where agent-ls is not installed."""
 
-HERE = FarHost(Place("command", command=(BARE_PYTHON,)), lambda: os.environ)
+HERE = RemoteHost(Place("command", command=(BARE_PYTHON,)), lambda: os.environ)
 """A remote host: BARE_PYTHON at the other end of a pipe, like Python over ssh. All tests of a process share it."""
 
 atexit.register(lambda: anyio.run(HERE.close))
 
 
-def far(folder: Path, files: Mapping[str, str | bytes]) -> FarEnvironment:
+def remote(folder: Path, files: Mapping[str, str | bytes]) -> RemoteEnvironment:
     write_files(folder, files)
-    return FarEnvironment(HERE, lambda: EndConfig(str(folder), grace_ms=SHORT_GRACE_MS))
+    return RemoteEnvironment(HERE, lambda: EndConfig(str(folder), grace_ms=SHORT_GRACE_MS))
 
 
 def mapped(folder: Path, files: Mapping[str, str | bytes]) -> MappedEnvironment:
-    """Return a far environment whose folder has another path at the far end, and does not exist on this side."""
+    """Return a remote environment whose folder has another path at the remote end, and does not exist on this side."""
     there = folder.with_name("there")
     names = PathMap(((str(folder), str(there)),))
-    return MappedEnvironment(far(there, files), str(folder), names)
+    return MappedEnvironment(remote(there, files), str(folder), names)
 
 
 def canonical(folder: Path, files: Mapping[str, str | bytes]) -> CanonicalPaths:
-    """Return an environment that accepts paths of the far end, and converts them to those of the editor."""
+    """Return an environment that accepts paths of the remote end, and converts them to those of the editor."""
     return CanonicalPaths(
-        far(folder, files), str(folder), PathMap(((str(folder), str(folder.with_name("there"))),))
+        remote(folder, files), str(folder), PathMap(((str(folder), str(folder.with_name("there"))),))
     )
 
 
@@ -158,9 +158,9 @@ FACTORIES = [
         "bounded", lambda folder, files: BoundedEnvironment(local(folder, files), NoBounds(), opens_here=True)
     ),
     EnvironmentFactory("sandboxed", sandboxed),
-    EnvironmentFactory("far", far),
-    EnvironmentFactory("far under another name", mapped),
-    EnvironmentFactory("far with its own names", canonical),
+    EnvironmentFactory("remote", remote),
+    EnvironmentFactory("remote under another name", mapped),
+    EnvironmentFactory("remote with its own names", canonical),
     EnvironmentFactory(
         "editor with nothing open",
         lambda folder, files: EditorEnvironment(local(folder, files), FakeEditorHost()),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
-from agent_ls.app.permissions.sandbox import SessionSandbox
+from agent_ls.app.permissions.session_sandbox import SessionSandbox
 from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.confinement.confine import unavailable
 from agent_ls.loop.events.types import RecordedEvent

@@ -78,7 +78,10 @@ class ProjectDocumentCache:
 
 
 def _read_facts(places: Mapping[str, bool], documents: Mapping[str, int]) -> Facts:
-    """Return the stamps of the paths; None if a file changed too recently for a reliable time stamp. Blocks."""
+    """Return the stamps of the files (size, time, inode). Blocks.
+
+    Returns None if a file changed so recently that its time is not reliable.
+    """
     young_ns = time.time_ns() - YOUNG_NS
     facts: dict[str, object] = {}
     for path, (disk, version) in stamps(places, documents).items():

@@ -31,7 +31,7 @@ from agent_ls.app.models.probe import LOCAL, reach_all
 from agent_ls.app.models.service import server_title
 from agent_ls.app.permissions.paths import places_of
 from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
-from agent_ls.app.permissions.sandbox import SessionSandbox
+from agent_ls.app.permissions.session_sandbox import SessionSandbox
 from agent_ls.app.permissions.trust import TRUST_VARIABLE, WorkspaceTrust, trusted_by_variable
 from agent_ls.app.settings.model import SandboxSettings, Settings, ToolPackSettings
 from agent_ls.app.settings.state_folder import state_folder

@@ -106,7 +106,7 @@ class _Listener(QueueListener):
 
 
 class _PrivateFile(RotatingFileHandler):
-    """A file that only the user may read, created with the first line."""
+    """A file that only the user may read, created when the first line is written."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from agent_ls.app.diagnostics.findings import DoctorFinding
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.errors import EnvError, EnvironmentLostError
-from agent_ls.environments.far.environment import FarEnvironment
-from agent_ls.environments.far.facts import EndConfig
-from agent_ls.environments.far.host import FarHost
-from agent_ls.environments.far.place import Place
+from agent_ls.environments.remote.environment import RemoteEnvironment
+from agent_ls.environments.remote.facts import EndConfig
+from agent_ls.environments.remote.host import RemoteHost
+from agent_ls.environments.remote.place import Place
 
 TRIPS = 5
 SLOW_MS = 200
@@ -31,8 +31,8 @@ async def examine_place(place: Place, environ: Mapping[str, str] | None = None) 
 
     Changes nothing there except the copy of agent-ls in ~/.cache.
     """
-    host = FarHost(place, lambda: os.environ if environ is None else environ)
-    environment = FarEnvironment(host, lambda: EndConfig(place.path))
+    host = RemoteHost(place, lambda: os.environ if environ is None else environ)
+    environment = RemoteEnvironment(host, lambda: EndConfig(place.path))
     subject = place.machine
     try:
         begun = time.monotonic()
@@ -51,7 +51,7 @@ async def examine_place(place: Place, environ: Mapping[str, str] | None = None) 
         await host.close()
 
 
-async def _folder(environment: FarEnvironment, place: Place) -> DoctorFinding:
+async def _folder(environment: RemoteEnvironment, place: Place) -> DoctorFinding:
     try:
         await environment.initialize()
     except EnvironmentLostError:
@@ -63,8 +63,8 @@ async def _folder(environment: FarEnvironment, place: Place) -> DoctorFinding:
     )
 
 
-async def _speed(host: FarHost, subject: str) -> DoctorFinding:
-    from agent_ls.environments.far.connection import await_call
+async def _speed(host: RemoteHost, subject: str) -> DoctorFinding:
+    from agent_ls.environments.remote.connection import await_call
 
     connection = await host.connected()
     begun = time.monotonic()
@@ -77,7 +77,7 @@ async def _speed(host: FarHost, subject: str) -> DoctorFinding:
     return DoctorFinding(subject, "good", words)
 
 
-async def _program(environment: FarEnvironment, subject: str, program: str, meaning: str) -> DoctorFinding:
+async def _program(environment: RemoteEnvironment, subject: str, program: str, meaning: str) -> DoctorFinding:
     try:
         result = await environment.exec_command(f"command -v {program}", CommandOptions())
     except EnvError as error:

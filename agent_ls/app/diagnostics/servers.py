@@ -10,9 +10,9 @@ from pathlib import Path
 
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.diagnostics.findings import DoctorFinding
+from agent_ls.app.mcp_servers.trial import environ_without_keys, values_for
 from agent_ls.app.models.key_store import load_credentials
 from agent_ls.app.permissions.trust import WorkspaceTrust
-from agent_ls.app.servers.trial import environ_without_keys, values_for
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.installation import extra_command

@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from agent_ls.app.git.reader import MAX_OMITTED_FILES, GitFailedError, GitReader
 from agent_ls.app.mentions.values import CommitMention, DiffMention, MentionError
-from agent_ls.app.permissions.disk import FarDisk
+from agent_ls.app.permissions.disk import RemoteDisk
 from agent_ls.app.permissions.git_look import git_doubt
 from agent_ls.app.permissions.paths import PathBounds
 from agent_ls.environments.base import ExecutionEnvironment
@@ -51,7 +51,7 @@ async def check_git(folder: str, environment: ExecutionEnvironment, bounds: Path
         if await names_no_programs(environment, root)
         else "the settings of the repository may make git run a program"
     )
-    if not doubt and bounds and not isinstance(bounds.disk, FarDisk):
+    if not doubt and bounds and not isinstance(bounds.disk, RemoteDisk):
         doubt = (await anyio.to_thread.run_sync(git_doubt, folder, bounds.places)).rstrip(".")
     if doubt:
         raise MentionError(

@@ -1,4 +1,4 @@
-"""Facts about paths for the path policy, read from this machine or from another machine (the far
+"""Facts about paths for the path policy, read from this machine or from another machine (the remote
 end).
 
 All methods block, because they read the disk: call them in a thread.
@@ -19,8 +19,8 @@ from agent_ls.policy.places import fold_path
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-    from agent_ls.environments.far.facts import Facts
-    from agent_ls.environments.far.host import FarHost
+    from agent_ls.environments.remote.facts import Facts
+    from agent_ls.environments.remote.host import RemoteHost
 
 FileId = tuple[int, int]
 
@@ -70,24 +70,24 @@ class LocalDisk:
 LOCAL_DISK = LocalDisk()
 
 
-class FarDisk:
-    """Implements Disk for another machine, called the far end.
+class RemoteDisk:
+    """Implements Disk for another machine, called the remote end.
 
-    Each request also checks whether the ignore files there have changed. `to_far` converts a path of this machine to
-    the path of the same file at the far end; `to_near` converts in the other direction. `roots` are the folders at
-    the far end that may have ignore files.
+    Each request also checks whether the ignore files there have changed. `to_remote` converts a path of this machine to
+    the path of the same file at the remote end; `to_near` converts in the other direction. `roots` are the folders at
+    the remote end that may have ignore files.
     """
 
     def __init__(
         self,
-        host: FarHost,
+        host: RemoteHost,
         roots: Sequence[str],
-        to_far: Callable[[str], str] = str,
+        to_remote: Callable[[str], str] = str,
         to_near: Callable[[str], str] = str,
     ) -> None:
         self._host = host
         self._roots = roots
-        self._to_far = to_far
+        self._to_remote = to_remote
         self._to_near = to_near
         self._seen = threading.local()
         self._ignored: dict[str, tuple[tuple[int, int] | None, GitIgnoreSpec | None]] = {}
@@ -98,7 +98,7 @@ class FarDisk:
 
         Inside the `with` block, calls of `read_facts` in the same thread use these facts instead of sending requests.
         """
-        wanted = [self._to_far(path) for path in paths]
+        wanted = [self._to_remote(path) for path in paths]
         found = dict(zip(wanted, self.read_facts(paths), strict=True))
         reals = [facts.real for facts in found.values()]
         found.update(zip(reals, self.read_facts([self._to_near(real) for real in reals]), strict=True))
@@ -111,10 +111,10 @@ class FarDisk:
     def read_facts(self, paths: Sequence[str]) -> Sequence[Facts]:
         """Return the facts about each path, and update the patterns of the ignore files."""
         seen: Mapping[str, Facts] = getattr(self._seen, "facts", {})
-        if seen and all(self._to_far(path) in seen for path in paths):
-            return [seen[self._to_far(path)] for path in paths]
+        if seen and all(self._to_remote(path) in seen for path in paths):
+            return [seen[self._to_remote(path)] for path in paths]
         places = [f"{root}/{IGNORE_FILE}" for root in self._roots]
-        wanted = [self._to_far(path) for path in paths]
+        wanted = [self._to_remote(path) for path in paths]
         found = self._host.read_facts([*wanted, *places])
         for root, place in zip(self._roots, places, strict=True):
             self._renew(root, place, found[place])
@@ -136,10 +136,10 @@ class FarDisk:
 
         Uses the ignore files as `read_facts` has last read them.
         """
-        far = self._to_far(path)
+        remote = self._to_remote(path)
         for root, (_, spec) in self._ignored.items():
-            inside = far.removeprefix(root.rstrip("/") + "/")
-            if inside != far and spec is not None:
+            inside = remote.removeprefix(root.rstrip("/") + "/")
+            if inside != remote and spec is not None:
                 names = (inside, f"{inside}/", fold_path(inside), f"{fold_path(inside)}/")
                 if any(map(spec.match_file, names)):
                     return True
@@ -164,7 +164,7 @@ class FarDisk:
     def stamps(
         self, paths: Sequence[str], documents: Mapping[str, int]
     ) -> Mapping[str, tuple[tuple[int, int, int, int] | None, int | None]]:
-        """Return the stamps of files at the far end, with one request.
+        """Return the stamps of files at the remote end, with one request.
 
         A stamp is (disk, version): `disk` is (size, mtime, ctime, inode), None for a missing file; `version`
         is the version of the open document, None for a file that is not open.
@@ -175,7 +175,7 @@ class FarDisk:
         }
 
     def find_linked(self, places: Sequence[str]) -> frozenset[FileId]:
-        """Return the ids of credential files with several hard links, below these paths of the far end."""
+        """Return the ids of credential files with several hard links, below these paths of the remote end."""
         return self._host.find_linked(places)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from agent_ls.app.permissions.disk import LOCAL_DISK, Disk, FarDisk
+from agent_ls.app.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
 from agent_ls.app.permissions.git_look import git_doubt
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.permissions.shown_secrets import (
@@ -89,7 +89,7 @@ class PathBounds:
 
         Checks inside the `with` block use these facts.
         """
-        return self.disk.at_once(paths) if isinstance(self.disk, FarDisk) else nullcontext()
+        return self.disk.at_once(paths) if isinstance(self.disk, RemoteDisk) else nullcontext()
 
     def real_path(self, path: str) -> str:
         """Return the path with links resolved."""
@@ -197,8 +197,8 @@ def user_memory(state: str = "") -> str:
     return os.path.realpath(os.path.join(state or state_folder(), USER_MEMORY))
 
 
-def far_places(
-    folder: str, disk: FarDisk, home: str, state: str, settings: PathSettings, own_state: str
+def remote_places(
+    folder: str, disk: RemoteDisk, home: str, state: str, settings: PathSettings, own_state: str
 ) -> Places:
     """Return the allowed and denied paths of a session in a folder of another machine. Blocks.
 
@@ -256,7 +256,9 @@ def _both_names(paths: Iterable[str]) -> tuple[str, ...]:
 def _is_linked(facts: os.stat_result, places: Places, disk: Disk) -> bool:
     """Return whether the file is a hard link to a file of credentials."""
     linked = (
-        disk.find_linked(places.denied_places()) if isinstance(disk, FarDisk) else linked_credentials(places)
+        disk.find_linked(places.denied_places())
+        if isinstance(disk, RemoteDisk)
+        else linked_credentials(places)
     )
     return (facts.st_dev, facts.st_ino) in linked
 
@@ -280,8 +282,8 @@ def read_effect_facts(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -
     """Resolve each path of an effect, and check the files that its command reads. Blocks."""
     command = effect.runs if isinstance(effect, CallEffect) else effect
     if isinstance(command, CommandEffect):
-        if isinstance(disk, FarDisk):
-            return _read_far_command_facts(command, places, disk)
+        if isinstance(disk, RemoteDisk):
+            return _read_remote_command_facts(command, places, disk)
         return _read_command_facts(command, places)
     resolved = {path: disk.real_path(path) for path in _paths(effect)}
     linked = next(
@@ -335,10 +337,10 @@ def _read_command_facts(effect: CommandEffect, places: Places) -> EffectFacts:
     return EffectFacts(resolved, tuple(dict.fromkeys(leads)), doubt, config)
 
 
-_FAR_FILES = "on another machine, files of the project may change what this command runs"
+_REMOTE_FILES = "on another machine, files of the project may change what this command runs"
 
 
-def _read_far_command_facts(effect: CommandEffect, places: Places, disk: FarDisk) -> EffectFacts:
+def _read_remote_command_facts(effect: CommandEffect, places: Places, disk: RemoteDisk) -> EffectFacts:
     """Resolve the paths that a command on another machine names.
 
     Files of that machine are not checked. If they may decide what the command reads or runs, `doubt` or
@@ -354,10 +356,10 @@ def _read_far_command_facts(effect: CommandEffect, places: Places, disk: FarDisk
     if any(map(_is_pattern, found.paths)):
         doubt = "the patterns of the command match files on another machine, which were not checked"
     elif found.git_folders:
-        doubt = _FAR_FILES
+        doubt = _REMOTE_FILES
     elif found.needs_plain_names or reads_folders(effect.command, found.commands):
         doubt = "the command reads folders on another machine, where files were not checked for secrets"
-    return EffectFacts(resolved, doubt=doubt, config=_FAR_FILES if found.configs else "")
+    return EffectFacts(resolved, doubt=doubt, config=_REMOTE_FILES if found.configs else "")
 
 
 def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places) -> str:

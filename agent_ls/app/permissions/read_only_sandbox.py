@@ -31,7 +31,7 @@ class ReadOnlySandbox:
         """Return the sandbox for read-only commands; None if there is none, for the reason in `why`. Never raises."""
         async with self._lock:
             if not self._is_known:
-                from agent_ls.environments.local.sandbox import (
+                from agent_ls.environments.local.sandbox_probe import (
                     TOO_SLOW,
                     find_sandbox,
                 )  # imported when the first command runs

@@ -289,7 +289,7 @@ class Proposals:
         by: By,
         comment: str = "",
     ) -> None:
-        """Give these hunks their final state without a change of the file."""
+        """Give these hunks their final state without changing the file."""
         proposal.sheets = tuple(mark_decided(sheet, ids, state) for sheet in proposal.sheets)
         self._tell_news(file, proposal, by, comment)
         self.tidy(file)

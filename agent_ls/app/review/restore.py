@@ -23,8 +23,8 @@ from agent_ls.app.review.reviewed_file import Proposal, is_text, maybe_bytes, te
 from agent_ls.app.review.state import ReviewedSession, ReviewState
 from agent_ls.environments.base import Attribution, ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
-from agent_ls.environments.far.place import path_of
 from agent_ls.environments.local.commit import is_written_in_place, sweep
+from agent_ls.environments.remote.place import path_of
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import FileChange, Hunk, HunkStateChanged, RecordedEvent, Warning
 from agent_ls.review.agent_edits import apply_agent_edit

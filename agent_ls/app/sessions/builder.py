@@ -22,6 +22,7 @@ from agent_ls.app.context.prompts import (
     facts_to_json,
     no_skills,
 )
+from agent_ls.app.mcp_servers.prompts import PromptsWithServers
 from agent_ls.app.models.other_models import ConfiguredModels
 from agent_ls.app.models.service import ModelService
 from agent_ls.app.permissions.approver import ConfinementFacts, PolicyApprover
@@ -34,7 +35,6 @@ from agent_ls.app.recording.session_recordings import SessionRecordings
 from agent_ls.app.review.pinned import pinned_hunks
 from agent_ls.app.review.resumed_reviews import ResumedReviews
 from agent_ls.app.review.service import ReviewService
-from agent_ls.app.servers.prompts import PromptsWithServers
 from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.live import LiveSession, SessionFeatures, SessionWorkspace
 from agent_ls.app.sessions.notices import Notices, ended_notice
@@ -42,6 +42,7 @@ from agent_ls.app.sessions.session_log import COMMAND_MARK, PLACE, SessionFiles
 from agent_ls.app.sessions.setup.config import session_config
 from agent_ls.app.sessions.setup.link import SessionLink
 from agent_ls.app.sessions.setup.location import create_location
+from agent_ls.app.sessions.setup.mcp_servers import create_servers
 from agent_ls.app.sessions.setup.memory import PromptsWithMemory
 from agent_ls.app.sessions.setup.mentions import session_mentions
 from agent_ls.app.sessions.setup.not_started import PromptsWithNotice, find_not_started
@@ -55,9 +56,8 @@ from agent_ls.app.sessions.setup.parts import (
     record_parts,
 )
 from agent_ls.app.sessions.setup.review_tool import REVIEW_MARK, PromptsWithReview
-from agent_ls.app.sessions.setup.servers import create_servers
 from agent_ls.app.sessions.setup.tools import web_profiles, with_session_tools
-from agent_ls.app.sessions.workspaces.far_sites import FarSites
+from agent_ls.app.sessions.workspaces.remote_sites import RemoteSites
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.skills.loader import has_skills
 from agent_ls.app.skills.places import has_agent_kinds
@@ -90,7 +90,7 @@ from agent_ls.store.sessions import OpenSession
 if TYPE_CHECKING:
     from agent_ls.app.hooks.service import SessionHooks
     from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
-    from agent_ls.app.permissions.sandbox import SessionSandbox
+    from agent_ls.app.permissions.session_sandbox import SessionSandbox
     from agent_ls.app.sessions.workspaces.worktree import SessionWorktree
     from agent_ls.app.worktrees.worktree import Worktree
 
@@ -133,7 +133,7 @@ class SessionBuilder:
     state: Path
     editor: EditorServices
     program: ProgramParts
-    sites: FarSites
+    sites: RemoteSites
     review: ReviewService
     recordings: SessionRecordings
     start: TaskStarter
@@ -404,7 +404,7 @@ class SessionBuilder:
         gate = TrustGate(self.trust, location.key, approvals, link.emit, link.turn_id, TurnReads())
         sandbox: SessionSandbox | None = None
         if location.is_here:
-            from agent_ls.app.permissions.sandbox import SessionSandbox  # imported only when needed
+            from agent_ls.app.permissions.session_sandbox import SessionSandbox  # imported only when needed
 
             sandbox = SessionSandbox(
                 settings.sandbox,
@@ -451,8 +451,8 @@ class SessionBuilder:
         """Return the session's environment with its sandbox and path rules."""
         within = parts.files
         if permissions.sandbox:
-            from agent_ls.app.permissions.sandbox import RerunApproval  # imported only when needed
-            from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
+            from agent_ls.app.permissions.session_sandbox import RerunApproval  # imported only when needed
+            from agent_ls.environments.wrappers.sandboxed import SandboxedEnvironment
 
             approval = RerunApproval(permissions.approver, location.folder)
             within = SandboxedEnvironment(within, permissions.sandbox, approval)

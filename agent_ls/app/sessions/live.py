@@ -12,12 +12,12 @@ import anyio
 from agent_ls.app.changes.environment import ReviewedEnvironment
 from agent_ls.app.changes.watched_files import TouchedFiles
 from agent_ls.app.errors import AppError, BadChoiceError
+from agent_ls.app.mcp_servers.listing import ListedServer, Switch, list_servers, run_command, switch
+from agent_ls.app.mcp_servers.of_session import ServersOfSession
+from agent_ls.app.mcp_servers.prompt_commands import PromptCommand, prompt_commands, prompt_text
+from agent_ls.app.mcp_servers.resource_mentions import ResourceMention, resource_mentions, resource_text
 from agent_ls.app.mentions.reader import SessionMentions
 from agent_ls.app.permissions.approver import PolicyApprover
-from agent_ls.app.servers.listing import ListedServer, Switch, list_servers, run_command, switch
-from agent_ls.app.servers.of_session import ServersOfSession
-from agent_ls.app.servers.prompt_commands import PromptCommand, prompt_commands, prompt_text
-from agent_ls.app.servers.resource_mentions import ResourceMention, resource_mentions, resource_text
 from agent_ls.app.sessions.notices import Notices
 from agent_ls.app.sessions.session_log import SessionFiles
 from agent_ls.app.skills.service import SessionSkills

@@ -55,7 +55,7 @@ from agent_ls.app.sessions.stored.archive import Archive
 from agent_ls.app.sessions.stored.listing import SessionListing
 from agent_ls.app.sessions.stored.resume import last_model, resumed_choice
 from agent_ls.app.sessions.stored.retention import Retention
-from agent_ls.app.sessions.workspaces.far_sites import FarSites
+from agent_ls.app.sessions.workspaces.remote_sites import RemoteSites
 from agent_ls.app.sessions.workspaces.worktrees import Worktrees, discard
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.settings.untrusted import client_settings, restrict_settings
@@ -131,7 +131,7 @@ class SessionManager:
         self.rules = RuleManager(rules := RuleStore(chosen), self.find_live)
         self.trust = WorkspaceTrust(TrustStore(chosen), self._clock, trusting)
         state, has_editor = self._store.layout.root, bool(editor.host or editor.client_files)
-        self.sites = FarSites(lambda: self.settings, self.models, state, has_editor)
+        self.sites = RemoteSites(lambda: self.settings, self.models, state, has_editor)
         self._assembler = SessionBuilder(
             models=self.models,
             secrets=credentials.known_secrets,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.alias_generators import to_camel
 
-from agent_ls.environments.far.place import Place, check_place
 from agent_ls.environments.local.environ import EnvRules
+from agent_ls.environments.remote.place import Place, check_place
 from agent_ls.llm.endpoint import ConnectionSettings as EndpointSettings
 from agent_ls.llm.retry import RetryPolicy
 from agent_ls.loop.config import KEEP_MAX, KEEP_MIN, ContextConfig

@@ -19,28 +19,32 @@ from agent_ls.environments.instruction_files import (
 )
 
 if TYPE_CHECKING:
-    from agent_ls.app.permissions.disk import FarDisk
-    from agent_ls.environments.far.host import FarHost
+    from agent_ls.app.permissions.disk import RemoteDisk
+    from agent_ls.environments.remote.host import RemoteHost
 
 TOOL_FOLDER = ".agent-ls"
 WANTED = (*PROJECT_FOLDERS, (TOOL_FOLDER, ".yaml"), (TOOL_FOLDER, ".yml"))
 
 
-class FarInstructionFiles:
+class RemoteInstructionFiles:
     """Implements InstructionFiles for another machine.
 
     `levels` lists all instruction files of the project with one request; the other methods use this list. `read`
     requests the texts of all new and changed files at once. If the machine does not answer, the result is empty.
-    `to_far` converts a path of this machine to the path of the same file on the other machine; `to_near` converts in
+    `to_remote` converts a path of this machine to the path of the same file on the other machine; `to_near` converts in
     the other direction.
     """
 
     def __init__(
-        self, host: FarHost, disk: FarDisk, to_far: Callable[[str], str], to_near: Callable[[str], str]
+        self,
+        host: RemoteHost,
+        disk: RemoteDisk,
+        to_remote: Callable[[str], str],
+        to_near: Callable[[str], str],
     ) -> None:
         self._host = host
         self._disk = disk
-        self._to_far = to_far
+        self._to_remote = to_remote
         self._to_near = to_near
         self._files: dict[str, InstructionFile] = {}
         self._bases: frozenset[str] = frozenset()
@@ -49,7 +53,7 @@ class FarInstructionFiles:
     def levels(self, workspace: str) -> tuple[str, ...]:
         try:
             self._disk.read_facts([workspace])  # reads changed ignore files again
-            found = self._host.instructions(self._to_far(workspace), WANTED)
+            found = self._host.instructions(self._to_remote(workspace), WANTED)
         except EnvironmentLostError:
             found = Listing()
         self._files = {self._to_near(file.path): file for file in found.files}
@@ -69,7 +73,7 @@ class FarInstructionFiles:
             try:
                 paths = [
                     self._to_near(it)
-                    for it in self._host.walk(self._to_far(base), budget.folders, budget.files)
+                    for it in self._host.walk(self._to_remote(base), budget.folders, budget.files)
                 ]
             except EnvironmentLostError:
                 return

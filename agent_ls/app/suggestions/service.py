@@ -67,7 +67,7 @@ class Suggestions:
             profile = self._call.profile(WANTED)
         except NoModelError as error:
             raise NoSuggestionError(str(error), error.hint) from None
-        # Remove keys before the text is cut, because a part of a key would not be recognised.
+        # Remove API keys before the text is cut, because a part of a key would not be recognised.
         before = self._context.clean(text.before[-SEARCHED_CHARS:])
         after = self._context.clean(text.after[:SEARCHED_CHARS])
         answer = await self._answer(profile, replace(text, name=name, before=before, after=after))

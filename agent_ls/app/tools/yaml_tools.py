@@ -161,7 +161,7 @@ def _project_tools(workspace: Path, files: InstructionFiles) -> Iterator[CliTool
 
 
 def _without_variables(found: CliTool | str) -> CliTool | str:
-    """Return a problem instead of a tool that uses environment variables of this machine.
+    """Return `found`, or an error message if the tool uses environment variables of this machine.
 
     These variables are not sent to the machine that has the project.
     """

@@ -387,7 +387,7 @@ class _Transaction:
             self._check_right()
         except BaseException:
             # Restore the file. If another process has called `sweep`, the renamed file was removed and cannot
-            # be restored. The deletion then remains.
+            # be restored. If the file cannot be restored, it stays deleted.
             with suppress(OSError):
                 os.link(aside, at, follow_symlinks=False)
                 os.unlink(aside)

@@ -105,7 +105,7 @@ class LocalEnvironment:
     def mark(self) -> str:
         """An id that is contained in an environment variable of all commands of this environment.
 
-        After this process was killed, `end_marked` finds the remaining processes of these commands by the id.
+        If this process is killed, `end_marked` finds the remaining processes of these commands by the id.
         """
         return self._processes.mark
 

@@ -492,7 +492,7 @@ def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 def _jq(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether jq is read-only. The jq program must not read modules or environment variables."""
+    """Return whether this jq command only reads. The jq program must not read modules or environment variables."""
     is_plain = not any(_JQ_READS.search(word) for word in arguments)
     program = next((at for at, word in enumerate(arguments) if not word.startswith("-")), -1)
     return is_plain and program not in patterns and _fits(COMMANDS["jq"], arguments, patterns)
@@ -504,7 +504,10 @@ _JQ_READS = re.compile(
 
 
 def _tar(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether tar only lists names. The archive name must have no `:`, which means another machine."""
+    """Return whether tar only lists names.
+
+    The archive name must not contain `:`, because tar reads `host:file` as an archive on another machine.
+    """
     if not arguments or not re.fullmatch(r"-?[tvzjJ]*t[tvzjJ]*f|--list", arguments[0]) or patterns:
         return False
     rest = arguments[1:]

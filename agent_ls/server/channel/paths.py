@@ -102,7 +102,7 @@ def _private_folder() -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise ChannelUnavailableError(f"{folder} is not a folder of this user")
+        raise ChannelUnavailableError(f"{folder} is not a folder that belongs to you")
     if found.st_mode & 0o077:
         folder.chmod(0o700)
     return folder

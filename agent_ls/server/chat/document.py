@@ -77,7 +77,7 @@ class ChatDocument:
 
     @property
     def name(self) -> str:
-        """The path of the chat's file, relative to the workspace folder. Two open chats have different names."""
+        """The path of the chat's file, relative to the workspace folder. No two open chats have the same name."""
         return relative_to_folder(self.path, self.folder) or self.path
 
     @property
@@ -170,7 +170,7 @@ class ChatDocument:
         """Return the session id of a chat that was closed before its first answer was saved; "" if there is
         none. The document does not contain the id, because it would be in the heading of the answer.
         """
-        live = self._services.closed_sessions.last_of(self.path)
+        live = self._services.closed_chats.last_of(self.path)
         if live is None or not chat.message:
             return ""
         try:
@@ -213,7 +213,7 @@ class ChatDocument:
                 if self._is_closed and (again := self._services.chat_documents.get(self.path)):
                     return await again._submit_handed_over(live, chat)
                 if self._is_closed:
-                    self._services.closed_sessions.add(self.path, live)
+                    self._services.closed_chats.add(self.path, live)
                 await self._follow(live)
             await self._submit(live, chat)
             return ""
@@ -424,7 +424,7 @@ class ChatDocument:
         self._is_closed = True
         self._scope.cancel()
         if self._live:
-            self._services.closed_sessions.add(self.path, self._live)
+            self._services.closed_chats.add(self.path, self._live)
         self._live = self._follower = None
 
     # -- the session
@@ -560,7 +560,7 @@ class ChatDocument:
         self._scope.cancel()
         self._scope = anyio.CancelScope()
         if self._live and self._live is not live:
-            self._services.closed_sessions.add(self.path, self._live)
+            self._services.closed_chats.add(self.path, self._live)
         self._live, self._follower, self._remaining_events = live, None, None
         writer = ChatWriter(
             self._services.context.host, self.path, live.session.id, self._services.show_warning

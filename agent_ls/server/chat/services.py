@@ -12,7 +12,7 @@ from agent_ls.server.chat.prompts import ApprovalPrompts
 from agent_ls.server.rpc.context import Context
 
 if TYPE_CHECKING:
-    from agent_ls.server.chat.closed_sessions import ClosedChatSessions
+    from agent_ls.server.chat.closed_chats import ClosedChats
     from agent_ls.server.chat.document import ChatDocument
 
 
@@ -24,7 +24,7 @@ class ChatServices:
     `hunks_changed` updates the diagnostics of a file, `refresh_lenses` updates the code lenses. `prompts` and
     `progress` are None for clients that did not announce support for them. `ask` shows a question with the
     given answers, the safe answer first, and returns the chosen answer, "" for none. `chat_documents`
-    are the open chat documents by path. `closed_sessions` has the sessions of closed chat documents.
+    are the open chat documents by path. `closed_chats` has the sessions of closed chat documents.
     """
 
     context: Context
@@ -37,4 +37,4 @@ class ChatServices:
     progress: Callable[[], TurnProgress] | None
     ask: Callable[[str, Sequence[str]], Awaitable[str]]
     chat_documents: Mapping[str, ChatDocument]
-    closed_sessions: ClosedChatSessions
+    closed_chats: ClosedChats

@@ -22,7 +22,7 @@ from agent_ls.background import TaskStarter
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.server.chat import code_actions as offers, messages
 from agent_ls.server.chat.chat_text import is_chat, read_chat
-from agent_ls.server.chat.closed_sessions import ClosedChatSessions
+from agent_ls.server.chat.closed_chats import ClosedChats
 from agent_ls.server.chat.completion import completions
 from agent_ls.server.chat.diagnostics import ChatDiagnostics
 from agent_ls.server.chat.document import ChatDocument
@@ -86,7 +86,7 @@ class ChatInterface:
             progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
             ask=prompts.choose,
             chat_documents=self._chat_documents,
-            closed_sessions=ClosedChatSessions(self._diagnostics, prompts, start, self._has_open_document),
+            closed_chats=ClosedChats(self._diagnostics, prompts, start, self._has_open_document),
         )
         context.manager.owners.watch(self._access_changed)
         self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {

@@ -33,7 +33,7 @@ from agent_ls.server.editor.language import EditorLanguage
 from agent_ls.server.editor.notebooks import CellEditor, OpenNotebooks
 from agent_ls.server.editor.saving import Savable, SavePolicy, saved_undone, unsaved_note
 from agent_ls.server.editor.view import EditorView
-from agent_ls.server.editor.watched_files import WatchedFiles
+from agent_ls.server.editor.watch_registrations import WatchedFiles
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.from_lsp import maybe_path, maybe_same, true_name
 from agent_ls.server.transport.jsonrpc import NOTEBOOK_TEXTS, AgentProtocol

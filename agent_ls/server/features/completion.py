@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import anyio
 
 from agent_ls.app.context.fuzzy import find_best_matches
-from agent_ls.app.servers.prompt_commands import PromptCommand
+from agent_ls.app.mcp_servers.prompt_commands import PromptCommand
 from agent_ls.app.skills.values import UserCommand
 from agent_ls.app.slash_commands import SlashCommand, slash_commands
 from agent_ls.server import protocol as wire

@@ -55,7 +55,7 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
 
 
 def _find_earlier_decision(live: LiveSession, request_id: str) -> wire.ApproveResult | None:
-    """Return the decision in the log about a request of an earlier process; None if the log has no decision.
+    """Return the logged decision on an approval request that an earlier server process sent; None if the log has none.
     Blocks.
     """
     name = json.dumps(request_id).encode()

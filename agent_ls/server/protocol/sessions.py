@@ -245,7 +245,7 @@ class Revert(Params):
 
 
 class RevertConflict(Wire):
-    """Lines [start, end) of the current text, from 0, that are not as the agent left them."""
+    """Lines [start, end) of the current text, zero-based, that differ from the agent's text."""
 
     start: int
     end: int

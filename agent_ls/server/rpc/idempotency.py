@@ -50,7 +50,7 @@ class RecentAnswers:
         matches no earlier key.
 
         Raises:
-            KeyReusedError: the key belongs to a request of another method.
+            KeyReusedError: the key was already used for another method.
             NotRunningError: the server ended before the work was done.
             Exception: what `work` raises.
         """

@@ -39,9 +39,7 @@ DELETING = ("rm -", "shred ", "-delete", "clean -", "mv ")
 
 
 def _generated(world: HarmWorld, seed: int, count: int) -> Iterator[str]:
-    """Yield commands: half of them contain a harmful payload in any syntax node, the others are those of the policy
-    tests.
-    """
+    """Yield commands: half have a harmful payload in a random syntax node, the others come from the policy tests."""
     chance = random.Random(seed)
     payloads = [
         world.filled(template) for template in harmful() if not any(word in template for word in DELETING)

@@ -17,7 +17,7 @@ from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.environments.wrappers.logging import LoggingEnvironment
 from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment
-from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
+from agent_ls.environments.wrappers.sandboxed import SandboxedEnvironment
 from tests.support.sandboxes import make_sandbox, needs_bubblewrap
 
 pytestmark = [pytest.mark.req("X4")]

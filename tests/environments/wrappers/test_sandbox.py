@@ -19,7 +19,7 @@ from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
 from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.environments.terminal_host import TerminalHost
-from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
+from agent_ls.environments.wrappers.sandboxed import SandboxedEnvironment
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from tests.environments.confinement.harm_world import SECRET, harm_world
 from tests.support.environments import ended_at_its_limit

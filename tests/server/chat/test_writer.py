@@ -1,4 +1,4 @@
-"""Answers are written into a chat document, even by editors that report their changes late."""
+"""Answers are written into a chat document, even if the editor reports its changes late."""
 
 from __future__ import annotations
 

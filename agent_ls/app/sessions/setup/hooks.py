@@ -11,7 +11,7 @@ from agent_ls.environments.wrappers.with_input import InputEnvironment
 from agent_ls.loop.calls.approval import ApprovalAnswer
 
 if TYPE_CHECKING:
-    from agent_ls.app.permissions.sandbox import SessionSandbox
+    from agent_ls.app.permissions.session_sandbox import SessionSandbox
     from agent_ls.app.sessions.builder import SessionBuilder
     from agent_ls.app.sessions.notices import Notices
     from agent_ls.app.sessions.setup.link import SessionLink
@@ -38,7 +38,7 @@ def create_hooks(
         environment: ExecutionEnvironment = InputEnvironment(location.local, given)
         if sandbox:
             # imported here because it is not needed before a hook runs
-            from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
+            from agent_ls.environments.wrappers.sandboxed import SandboxedEnvironment
 
             environment = SandboxedEnvironment(environment, sandbox, _can_never_leave)
         return await environment.exec_command(command, options)

@@ -16,8 +16,8 @@ from pathlib import Path
 import anyio.to_thread
 
 from agent_ls.app.hooks.config import load_hooks
-from agent_ls.app.servers.of_session import FILES, PROJECT_FILES
-from agent_ls.app.sessions.workspaces.far_sites import FarSite
+from agent_ls.app.mcp_servers.of_session import FILES, PROJECT_FILES
+from agent_ls.app.sessions.workspaces.remote_sites import RemoteSite
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvironmentLostError
@@ -31,7 +31,7 @@ _FOREIGN_HOOKS = tuple(os.path.join(".claude", name) for name in ("settings.json
 
 
 def find_not_started(
-    site: FarSite,
+    site: RemoteSite,
     settings: Callable[[], Settings],
     state: Path,
     client: Callable[[], Mapping[str, object]],
@@ -55,11 +55,11 @@ def find_not_started(
         yield "the project's MCP servers"
 
 
-def _exists(site: FarSite, names: tuple[str, ...]) -> bool:
+def _exists(site: RemoteSite, names: tuple[str, ...]) -> bool:
     return any(facts.exists for facts in site.disk.read_facts([f"{site.root}/{name}" for name in names]))
 
 
-def _has_hooks(site: FarSite, name: str) -> bool:
+def _has_hooks(site: RemoteSite, name: str) -> bool:
     """Return whether a settings file of another agent has hooks. True if the file cannot be parsed."""
     if not _exists(site, (name,)):
         return False

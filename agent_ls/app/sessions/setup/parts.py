@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from agent_ls.app.context.prompts import SessionPrompts
     from agent_ls.app.permissions.approver import PolicyApprover
     from agent_ls.app.permissions.paths import PathBounds
-    from agent_ls.app.permissions.sandbox import SessionSandbox
     from agent_ls.app.permissions.session_rules import SessionRules
+    from agent_ls.app.permissions.session_sandbox import SessionSandbox
     from agent_ls.app.permissions.trust import TrustGate
     from agent_ls.app.permissions.workspace_roots import SessionRoots
     from agent_ls.app.recording.recorders import RecordingWriter
     from agent_ls.app.sessions.session_log import SessionFiles
-    from agent_ls.app.sessions.workspaces.far_sites import FarSite
+    from agent_ls.app.sessions.workspaces.remote_sites import RemoteSite
     from agent_ls.app.worktrees.worktree import Worktree
     from agent_ls.environments.base import ExecutionEnvironment
     from agent_ls.environments.language_host import LanguageHost
@@ -45,7 +45,7 @@ class SessionLocation:
     session_id: str
     key: str
     folder: str
-    site: FarSite | None
+    site: RemoteSite | None
     is_here: bool
     local: ExecutionEnvironment
     files: ExecutionEnvironment

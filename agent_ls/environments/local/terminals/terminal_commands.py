@@ -51,7 +51,9 @@ LOST_NOTE = (
 
 
 class InteractiveInput:
-    """A terminal as the input of a background process. Data is sent as typed keys; closing sends Ctrl-D."""
+    """A terminal that is the standard input of a background process. Data is sent as typed keys, and
+    closing sends Ctrl-D.
+    """
 
     def __init__(self, process: RelayedProcess) -> None:
         self._process = process

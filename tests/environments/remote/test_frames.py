@@ -1,0 +1,115 @@
+"""Messages and values between the two ends of a connection. Data from the remote end is not trusted."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from agent_ls.environments import errors
+from agent_ls.environments.base import DirEntry, ExecResult, FileWrite, GrepOptions
+from agent_ls.environments.remote.frames import (
+    RemoteFrameError,
+    RemoteMessage,
+    RemoteOutbox,
+    encode,
+    read_messages,
+)
+from agent_ls.environments.remote.values import ValueFault, pack, pack_error, unpack, unpack_error
+
+pytestmark = [pytest.mark.req("X3")]
+
+
+def sent(*messages: RemoteMessage) -> bytes:
+    written = bytearray()
+    outbox = RemoteOutbox(lambda data: written.extend(data), lambda reason: None)
+    for message in messages:
+        outbox.send(message)
+    outbox.close(30)
+    return bytes(written)
+
+
+@given(st.lists(st.tuples(st.text(max_size=20), st.binary(max_size=400)), max_size=5))
+def test_messages_are_decoded_unchanged(given_messages: list[tuple[str, bytes]]) -> None:
+    messages = [RemoteMessage({"kind": kind}, body) for kind, body in given_messages]
+    assert list(read_messages(io.BytesIO(sent(*messages)))) == messages
+
+
+def test_a_small_message_does_not_wait_for_a_large_one() -> None:
+    release, written = threading.Event(), bytearray()
+
+    def write(data: bytes) -> None:
+        release.wait(30)
+        written.extend(data)
+
+    outbox = RemoteOutbox(write, lambda reason: None)
+    outbox.send(RemoteMessage({"kind": "large"}, bytes(5_000_000)))
+    outbox.send(RemoteMessage({"kind": "small"}))
+    release.set()
+    outbox.close(30)
+    assert [message.kind for message in read_messages(io.BytesIO(bytes(written)))] == ["small", "large"]
+
+
+@given(st.data())
+def test_a_connection_that_ends_anywhere_gives_only_whole_messages(data: st.DataObject) -> None:
+    messages = [RemoteMessage({"kind": "a"}, b"x" * 300), RemoteMessage({"kind": "b"})]
+    whole = sent(*messages)
+    cut = data.draw(st.integers(0, len(whole) - 1))
+    assert list(read_messages(io.BytesIO(whole[:cut]))) in ([], messages[:1])
+
+
+@given(st.binary(max_size=200))
+def test_bytes_that_are_no_messages_are_an_error_or_nothing(noise: bytes) -> None:
+    try:
+        list(read_messages(io.BytesIO(noise)))
+    except RemoteFrameError:
+        return
+
+
+VALUES: list[tuple[Any, Any]] = [
+    (b"\x00\xff", bytes),
+    ("caf\udce9", str),
+    ((FileWrite("a", b"1", None), FileWrite("b", None, b"2" * 10)), Sequence[FileWrite]),
+    (GrepOptions(multiline=True), GrepOptions),
+    ((DirEntry("a", True, None),), Sequence[DirEntry]),
+    (("text", 5), tuple[str, int]),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), VALUES)
+def test_values_are_decoded_equal(value: Any, expected: Any) -> None:
+    packed, body = pack(value)
+    assert encode(RemoteMessage({"value": packed}, body))
+    assert unpack(packed, body, expected) == value
+
+
+@pytest.mark.parametrize(
+    ("packed", "expected"),
+    [
+        ("text", bytes),
+        ({"$bytes": [0, 100]}, bytes),
+        ({"$bytes": [-1, 1]}, bytes),
+        ({"$bytes": "all"}, bytes),
+        ({"$type": "subprocess.Popen", "args": ["sh"]}, ExecResult),
+        ({"$type": "ExecResult"}, ExecResult),
+        ({"$type": "DirEntry", "name": 5, "is_dir": False, "size_bytes": None}, DirEntry),
+        ([{"$type": "DirEntry", "name": "a", "is_dir": False, "size_bytes": None}], Sequence[str]),
+        ([1, 2], tuple[str, int]),
+        (True, int),
+    ],
+)
+def test_values_of_another_type_are_refused(packed: Any, expected: Any) -> None:
+    with pytest.raises(ValueFault):
+        unpack(packed, b"1234", expected)
+
+
+def test_errors_keep_their_class_their_sentence_and_their_path() -> None:
+    error = unpack_error(pack_error(errors.FileTooLargeError("a", 5, 3)))
+    assert isinstance(error, errors.FileTooLargeError) and error.path == "a"
+    assert str(error) == "File too large: a has 5 bytes, the limit is 3"
+    unknown = unpack_error({"class": "SystemExit", "text": "bye"})
+    assert type(unknown) is errors.EnvError and str(unknown) == "bye"
