@@ -14,7 +14,7 @@ FOUND = {
 }
 
 
-def test_figures_are_compared_by_the_ratio_of_their_medians_to_the_floor() -> None:
+def test_benchmark_ratios_divide_the_median_time_by_the_median_of_the_floor() -> None:
     assert ratios(FOUND) == {"edit": 4.0, "start": 0.5}
 
 
@@ -25,7 +25,7 @@ def test_a_figure_is_worse_only_if_its_ratio_grew_by_more_than_noise() -> None:
 
 
 @pytest.mark.parametrize("with_times", [True, False])
-def test_times_are_shown_only_if_they_are_results(with_times: bool) -> None:
+def test_the_benchmark_table_contains_times_only_if_requested(with_times: bool) -> None:
     shown = table(FOUND, {"edit": 3.0}, with_times=with_times)
     lines = {line.split()[0]: line for line in shown.splitlines()}
     assert lines["edit"].endswith("worse") and not lines["start"].endswith("worse")
@@ -34,7 +34,7 @@ def test_times_are_shown_only_if_they_are_results(with_times: bool) -> None:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_a_figure_may_grow_with_the_size_only_if_the_part_says_so(name: str) -> None:
+def test_only_benchmark_figures_declared_as_linear_may_grow_with_the_input_size(name: str) -> None:
     part = PARTS[name]
     linear = next(iter(part.linear))
     assert allowed_growth(part, linear, 10) > 10

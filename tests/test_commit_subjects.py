@@ -48,7 +48,7 @@ def repository(tmp_path: Path) -> Path:
         "docs, server: describe the limits",
     ],
 )
-def test_subject_of_the_convention_passes(repository: Path, subject: str) -> None:
+def test_a_commit_subject_that_follows_the_convention_is_accepted(repository: Path, subject: str) -> None:
     commit(repository, subject)
 
     assert check(repository).returncode == 0
@@ -65,7 +65,9 @@ def test_subject_of_the_convention_passes(repository: Path, subject: str) -> Non
         ("review: keep hunks.", "full stop"),
     ],
 )
-def test_other_subject_is_refused_with_the_reason(repository: Path, subject: str, reason: str) -> None:
+def test_a_commit_subject_that_violates_the_convention_is_refused_with_the_reason(
+    repository: Path, subject: str, reason: str
+) -> None:
     commit(repository, subject)
 
     checked = check(repository)
@@ -74,7 +76,7 @@ def test_other_subject_is_refused_with_the_reason(repository: Path, subject: str
     assert reason in checked.stderr and subject in checked.stderr
 
 
-def test_commits_made_without_the_check_are_not_judged_when_merged(repository: Path) -> None:
+def test_merged_commits_from_a_branch_without_the_subject_check_are_not_checked(repository: Path) -> None:
     git(repository, "checkout", "--quiet", "-b", "old", "HEAD~1")
     commit(repository, "An older branch")
     git(repository, "checkout", "--quiet", "main")

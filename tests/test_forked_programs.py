@@ -41,7 +41,9 @@ def play(folder: Path, *words: str, **options: Any) -> tuple[int, dict[str, Any]
 
 
 @pytest.mark.parametrize("starts_session", [False, True])
-def test_forked_program_finds_what_a_started_one_finds(tmp_path: Path, starts_session: bool) -> None:
+def test_a_forked_program_sees_the_same_process_state_as_a_newly_started_program(
+    tmp_path: Path, starts_session: bool
+) -> None:
     words = ("a word", "ü", "")
     with forked_programs.real_starts():
         expected = play(tmp_path, *words, start_new_session=starts_session)
@@ -53,7 +55,7 @@ def test_forked_program_finds_what_a_started_one_finds(tmp_path: Path, starts_se
     assert expected[0] == 7 and expected[1]["parent"] == os.getpid()
 
 
-def test_forked_program_keeps_the_descriptors_that_are_passed(tmp_path: Path) -> None:
+def test_a_forked_program_inherits_only_the_passed_file_descriptors(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     try:
         found = [play(tmp_path, pass_fds=(writer,))[1]["descriptors"] for _ in range(2)]
@@ -64,7 +66,9 @@ def test_forked_program_keeps_the_descriptors_that_are_passed(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("ending", sorted(ENDINGS))
-def test_forked_program_ends_as_a_started_one_ends(tmp_path: Path, ending: str) -> None:
+def test_a_forked_program_has_the_same_exit_code_and_stderr_as_a_started_program(
+    tmp_path: Path, ending: str
+) -> None:
     with forked_programs.real_starts():
         code, _, log = play(tmp_path, ending)
     found = [play(tmp_path, ending) for _ in range(2)]
@@ -79,12 +83,12 @@ def last_line(log: bytes) -> bytes:
     return log.splitlines()[-1]
 
 
-def test_killed_fork_is_reported_by_its_signal_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_killed_forked_program_is_reported_by_signal_and_leaves_no_zombie(tmp_path: Path) -> None:
     before = zombies_of_ours()
     assert [play(tmp_path, "kill")[0] for _ in range(2)] == [-9, -9]
     assert zombies_of_ours() <= before
 
 
-def test_folder_that_is_missing_is_an_error_of_the_start(tmp_path: Path) -> None:
+def test_starting_a_program_in_a_missing_folder_raises_file_not_found_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         play(tmp_path / "missing")

@@ -23,7 +23,7 @@ from agent_ls.installation import extra_command, install_source, shell_words
     ],
 )
 @pytest.mark.parametrize(("extra", "package"), [("mcp", "mcp"), ("dask", "distributed")])
-def test_extra_is_added_by_the_tool_that_installed_agent_ls(
+def test_the_command_for_an_extra_uses_the_tool_that_installed_agent_ls(
     tmp_path: Path, file: str, words: list[str], extra: str, package: str
 ) -> None:
     prefix = tmp_path / "agent-ls"
@@ -42,7 +42,7 @@ def test_extra_is_added_by_the_tool_that_installed_agent_ls(
         ("pipx", "abc", ["pipx", "install"]),
     ],
 )
-def test_environment_for_one_run_gets_no_packages(
+def test_the_command_for_an_extra_does_not_install_into_a_temporary_environment(
     tmp_path: Path, cache: str, environment: str, words: list[str]
 ) -> None:
     prefix = tmp_path / cache / environment
@@ -53,7 +53,7 @@ def test_environment_for_one_run_gets_no_packages(
     assert found[:2] == words and str(prefix) not in found
 
 
-def test_unknown_extra_is_named_as_part_of_agent_ls(tmp_path: Path) -> None:
+def test_the_command_for_an_unknown_extra_installs_agent_ls_with_that_extra(tmp_path: Path) -> None:
     assert extra_command("nothing", tmp_path).endswith("'agent-ls[nothing]'")
 
 
@@ -82,13 +82,13 @@ def installed_from(folder: Path, direct_url: str, monkeypatch: pytest.MonkeyPatc
     ],
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of file addresses differ there")
-def test_source_is_read_without_a_login_and_a_damaged_record_counts_as_none(
+def test_the_installation_source_omits_credentials_and_a_damaged_record_counts_as_no_source(
     tmp_path: Path, direct_url: str, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with installed_from(tmp_path, direct_url, monkeypatch):
         assert install_source() == source
 
 
-def test_words_for_the_shell_of_windows_are_in_double_quotes() -> None:
+def test_command_arguments_for_windows_are_in_double_quotes() -> None:
     words = ["C:\\a b\\python.exe", "-m", "pip", "mcp<3,>=2.3"]
     assert shell_words(words, for_windows=True) == '"C:\\a b\\python.exe" -m pip "mcp<3,>=2.3"'

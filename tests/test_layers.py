@@ -295,7 +295,7 @@ def rule_for(name: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "path"), modules(), ids=[name for name, _ in modules()])
-def test_imports_of_a_module_follow_the_table(name: str, path: Path) -> None:
+def test_a_module_imports_only_what_the_layer_table_permits(name: str, path: Path) -> None:
     rule = rule_for(name)
     assert rule, f"{path}: the layer table has no row for {name}"
     wrong = []

@@ -159,23 +159,23 @@ def printed(program: str) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", done.stdout)
 
 
-def test_deferred_lsp_types_are_the_same_once_used() -> None:
+def test_deferred_lsp_types_equal_the_original_types_after_first_use() -> None:
     as_they_are, put_off = printed(DESCRIBE), printed(LEAN + DESCRIBE)
     assert len(as_they_are.splitlines()) > 2000
     assert put_off == as_they_are
 
 
-def test_a_deferred_type_first_used_by_several_threads_is_finished_for_all() -> None:
+def test_a_deferred_type_first_used_by_several_threads_is_complete_in_every_thread() -> None:
     assert printed(LEAN + RACE) == "[]\n"
 
 
-def test_deferred_dataclass_methods_are_the_same_once_called() -> None:
+def test_deferred_dataclass_methods_behave_like_the_originals_when_called() -> None:
     as_they_are, put_off = printed(DATACLASSES), printed(LEAN + DATACLASSES)
     assert "FrozenInstanceError" in as_they_are
     assert put_off == as_they_are
 
 
-def test_a_lean_server_start_finishes_few_classes_and_reads_no_metadata() -> None:
+def test_a_server_start_builds_few_deferred_classes_and_reads_no_package_metadata() -> None:
     types_of_lsp, compiled, dataclasses, reads_metadata, *modules = printed(LEAN + COUNT).split()
     assert int(types_of_lsp) < 30
     assert int(dataclasses) > 300
@@ -222,7 +222,7 @@ dataclasses.{creates} = other_create
 """
 
 
-def test_with_other_library_versions_imports_are_unchanged() -> None:
+def test_with_unsupported_library_versions_no_types_are_deferred() -> None:
     creates = "_FuncBuilder" if hasattr(dataclasses, "_FuncBuilder") else "_create_fn"
     program = OTHERS.format(creates=creates) + LEAN
     told = """

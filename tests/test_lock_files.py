@@ -39,7 +39,7 @@ def test_every_line_of_a_lock_file_is_a_pin_with_hashes(name: str) -> None:
     assert "".join(found[0] for found in _PIN.finditer(text)) == text
 
 
-def test_lock_files_hold_what_the_project_names_and_the_same_versions() -> None:
+def test_lock_files_pin_all_project_dependencies_in_the_same_versions() -> None:
     product, test = pins("product.lock"), pins("test.lock")
     assert wanted() | {"setuptools"} <= product.keys()
     assert wanted("test") <= test.keys()
@@ -52,7 +52,7 @@ def test_lock_files_hold_what_the_project_names_and_the_same_versions() -> None:
 
 
 @pytest.mark.parametrize("name", TOOL_LOCKS)
-def test_lock_files_of_tools_hold_what_their_extra_names(name: str) -> None:
+def test_the_lock_file_of_a_tool_pins_all_dependencies_of_its_extra(name: str) -> None:
     extra = name.removesuffix(".lock")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     named = {
@@ -61,7 +61,7 @@ def test_lock_files_of_tools_hold_what_their_extra_names(name: str) -> None:
     assert named <= pins(name).keys() and "setuptools" in pins(name)
 
 
-def test_environment_is_installed_with_hashes_and_no_other_package() -> None:
+def test_the_ci_environment_is_installed_with_hashes_and_without_unpinned_packages() -> None:
     script = (ROOT / ".ci" / "venv").read_text("utf-8")
     installs = [line for line in script.splitlines() if "/bin/pip" in line and " install " in line]
     assert len(installs) == 2

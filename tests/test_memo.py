@@ -27,14 +27,14 @@ def recent(*, most: int = 100) -> tuple[Counted, Memo[bytes, str]]:
     return counted, Memo(counted, least=3, most=most)
 
 
-def test_a_copy_of_a_value_is_found() -> None:
+def test_the_memo_returns_the_stored_result_for_an_equal_copy() -> None:
     counted, of = recent()
     assert [of(b"abc"), of(bytes(bytearray(b"abc"))), of(b"abc")] == ["abc"] * 3
     assert counted.times == 1
 
 
 @pytest.mark.req("L5")
-def test_a_copy_that_was_found_is_not_compared_again() -> None:
+def test_the_memo_does_not_compare_a_copy_again_that_matched_before() -> None:
     compared: list[bytes] = []
 
     def is_alike(one: bytes, other: bytes) -> bool:
@@ -49,7 +49,7 @@ def test_a_copy_that_was_found_is_not_compared_again() -> None:
     assert counted.times == 1
 
 
-def test_a_value_that_differs_in_one_place_is_computed() -> None:
+def test_the_memo_computes_a_value_that_differs_from_a_stored_value_in_one_byte() -> None:
     counted, of = recent()
     assert [of(b"abc"), of(b"abd"), of(b"abcd")] == ["abc", "abd", "abcd"]
     assert counted.times == 3
@@ -73,7 +73,7 @@ def test_beyond_the_maximum_number_the_oldest_values_are_computed_again() -> Non
     assert counted.times == MAX_ENTRIES + 2
 
 
-def test_beyond_the_maximum_size_the_newest_value_is_stored() -> None:
+def test_above_the_maximum_total_size_the_memo_keeps_the_newest_result() -> None:
     counted, of = recent(most=10)
     of(b"a" * 6), of(b"b" * 6), of(b"b" * 6)
     assert counted.times == 2
@@ -81,7 +81,7 @@ def test_beyond_the_maximum_size_the_newest_value_is_stored() -> None:
     assert counted.times == 3
 
 
-def test_with_identity_comparison_a_copy_is_computed() -> None:
+def test_with_identity_comparison_the_memo_computes_an_equal_copy_again() -> None:
     counted = Counted()
     of = Memo(counted, least=3, most=100, alike=is_)
     value = b"abc"
@@ -89,7 +89,7 @@ def test_with_identity_comparison_a_copy_is_computed() -> None:
     assert counted.times == 2
 
 
-def test_simultaneous_digests_of_large_contents_are_not_mixed_up() -> None:
+def test_memoised_digests_of_large_contents_are_not_mixed_up() -> None:
     contents = [bytes([number]) * 20_000 for number in range(10)]
     for content in [*contents, *reversed(contents), *contents]:
         assert sha256(content) == hashlib.sha256(content).hexdigest()

@@ -29,18 +29,18 @@ RESULTS = {route.params.method: result_of(route) for route in ROUTES.values()}
 WHAT_TO_DO = f"docs/protocol/ differs from the code: run `{protocol_docs.COMMAND}`"
 
 
-def test_the_tables_of_the_page_are_those_of_the_code() -> None:
+def test_the_generated_tables_of_the_protocol_documentation_match_the_code() -> None:
     assert protocol_docs.renew_pages(PAGES) == PAGES, WHAT_TO_DO
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_row_of_a_table_says_what_it_means(name: str) -> None:
+def test_every_row_of_a_protocol_table_has_a_description(name: str) -> None:
     silent = [row for row in protocol_docs.written_rows(TABLES[name]) if not row[-1]]
 
     assert not silent, f"fill in the last column of {silent} in docs/protocol/"
 
 
-def test_every_request_has_its_tables_and_its_heading() -> None:
+def test_every_request_has_documentation_tables_and_a_heading() -> None:
     for method, params in PARAMS.items():
         assert f"params {method}" in TABLES, f"{method} is not in docs/protocol/"
         assert method.replace("/", "").lower() in anchors(PAGE)
@@ -61,7 +61,7 @@ def test_every_kind_of_event_is_in_exactly_one_table() -> None:
     assert {row[0].strip("`") for row in table(section(PAGES["events"], "## Deltas"), "kind")} == DELTA_KINDS
 
 
-def test_every_object_that_a_table_names_has_a_table() -> None:
+def test_every_object_type_linked_in_a_protocol_table_has_a_table() -> None:
     missing = [
         target
         for page, text in PAGES.items()
@@ -92,7 +92,7 @@ def test_every_negotiated_capability_is_explained() -> None:
     assert documented == {"version", "terminal", "workspaceTrusted", *GRANTED}
 
 
-def test_features_documented_as_missing_are_missing() -> None:
+def test_features_documented_as_not_supported_do_not_exist_in_the_protocol() -> None:
     missing = section(PAGE, "## Not supported")
     named = set(code_words(missing))
 
@@ -103,7 +103,7 @@ def test_features_documented_as_missing_are_missing() -> None:
 # --- examples -------------------------------------------------------------------------------------------------
 
 
-def test_every_fenced_example_has_a_kind_that_is_checked() -> None:
+def test_every_documented_example_has_a_kind_that_a_test_checks() -> None:
     kinds = {block.tag.split()[0] if block.tag else "" for block in EXAMPLES}
 
     assert kinds == {
@@ -122,14 +122,14 @@ def loaded(block: Block) -> dict[str, Any]:
 
 
 @examples("params")
-def test_an_example_of_parameters_is_understood_whole(block: Block) -> None:
+def test_a_documented_params_example_is_parsed_without_loss(block: Block) -> None:
     params, value = PARAMS[block.tag.split()[1]], loaded(block)
 
     assert params.model_validate(value).model_dump(mode="json", by_alias=True, exclude_unset=True) == value
 
 
 @examples("result")
-def test_an_example_of_a_result_is_one_that_the_server_gives(block: Block) -> None:
+def test_a_documented_result_example_is_a_valid_result(block: Block) -> None:
     result, value = RESULTS[block.tag.split()[1]], loaded(block)
 
     assert result.model_validate(value).model_dump(mode="json", by_alias=True, exclude_none=True) == value
@@ -138,7 +138,7 @@ def test_an_example_of_a_result_is_one_that_the_server_gives(block: Block) -> No
 
 
 @examples("moved")
-def test_an_example_of_moved_hunks_is_as_the_server_sends_it(block: Block) -> None:
+def test_a_documented_moved_hunks_example_has_the_fields_that_the_server_sends(block: Block) -> None:
     value = loaded(block)
 
     sent = protocol.FileHunks.model_validate(value)
@@ -146,7 +146,7 @@ def test_an_example_of_moved_hunks_is_as_the_server_sends_it(block: Block) -> No
 
 
 @examples("event")
-def test_an_example_of_an_event_is_decoded_and_encoded_to_the_same(block: Block) -> None:
+def test_a_documented_event_example_is_unchanged_after_decoding_and_encoding(block: Block) -> None:
     assert_is_event(loaded(block))
 
 
@@ -157,7 +157,7 @@ def assert_is_event(value: dict[str, Any]) -> None:
 
 
 @examples("error")
-def test_an_example_of_an_error_has_the_code_of_its_kind(block: Block) -> None:
+def test_a_documented_error_example_has_the_code_of_its_error_kind(block: Block) -> None:
     value = loaded(block)
 
     assert set(value) == {"code", "message", "data"}
@@ -166,7 +166,7 @@ def test_an_example_of_an_error_has_the_code_of_its_kind(block: Block) -> None:
 
 
 @examples("initialize")
-def test_an_example_of_initialize_makes_a_rich_client(block: Block) -> None:
+def test_a_documented_initialize_example_requests_every_grantable_capability(block: Block) -> None:
     client = client_abilities(loaded(block))
 
     assert client.is_rich and all(getattr(client, ability) for ability in GRANTED)
@@ -175,7 +175,7 @@ def test_an_example_of_initialize_makes_a_rich_client(block: Block) -> None:
 
 
 @examples("access")
-def test_an_example_of_access_is_as_the_server_makes_it(block: Block) -> None:
+def test_a_documented_access_example_has_the_fields_that_the_server_sends(block: Block) -> None:
     value = loaded(block)
     made = json.loads(access_event("s", "readOnly", Owner(1, "", "ada", "Neovim")))
 
@@ -185,7 +185,7 @@ def test_an_example_of_access_is_as_the_server_makes_it(block: Block) -> None:
 
 
 @examples("client_request")
-def test_an_example_of_a_client_request_is_of_a_kind_that_is_listed(block: Block) -> None:
+def test_a_documented_client_request_example_names_a_documented_client_request(block: Block) -> None:
     value = loaded(block)
 
     assert value["kind"] == "client_request" and "seq" not in value
@@ -193,7 +193,7 @@ def test_an_example_of_a_client_request_is_of_a_kind_that_is_listed(block: Block
     assert f"`{value['data']['what']}`" in {row[0] for row in table(PAGE, "`what`")}
 
 
-def test_the_client_requests_that_are_listed_are_those_that_are_sent() -> None:
+def test_the_documented_client_requests_are_those_that_the_server_sends() -> None:
     source = read("agent_ls/server/editor/client_requests.py") + read("agent_ls/server/editor/language.py")
 
     assert {f"`{what}`" for what in re.findall(r'\b_?(?:ask|find_locations)\(\s*"(\w+)"', source)} == {

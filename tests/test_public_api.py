@@ -12,7 +12,7 @@ import agent_ls
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_the_public_names_are_listed() -> None:
+def test_the_package_exports_exactly_the_expected_names() -> None:
     assert agent_ls.__all__ == [
         "AgentSession",
         "ApprovalAnswer",
@@ -53,7 +53,7 @@ def test_the_public_names_are_listed() -> None:
     assert not hasattr(agent_ls, "no_such_name")
 
 
-def test_the_package_has_its_installed_version() -> None:
+def test_the_package_version_equals_the_newest_changelog_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "agent_ls._version.__version__"}
@@ -63,7 +63,7 @@ def test_the_package_has_its_installed_version() -> None:
     assert newest.split()[1] == agent_ls.__version__
 
 
-def test_importing_the_package_loads_only_itself() -> None:
+def test_importing_agent_ls_loads_no_other_modules() -> None:
     """A short import matters, because the server answers its editor before it imports larger modules."""
     program = (
         "import sys; before = set(sys.modules); import agent_ls; print(*sorted(set(sys.modules) - before))"

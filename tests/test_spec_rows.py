@@ -9,20 +9,20 @@ from tests.spec_rows import IDS, ROWS
 from tests.tools.requirements import spec_marks
 
 
-def test_every_row_has_a_test() -> None:
+def test_every_specification_row_has_a_test() -> None:
     proofs = spec_marks()
     without = [f"{row.id}: {row.words}" for row in ROWS if row.id not in proofs]
 
     assert not without, f'mark a test of each with @pytest.mark.spec("<row>"): {without}'
 
 
-def test_every_row_that_a_test_names_is_one() -> None:
+def test_every_specification_row_named_by_a_test_exists() -> None:
     unknown = {row: tests for row, tests in spec_marks().items() if row not in IDS}
 
     assert not unknown, f"tests/spec_rows.py has no such rows: {unknown}"
 
 
-def test_the_rows_are_those_of_the_sources_each_once() -> None:
+def test_the_list_of_specification_rows_is_complete_and_has_no_duplicates() -> None:
     lists = Counter(re.match(r"\w+ (?:S\d+|\d+(?:\.\d+(?=\.))?)", row.id)[0] for row in ROWS)  # type: ignore[index]
 
     assert len(IDS) == len(ROWS)

@@ -25,17 +25,19 @@ LF_TEXTS = st.text(st.sampled_from("ab\n\n\x0c\u2028"), max_size=20)
 
 
 @given(TEXTS | LF_TEXTS)
-def test_lines_end_at_the_three_line_ends_and_nowhere_else(text: str) -> None:
+def test_lines_are_split_only_at_lf_crlf_and_cr(text: str) -> None:
     assert split_lines(text) == re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z", text)
 
 
 @given(TEXTS | LF_TEXTS)
-def test_lines_are_counted_as_they_are_split(text: str) -> None:
+def test_count_lines_equals_the_number_of_split_lines(text: str) -> None:
     assert count_lines(text) == len(split_lines(text))
 
 
 @given(TEXTS | LF_TEXTS, st.lists(st.slices(8) | st.integers(-8, 8), min_size=1, max_size=6))
-def test_lines_looked_at_in_any_order_are_those_of_the_whole_text(text: str, keys: list[slice | int]) -> None:
+def test_text_lines_read_in_any_order_equal_the_lines_of_the_whole_text(
+    text: str, keys: list[slice | int]
+) -> None:
     lines, split = TextLines(text), split_lines(text)
     assert len(lines) == len(split)
     assert [_looked_at(lines, key) for key in keys] == [_looked_at(split, key) for key in keys]
@@ -48,7 +50,7 @@ def _looked_at(lines: Sequence[str], key: slice | int) -> object:
         return IndexError
 
 
-def test_few_lines_of_a_long_text_are_right_wherever_they_stand() -> None:
+def test_slices_of_a_long_text_contain_the_correct_lines_at_any_position() -> None:
     text = "".join(f"{n}" * (n % 40) + "\n" for n in range(20_000))
     lines, split = TextLines(text), split_lines(text)
     for start in (0, 19_990, 3, 700, 701, 12_345, 19_999):
@@ -66,7 +68,7 @@ def test_few_lines_of_a_long_text_are_right_wherever_they_stand() -> None:
         (b"\xed\xa0\x80", False),
     ],
 )
-def test_bytes_that_are_no_text_are_noticed_and_kept(data: bytes, is_valid: bool) -> None:
+def test_bytes_that_are_not_valid_text_are_detected_and_preserved(data: bytes, is_valid: bool) -> None:
     decoded = decode(data)
     assert decoded.is_valid is is_valid
     assert encode(decoded) == data
@@ -97,18 +99,20 @@ def test_bytes_that_are_no_text_are_noticed_and_kept(data: bytes, is_valid: bool
         ("", ""),
     ],
 )
-def test_overwritten_terminal_text_is_left_out_and_the_rest_stays(printed: str, left: str) -> None:
+def test_rendered_terminal_output_omits_overwritten_text_and_control_sequences(
+    printed: str, left: str
+) -> None:
     assert render_terminal_output(printed) == left
 
 
 @pytest.mark.req("H7")
-def test_text_under_approval_is_complete_and_has_no_terminal_control() -> None:
+def test_control_characters_are_replaced_by_visible_symbols_in_approval_text() -> None:
     hidden = "ls \x1b];rm -r build;\x07\r\t\u202e\x9b\n"
 
     assert reveal_controls(hidden) == "ls \u241b];rm -r build;\u2407\u240d\t\ufffd\ufffd\n"
 
 
-def test_one_line_of_a_million_states_is_read_in_one_go() -> None:
+def test_a_terminal_line_overwritten_100000_times_is_rendered_as_its_final_state() -> None:
     assert render_terminal_output("".join(f"{n}%\r" for n in range(100_000)) + "done     \n") == "done     \n"
 
 
@@ -145,7 +149,7 @@ def test_one_line_of_a_million_states_is_read_in_one_go() -> None:
         (b"\xe9\x01\x02", "\udce9\x01\x02", "utf-8", False),
     ],
 )
-def test_file_of_another_encoding_is_read_and_written_in_it(
+def test_a_file_is_decoded_and_encoded_in_the_detected_encoding(
     data: bytes, text: str | None, encoding: str, is_guessed: bool
 ) -> None:
     decoded = decode(data)
@@ -155,12 +159,12 @@ def test_file_of_another_encoding_is_read_and_written_in_it(
 
 
 @given(st.binary(max_size=40) | st.binary(max_size=40).map(lambda data: b"# coding: shift_jis\n" + data))
-def test_any_bytes_are_written_back_as_they_were(data: bytes) -> None:
+def test_arbitrary_bytes_are_unchanged_after_decoding_and_encoding(data: bytes) -> None:
     assert encode(decode(data)) == data
 
 
 @pytest.mark.req("T2")
-def test_character_that_the_encoding_lacks_is_named_with_its_line() -> None:
+def test_a_character_that_cannot_be_encoded_is_reported_with_its_line() -> None:
     form = decode(b"# coding: latin-1\n\xe9\n")
     with pytest.raises(NotEncodableError, match=r"line 3: '€' \(U\+20AC\) cannot be written in iso8859-1"):
         encode_changed(form, form.text + "€\n")
@@ -176,5 +180,7 @@ def test_character_that_the_encoding_lacks_is_named_with_its_line() -> None:
         (b"", "# coding: cp1251\nя\n", b"# coding: cp1251\n\xff\n"),
     ],
 )
-def test_changed_declaration_changes_the_encoding(before: bytes, text: str, after: bytes) -> None:
+def test_a_changed_encoding_declaration_in_a_file_changes_the_encoding(
+    before: bytes, text: str, after: bytes
+) -> None:
     assert encode_changed(decode(before), text) == after

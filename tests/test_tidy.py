@@ -64,7 +64,7 @@ def text_of(name: str) -> str | None:
 # --- modules --------------------------------------------------------------------------------------------------
 
 
-def test_module_begins_with_a_sentence_about_itself() -> None:
+def test_every_module_begins_with_a_docstring_of_complete_sentences() -> None:
     silent = []
     for name in MODULES:
         _, _, said = read(name).partition('"""')
@@ -90,7 +90,7 @@ def test_no_import_is_relative() -> None:
     assert not relative, f"import from agent_ls by its full name: {relative}"
 
 
-def test_a_long_file_says_why() -> None:
+def test_a_file_over_the_line_limit_gives_the_reason_in_its_docstring() -> None:
     limits = [(name, MAX_LINES) for name in MODULES] + [(name, MAX_TEST_LINES) for name in TESTS]
     long = [
         f"{name} has more than {limit} lines"
@@ -123,7 +123,7 @@ def comments(name: str) -> Iterator[tuple[int, str]]:
             yield number, line.partition(sign)[2]
 
 
-def test_nothing_is_left_for_later_without_an_issue() -> None:
+def test_no_comment_contains_a_todo_marker() -> None:
     found = [
         f"{name}:{number}: {text.strip()}"
         for name in FILES
@@ -134,7 +134,7 @@ def test_nothing_is_left_for_later_without_an_issue() -> None:
     assert not found, "do it, or write an issue:\n" + "\n".join(found)
 
 
-def test_no_file_names_a_place_of_the_machine_that_it_was_written_on() -> None:
+def test_no_file_contains_a_path_of_the_development_machine() -> None:
     found = [
         f"{name}:{number}: {line.strip()[:160]}"
         for name in FILES
@@ -174,7 +174,7 @@ SAME = {"ReasoningStart", "ReasoningEnd", "ToolCallStart", "ToolCallEnd"}
 """Events of a provider's stream, and the session's events that are made of them."""
 
 
-def test_each_class_has_a_name_of_its_own() -> None:
+def test_class_names_are_unique_across_modules() -> None:
     places: dict[str, list[str]] = {}
     for name in MODULES:
         for node in parse(name).body:
@@ -191,7 +191,7 @@ def test_each_class_has_a_name_of_its_own() -> None:
 # --- words ----------------------------------------------------------------------------------------------------
 
 
-def test_new_text_uses_plain_words() -> None:
+def test_files_outside_the_exception_list_follow_the_plain_english_rules() -> None:
     listed = set(plain_words.read_exceptions())
     found = [
         str(finding)
@@ -203,7 +203,7 @@ def test_new_text_uses_plain_words() -> None:
     assert not found, "say it in plain technical English (CONTRIBUTING.md, Style):\n" + "\n".join(found[:40])
 
 
-def test_list_of_files_to_rewrite_names_only_files_that_need_it() -> None:
+def test_the_plain_english_exception_list_contains_only_files_with_findings() -> None:
     there = set(plain_words.checked_files())
     clean = [
         name for name in plain_words.read_exceptions() if name not in there or not plain_words.is_dirty(name)
@@ -243,7 +243,7 @@ def test_every_module_of_app_and_server_is_in_a_folder() -> None:
 # --- packaging ------------------------------------------------------------------------------------------------
 
 
-def test_every_file_that_is_no_module_gets_into_the_package() -> None:
+def test_every_data_file_is_included_in_the_package() -> None:
     project = tomllib.loads(read("pyproject.toml"))
     patterns = project["tool"]["setuptools"]["package-data"]
     data = [name for name in FILES if name.startswith("agent_ls/") and not name.endswith(".py")]
@@ -305,7 +305,7 @@ def test_every_data_file_that_the_code_loads_is_there() -> None:
 MAX_LINE_CHARS, MAX_CELL_CHARS = 120, 200
 
 
-def test_lines_of_pages_are_short() -> None:
+def test_no_line_of_a_documentation_page_exceeds_the_length_limit() -> None:
     long = [
         f"{name}:{number} has {len(line)} characters"
         for name in PAGES
@@ -316,7 +316,7 @@ def test_lines_of_pages_are_short() -> None:
     assert not long, f"wrap these lines at {MAX_LINE_CHARS} characters:\n" + "\n".join(long)
 
 
-def test_cells_of_tables_are_short() -> None:
+def test_no_table_cell_of_a_documentation_page_exceeds_the_length_limit() -> None:
     long = [
         f"{name}: {len(cell)} characters: {cell[:60]}…"
         for name in PAGES
@@ -329,7 +329,7 @@ def test_cells_of_tables_are_short() -> None:
     assert not long, f"at most {MAX_CELL_CHARS}; put the rest below the table:\n" + "\n".join(long)
 
 
-def test_every_link_of_a_page_leads_somewhere() -> None:
+def test_every_link_of_a_documentation_page_has_an_existing_target() -> None:
     dead = [f"{name}: {target}" for name in PAGES for target in links(read(name)) if _is_dead(name, target)]
 
     assert not dead, "these links lead nowhere:\n" + "\n".join(dead)
@@ -362,7 +362,7 @@ def test_every_file_that_a_page_names_exists() -> None:
     assert not missing, f"files that are not there: {missing}"
 
 
-def test_every_module_that_a_page_names_without_its_ending_exists() -> None:
+def test_every_module_named_without_py_in_a_documentation_page_exists() -> None:
     packages = "|".join(sorted({name.split("/")[1] for name in MODULES if name.count("/") > 1}))
     module = re.compile(rf"((?:{packages})/[\w/]+)(?:\.[A-Z]\w+)?")
     named = [

@@ -20,7 +20,7 @@ from tests.tools import wire_lua, wire_types
 @pytest.mark.parametrize(
     ("path", "text"), list(wire_types.files()), ids=lambda it: it.name if isinstance(it, Path) else ""
 )
-def test_the_generated_file_matches_the_code(path: Path, text: str) -> None:
+def test_the_generated_client_message_types_match_the_python_types(path: Path, text: str) -> None:
     assert path.read_text(encoding="utf-8") == text, f"run `{wire_types.COMMAND}`"
 
 

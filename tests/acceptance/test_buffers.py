@@ -33,7 +33,7 @@ def test_unsaved_text_is_read_and_edited_and_the_disk_stays_unchanged(open_rig: 
 
 
 @pytest.mark.req("H4", "H10")
-def test_one_undo_reverts_one_call_and_no_user_text(open_rig: OpenRig, wire: Wire) -> None:
+def test_one_undo_reverts_one_edit_call_and_no_user_text(open_rig: OpenRig, wire: Wire) -> None:
     script = [
         [READ],
         [wire.edit("notes.txt", "three", "THREE")],
@@ -89,7 +89,9 @@ def test_an_edit_while_the_user_types_is_an_undo_step_of_its_own(open_rig: OpenR
 
 
 @pytest.mark.req("H4", "H5", "H10")
-def test_a_command_sees_the_agents_changes_saved_but_not_the_users(open_rig: OpenRig, wire: Wire) -> None:
+def test_a_buffer_with_only_agent_changes_is_saved_before_a_command_runs(
+    open_rig: OpenRig, wire: Wire
+) -> None:
     edit, look = (
         wire.edit("notes.txt", "three", "THREE"),
         ToolCall("shell", {"command": "cat notes.txt | tee seen.txt"}),
@@ -131,7 +133,7 @@ def test_user_changes_stay_unsaved_and_the_model_is_informed_when_a_command_read
 
 
 @pytest.mark.req("H4", "H10")
-def test_a_file_that_is_not_open_is_written_to_disk_and_opened_at_its_change(
+def test_an_edit_of_a_closed_file_is_written_to_disk_and_marked_when_the_file_is_opened(
     open_rig: OpenRig, wire: Wire
 ) -> None:
     made = open_rig([[READ], [wire.edit("notes.txt", "three", "THREE")], "All done."])

@@ -79,7 +79,7 @@ def words_of(rig: NvimRig) -> list[str]:
 
 @pytest.mark.req("R1", "H10", "U8")
 @pytest.mark.parametrize("name", TROUBLES)
-def test_each_failure_is_one_clear_message_and_the_session_continues(
+def test_each_provider_failure_displays_one_message_with_a_hint_and_the_session_continues(
     open_rig: OpenRig, wire: Wire, name: str
 ) -> None:
     trouble = TROUBLES[name]
@@ -122,7 +122,7 @@ vim.api.nvim_buf_attach(require("agent_ls.chat.transcript").buffer(), false, {
 
 
 @pytest.mark.req("R1", "H10", "U8")
-def test_without_a_network_the_session_waits_and_continues_when_it_is_back(
+def test_without_a_network_the_model_call_is_retried_and_fails_with_a_connection_error(
     open_rig: OpenRig, wire: Wire
 ) -> None:
     made = open_rig([])
@@ -148,7 +148,7 @@ def test_without_a_network_the_session_waits_and_continues_when_it_is_back(
 
 
 @pytest.mark.req("U8", "H10")
-def test_a_short_retry_delay_of_the_provider_is_waited_for_and_displayed(open_rig: OpenRig) -> None:
+def test_a_short_retry_after_header_delays_the_retry_and_the_delay_is_displayed(open_rig: OpenRig) -> None:
     gate = Gate()
     made = open_rig([ErrorReply(429, headers={"retry-after": "1"}), [gate, Text("All is well.")]])
     nvim = made.open("notes.txt")
@@ -206,7 +206,9 @@ def test_after_a_wrong_key_the_same_session_continues_with_the_right_one(
 
 
 @pytest.mark.req("U12", "H14", "H10")
-def test_without_a_key_the_panel_says_how_to_set_one_and_offers_the_walkthrough(open_rig: OpenRig) -> None:
+def test_without_an_api_key_the_panel_explains_how_to_set_a_key_and_offers_the_walkthrough(
+    open_rig: OpenRig,
+) -> None:
     made = open_rig([])
     made.variables = {}
     made.open("notes.txt")

@@ -33,7 +33,9 @@ def end(rig: NvimRig, how: str) -> None:
 
 @pytest.mark.req("R3", "R4", "H3", "H10")
 @ends
-def test_a_streaming_turn_is_restored_with_its_text(open_rig: OpenRig, wire: Wire, how: str) -> None:
+def test_an_interrupted_streaming_turn_is_restored_with_its_partial_text(
+    open_rig: OpenRig, wire: Wire, how: str
+) -> None:
     gate = Gate()
     edit = wire.edit("notes.txt", "three", "THREE")
     made = open_rig([LOOK, [edit], [Text("Half of an", gate, " answer.")], "All done."])
@@ -65,7 +67,7 @@ def test_a_streaming_turn_is_restored_with_its_text(open_rig: OpenRig, wire: Wir
 
 @pytest.mark.req("R3", "R4", "L16", "H3", "H10")
 @ends
-def test_a_running_command_is_restored_with_its_output_and_a_result(
+def test_an_interrupted_command_is_restored_with_its_output_and_an_interrupted_result(
     open_rig: OpenRig, wire: Wire, fifo: Fifo, how: str
 ) -> None:
     command = "echo begun; echo up > fifo; sleep 600"
@@ -123,7 +125,9 @@ def test_saved_pending_changes_are_restored(open_rig: OpenRig, wire: Wire) -> No
 
 @only_linux
 @pytest.mark.req("R4", "L16", "H10")
-def test_an_editor_opened_while_the_last_one_shuts_down_waits_for_it(open_rig: OpenRig, fifo: Fifo) -> None:
+def test_resume_in_a_new_editor_waits_until_the_previous_server_has_shut_down(
+    open_rig: OpenRig, fifo: Fifo
+) -> None:
     stubborn = "trap '' TERM; echo $$ > fifo; while :; do sleep 1; done"
     made = open_rig([[Text("I run it."), ToolCall("shell", {"command": stubborn})], "All done."])
     made.open("notes.txt")

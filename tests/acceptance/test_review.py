@@ -27,7 +27,7 @@ def edited(open_rig: OpenRig, wire: Wire) -> NvimRig:
 
 
 @pytest.mark.req("H6", "H10")
-def test_the_users_undo_makes_a_change_gone_and_redo_makes_it_pending(edited: NvimRig) -> None:
+def test_buffer_undo_sets_a_hunk_to_gone_and_buffer_redo_sets_the_hunk_to_pending(edited: NvimRig) -> None:
     nvim = edited.nvim
     assert edited.marks() == 2
     third, eighth = edited.hunks("notes.txt")
@@ -50,7 +50,9 @@ def test_the_users_undo_makes_a_change_gone_and_redo_makes_it_pending(edited: Nv
 
 
 @pytest.mark.req("H6", "H10")
-def test_an_undone_change_is_marked_again_when_its_text_is_restored(edited: NvimRig, wire: Wire) -> None:
+def test_an_undone_hunk_is_pending_again_when_buffer_undo_restores_its_text(
+    edited: NvimRig, wire: Wire
+) -> None:
     nvim = edited.nvim
     nvim.keys("3G:AgentLs undo<CR>")
     edited.wait_hunk_states("undone", "pending")
@@ -74,7 +76,7 @@ def test_an_undone_change_is_marked_again_when_its_text_is_restored(edited: Nvim
 
 
 @pytest.mark.req("H6", "H10")
-def test_a_kept_change_stays_kept_when_the_buffer_is_undone(edited: NvimRig) -> None:
+def test_buffer_undo_does_not_change_the_state_of_a_kept_hunk(edited: NvimRig) -> None:
     nvim = edited.nvim
     nvim.keys("3G:AgentLs keep<CR>")
     edited.wait_hunk_states("kept", "pending")
@@ -89,7 +91,7 @@ def test_a_kept_change_stays_kept_when_the_buffer_is_undone(edited: NvimRig) -> 
 
 
 @pytest.mark.req("H6", "H10")
-def test_a_change_is_kept_or_undone_at_its_position_after_the_user_typed(edited: NvimRig) -> None:
+def test_keep_and_undo_find_a_hunk_that_moved_because_the_user_typed_above(edited: NvimRig) -> None:
     nvim = edited.nvim
     nvim.keys("ggOmy own line<Esc>")
     nvim.wait_lines(["my own line", *EDITED])

@@ -13,7 +13,7 @@ LINES = TEXT.split()
 
 
 @pytest.mark.req("H6", "H10", "T3", "T4")
-def test_a_proposal_is_displayed_moves_with_typing_and_is_kept_or_undone(
+def test_a_proposed_hunk_is_displayed_moves_with_typing_and_is_kept_or_undone(
     open_rig: OpenRig, wire: Wire
 ) -> None:
     calls = [wire.edit("notes.txt", "three", "THREE"), wire.edit("notes.txt", "eight", "EIGHT")]

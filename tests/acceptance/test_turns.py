@@ -94,7 +94,7 @@ def test_stop_ends_all_processes_of_the_command_and_the_session_continues(
 
 @only_linux
 @pytest.mark.req("T5", "L16", "H10")
-def test_a_background_process_is_listed_survives_the_stop_and_can_be_ended(
+def test_a_background_process_survives_a_stopped_turn_is_listed_and_can_be_ended(
     open_rig: OpenRig, wire: Wire, fifo: Fifo, gate: Fifo
 ) -> None:
     begin = shell("echo $$ > fifo; exec sleep 600", background=True)

@@ -59,7 +59,9 @@ async def lives(client: AcpClient) -> None:
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("method", METHODS)
-async def test_wrong_types_in_each_field_get_one_answer_each(project: Path, method: str) -> None:
+async def test_each_request_with_a_wrongly_typed_field_gets_exactly_one_response(
+    project: Path, method: str
+) -> None:
     async with acp_client(project, is_schema_checked=False) as client:
         await client.initialize()
         session_id = await client.new_session()
@@ -126,7 +128,7 @@ async def test_unknown_methods_are_refused_and_unknown_notifications_ignored(pro
         await lives(client)
 
 
-async def test_an_unknown_session_is_named_in_the_error(project: Path) -> None:
+async def test_the_error_for_an_unknown_session_contains_the_session_id(project: Path) -> None:
     async with acp_client(project) as client:
         await client.initialize()
         prompt = [{"type": "text", "text": "hi"}]
@@ -145,7 +147,7 @@ async def test_an_unknown_session_is_named_in_the_error(project: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 99])
-async def test_another_protocol_version_is_answered_with_the_supported_one(
+async def test_initialize_with_an_unsupported_protocol_version_returns_the_supported_version(
     project: Path, version: int
 ) -> None:
     async with acp_client(project) as client:
@@ -217,7 +219,7 @@ async def test_a_request_cancelled_by_the_client_is_answered_with_cancelled(proj
             assert await client.prompt(session_id) == "end_turn"
 
 
-async def test_an_id_in_use_is_refused(project: Path) -> None:
+async def test_a_request_id_already_in_use_is_refused(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Working", gate)]]) as server:
         async with acp_client(project, server, is_schema_checked=False) as client:

@@ -58,7 +58,7 @@ def place(tmp_path: Path, client: object) -> ClientFilesEnvironment:
 
 
 @pytest.mark.parametrize("answer", ["a\nb\n", "a\nb", "\ufeffa\nb\n", "a\r\nb\r\n", None, ""])
-async def test_client_text_that_differs_only_in_line_ends_gives_the_bytes_on_disk(
+async def test_a_read_returns_the_bytes_on_disk_if_the_client_text_differs_only_in_line_endings(
     tmp_path: Path, answer: str | None
 ) -> None:
     (tmp_path / "f").write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
@@ -113,7 +113,7 @@ async def test_line_ends_that_the_client_changed_are_restored(tmp_path: Path) ->
     assert (tmp_path / "f").read_bytes() == b"new\r\nline\r\n" == state.after
 
 
-async def test_a_write_that_the_client_lost_is_made_on_disk(tmp_path: Path) -> None:
+async def test_a_write_that_the_client_confirms_but_does_not_perform_is_made_on_disk(tmp_path: Path) -> None:
     class Losing(HonestTexts):
         async def write(self, path: str, text: str) -> bool:
             return True
@@ -123,7 +123,7 @@ async def test_a_write_that_the_client_lost_is_made_on_disk(tmp_path: Path) -> N
     assert (tmp_path / "f").read_text() == "new\n"
 
 
-async def test_a_file_that_the_client_formatted_is_the_result_and_is_reported(tmp_path: Path) -> None:
+async def test_a_write_result_has_the_text_as_the_client_formatted_it_with_a_note(tmp_path: Path) -> None:
     class Formatting(HonestTexts):
         async def write(self, path: str, text: str) -> bool:
             return await super().write(path, text.upper())
@@ -147,7 +147,7 @@ async def test_unsaved_text_is_changed_through_the_client_only(tmp_path: Path) -
     assert (tmp_path / "f").read_text() == "old\n"
 
 
-async def test_unsaved_text_is_not_changed_if_the_client_takes_no_writes(tmp_path: Path) -> None:
+async def test_unsaved_text_is_not_changed_if_the_client_does_not_support_writes(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("old\n")
     client = HonestTexts(f="typed\n")
     client.can_write = False
@@ -157,7 +157,7 @@ async def test_unsaved_text_is_not_changed_if_the_client_takes_no_writes(tmp_pat
     assert client.buffers["f"] == "typed\n" and (tmp_path / "f").read_text() == "old\n"
 
 
-async def test_no_file_is_changed_if_one_of_several_fails(tmp_path: Path) -> None:
+async def test_no_file_is_changed_if_one_of_several_writes_fails(tmp_path: Path) -> None:
     class Failing(HonestTexts):
         async def write(self, path: str, text: str) -> bool:
             if Path(path).name == "c":
@@ -180,7 +180,7 @@ async def test_no_file_is_changed_if_one_of_several_fails(tmp_path: Path) -> Non
 @pytest.mark.sweep
 @pytest.mark.req("H4", "H13")
 @pytest.mark.parametrize("seed", range(RUNS))
-async def test_with_a_lying_client_no_typed_text_is_lost_and_no_result_is_false(
+async def test_with_false_client_answers_no_typed_text_is_lost_and_no_write_result_is_false(
     tmp_path: Path, seed: int
 ) -> None:
     random = Random(seed)

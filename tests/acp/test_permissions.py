@@ -22,7 +22,7 @@ def kinds(client: AcpClient, at: int = 0) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["", "CodeCompanion.nvim", "avante.nvim", "agentic.nvim", "toad", "peer"])
-async def test_a_client_that_maps_kinds_to_keys_gets_one_option_of_each_kind(
+async def test_a_client_that_maps_option_kinds_to_keys_gets_one_permission_option_of_each_kind(
     project: Path, name: str
 ) -> None:
     with AnthropicServer([[READ], [EDIT], "Done."]) as server:
@@ -35,7 +35,9 @@ async def test_a_client_that_maps_kinds_to_keys_gets_one_option_of_each_kind(
 
 
 @pytest.mark.parametrize("name", ["zed", "JetBrains.IntelliJ IDEA", "agent-shell", "acpx"])
-async def test_a_client_that_shows_every_option_gets_every_rule(project: Path, name: str) -> None:
+async def test_a_client_that_displays_every_option_gets_several_distinct_allow_always_options(
+    project: Path, name: str
+) -> None:
     with AnthropicServer([[TOUCH], "Done."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize(name)
@@ -56,7 +58,7 @@ async def test_an_action_that_always_needs_approval_has_no_always_option(project
             assert "allow_always" not in kinds(client)
 
 
-async def test_an_always_answer_allows_the_next_call(project: Path) -> None:
+async def test_an_allow_always_answer_allows_the_next_edit_without_approval(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], [AGAIN], "Done."]) as server:
         async with acp_client(project, server) as client:
             client.permission = "allow_always"
@@ -113,7 +115,9 @@ BAD_ANSWERS = [
 
 @pytest.mark.req("X8")
 @pytest.mark.parametrize("answer", BAD_ANSWERS)
-async def test_an_invalid_answer_denies_and_the_turn_continues(project: Path, answer: Any) -> None:
+async def test_an_invalid_permission_response_denies_the_tool_call_and_the_turn_continues(
+    project: Path, answer: Any
+) -> None:
     with AnthropicServer([[TOUCH], "As you wish."]) as server:
         async with acp_client(project, server, is_schema_checked=False) as client:
             client.on["session/request_permission"] = answers(answer)
@@ -124,7 +128,9 @@ async def test_an_invalid_answer_denies_and_the_turn_continues(project: Path, an
 
 
 @pytest.mark.req("X8")
-async def test_a_stop_while_a_permission_is_open_answers_cancelled_and_nothing_runs(project: Path) -> None:
+async def test_cancel_during_a_pending_permission_request_ends_the_prompt_and_runs_nothing(
+    project: Path,
+) -> None:
     with AnthropicServer([[TOUCH], "Never said."]) as server:
         async with acp_client(project, server) as client:
             client.on["session/request_permission"] = answers(NO_ANSWER)
@@ -143,7 +149,7 @@ async def test_a_stop_while_a_permission_is_open_answers_cancelled_and_nothing_r
     assert not (project / "made").exists()
 
 
-async def test_a_repeated_answer_counts_once(project: Path) -> None:
+async def test_only_the_first_response_to_a_permission_request_counts(project: Path) -> None:
     async def choose_twice(params: dict[str, Any]) -> Any:
         allowed = {"outcome": {"outcome": "selected", "optionId": "deny"}}
         await client.send({"jsonrpc": "2.0", "id": client.requests[-1]["id"], "result": allowed})
@@ -157,7 +163,9 @@ async def test_a_repeated_answer_counts_once(project: Path) -> None:
     assert not (project / "made").exists()
 
 
-async def test_a_form_asks_for_the_reason_of_a_denial_which_the_model_gets(project: Path) -> None:
+async def test_a_form_requests_the_reason_of_a_denial_and_the_reason_is_sent_to_the_model(
+    project: Path,
+) -> None:
     async def why(params: dict[str, Any]) -> Any:
         assert "toolCallId" in params
         return {"action": "accept", "content": {"reason": "Use a folder instead."}}
@@ -184,7 +192,7 @@ async def test_an_approval_has_the_complete_text_of_the_command(project: Path) -
     assert (project / "made").exists()
 
 
-async def test_review_before_asks_with_the_diff(project: Path) -> None:
+async def test_with_review_before_the_permission_request_of_an_edit_contains_the_diff(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "Done."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -202,7 +210,7 @@ async def test_review_before_asks_with_the_diff(project: Path) -> None:
 
 
 @pytest.mark.req("X8")
-async def test_the_user_is_asked_once_about_a_folder_which_is_then_trusted(project: Path) -> None:
+async def test_trust_in_a_folder_is_requested_only_once_and_then_edits_are_allowed(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "Done.", "Hello."]) as server:
         async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:
             client.on["session/request_permission"] = _trusting(client)
@@ -256,7 +264,9 @@ def _is_shown(client: AcpClient, text: str) -> bool:
     return any(text in str(update.get("content")) for update in client.of_kind("tool_call_update"))
 
 
-async def test_a_client_with_terminals_is_sent_the_output_as_data(project: Path) -> None:
+async def test_a_client_with_terminals_gets_command_output_and_exit_code_as_terminal_data(
+    project: Path,
+) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": "echo hi; exit 3"})], "Done."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize("zed", {"_meta": {"terminal_output": True}})

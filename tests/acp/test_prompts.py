@@ -38,7 +38,9 @@ LINKS = [
 
 
 @pytest.mark.parametrize(("uri", "found"), LINKS)
-def test_a_link_names_a_file_and_lines(uri: str, found: tuple[str, tuple[int, int] | None]) -> None:
+def test_a_file_uri_is_parsed_into_a_path_and_a_line_range(
+    uri: str, found: tuple[str, tuple[int, int] | None]
+) -> None:
     assert file_and_lines(uri) == found
 
 
@@ -126,7 +128,7 @@ async def test_a_cancelled_form_counts_as_declined(project: Path, action: Any) -
             assert client.text() == "I decide."
 
 
-async def test_without_forms_the_next_prompt_answers_the_question(project: Path) -> None:
+async def test_if_the_client_has_no_forms_the_next_prompt_answers_the_models_question(project: Path) -> None:
     with AnthropicServer([[ASK], "Red it is."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -184,7 +186,7 @@ async def test_steering_of_an_idle_session_starts_a_turn(project: Path) -> None:
             await client.wait_for(lambda: client.text() == "Started.")
 
 
-async def test_changes_are_listed_and_decided(project: Path) -> None:
+async def test_extension_methods_list_and_undo_hunks_and_list_and_remove_rules(project: Path) -> None:
     edit = ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"})
     with AnthropicServer([[ToolCall("read_file", {"file_path": "a.py"})], [edit], "Done."]) as server:
         async with acp_client(project, server) as client:

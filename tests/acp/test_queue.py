@@ -46,7 +46,7 @@ async def test_a_prompt_right_after_a_stop_runs(project: Path) -> None:
             assert client.text().endswith("Second.")
 
 
-async def test_compaction_of_an_empty_conversation_is_refused_with_a_sentence(project: Path) -> None:
+async def test_compaction_of_an_empty_conversation_is_refused_with_a_message(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -58,7 +58,7 @@ async def test_compaction_of_an_empty_conversation_is_refused_with_a_sentence(pr
             assert await client.prompt(session_id) == "end_turn"
 
 
-async def test_compaction_has_its_own_turn(project: Path) -> None:
+async def test_the_compact_command_runs_as_a_turn_and_later_prompts_work(project: Path) -> None:
     with AnthropicServer([*(f"Answer {number}." for number in range(8)), "A summary.", "Last."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize(_meta={"agent-ls": {"context": {"keepRecentMessages": 1}}})
@@ -70,7 +70,9 @@ async def test_compaction_has_its_own_turn(project: Path) -> None:
             assert await client.prompt(session_id, "Go on.") == "end_turn"
 
 
-async def test_steering_of_a_turn_that_is_being_stopped_starts_another_and_is_shown(project: Path) -> None:
+async def test_steering_a_turn_that_is_being_stopped_starts_a_new_turn_whose_text_is_sent(
+    project: Path,
+) -> None:
     gate = Gate()
     with AnthropicServer([[Text("First.", gate)], "Steered."]) as server:
         async with acp_client(project, server) as client:

@@ -31,7 +31,9 @@ def asked_for(client: AcpClient, title: str) -> list[dict[str, Any]]:
     return [it for it in found if title in it["toolCall"]["title"]]
 
 
-async def test_a_server_of_the_client_is_approved_connected_and_called(project: Path, tmp_path: Path) -> None:
+async def test_an_mcp_server_of_the_client_is_approved_once_connected_and_called(
+    project: Path, tmp_path: Path
+) -> None:
     log, starts = tmp_path / "log", tmp_path / "starts"
     plan = {"log": str(log), "starts": str(starts), "prompts": [{"name": "p"}]}
     entry = raw_server(tmp_path / "plans", "raw", **plan)
@@ -65,7 +67,9 @@ async def test_a_server_of_the_client_is_approved_connected_and_called(project: 
     assert [it["name"] for it in server.requests[-1].body["tools"] if "__" in it["name"]] == ["raw__echo"]
 
 
-async def test_a_server_with_another_command_needs_approval_again(project: Path, tmp_path: Path) -> None:
+async def test_an_mcp_server_with_a_changed_command_needs_approval_again(
+    project: Path, tmp_path: Path
+) -> None:
     starts = tmp_path / "starts"
     entry = raw_server(tmp_path / "plans", "raw")
     with AnthropicServer(["One.", "Two."]) as server:
@@ -81,7 +85,7 @@ async def test_a_server_with_another_command_needs_approval_again(project: Path,
     assert not [it["name"] for it in server.requests[-1].body["tools"] if "__" in it["name"]]
 
 
-async def test_nothing_is_started_in_a_folder_that_is_not_trusted(project: Path, tmp_path: Path) -> None:
+async def test_no_mcp_server_is_started_in_an_untrusted_folder(project: Path, tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     entry = raw_server(tmp_path / "plans", "raw", starts=str(starts))
     with AnthropicServer(["Hello."]) as server:
@@ -106,7 +110,9 @@ async def test_variables_in_a_clients_server_entry_are_not_expanded(project: Pat
     assert "${OF_THE_USER}" in result and "private" not in result
 
 
-async def test_a_loaded_session_has_the_servers_of_that_request(project: Path, tmp_path: Path) -> None:
+async def test_a_loaded_session_has_the_mcp_servers_of_the_load_request(
+    project: Path, tmp_path: Path
+) -> None:
     entry = raw_server(tmp_path / "plans", "raw")
     with AnthropicServer(["One.", [ECHO], "Two."]) as server:
         async with acp_client(project, server) as client:
@@ -124,13 +130,17 @@ async def test_a_loaded_session_has_the_servers_of_that_request(project: Path, t
     assert "echo" in result and "hello" in result
 
 
-async def test_a_server_with_an_address_is_reached_with_its_headers(project: Path) -> None:
+async def test_an_http_mcp_server_gets_its_headers_and_their_values_are_not_sent_to_the_client(
+    project: Path,
+) -> None:
     count = ToolCall("counting__count", {"words": "a b c"})
-    with AnthropicServer([[count], "Done."]) as server, served(counting_server()) as url:
+    secret = "Bearer secret-of-the-editor"
+    mcp_server = served(counting_server(), authorization=secret)
+    with AnthropicServer([[count], "Done."]) as server, mcp_server as url:
         async with acp_client(project, server) as client:
             client.permission = "allow_always"
             await client.initialize(_meta=PATIENT)
-            headers = [{"name": "Authorization", "value": "Bearer secret-of-the-editor"}]
+            headers = [{"name": "Authorization", "value": secret}]
             given = [{"type": "http", "name": "counting", "url": url, "headers": headers}]
             await client.prompt(await client.new_session(mcpServers=given))
             [start] = asked_for(client, "Start the MCP server counting?")
@@ -141,7 +151,9 @@ async def test_a_server_with_an_address_is_reached_with_its_headers(project: Pat
     assert "3 words" in result
 
 
-async def test_an_unusable_server_is_reported_and_the_others_work(project: Path, tmp_path: Path) -> None:
+async def test_an_unusable_mcp_server_is_reported_and_the_remaining_servers_work(
+    project: Path, tmp_path: Path
+) -> None:
     entry = raw_server(tmp_path / "plans", "raw")
     sse = {"type": "sse", "name": "old", "url": "https://old.example/sse", "headers": []}
     with AnthropicServer(["Hello."]) as server:

@@ -33,7 +33,7 @@ HEAVY = (
 )
 
 
-def test_nothing_heavy_is_imported_before_initialize_is_answered() -> None:
+def test_the_start_module_imports_no_heavy_modules() -> None:
     code = "import sys, agent_ls.acp.start; print('\\n'.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
@@ -50,7 +50,7 @@ async def test_settings_of_the_client_apply_in_a_trusted_folder(project: Path) -
             assert "nonsense" in client.text("agent_thought_chunk")
 
 
-async def test_settings_of_the_client_that_allow_more_wait_until_the_folder_is_trusted(project: Path) -> None:
+async def test_client_settings_that_permit_more_are_not_applied_in_an_untrusted_folder(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
         async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:
             await client.initialize(_meta={"agent-ls": {"mode": "full"}})
@@ -91,7 +91,7 @@ async def test_a_client_with_terminals_is_offered_the_login(project: Path) -> No
         assert told["authMethods"][0]["type"] == "terminal" and told["authMethods"][0]["args"] == ["--login"]
 
 
-async def test_a_client_that_answers_no_read_does_not_stop_the_turn(project: Path) -> None:
+async def test_a_client_that_does_not_respond_to_file_requests_does_not_block_the_turn(project: Path) -> None:
     async def never(params: dict[str, Any]) -> Any:
         return NO_ANSWER
 
@@ -121,7 +121,7 @@ async def test_the_model_reads_unsaved_text_and_typed_text_is_kept(project: Path
     assert (project / "a.py").read_text() == "x = 2\ntyped\n"
 
 
-async def test_an_edit_that_the_client_refuses_is_not_reported_as_made(project: Path) -> None:
+async def test_an_edit_that_the_client_refuses_is_reported_as_failed(project: Path) -> None:
     async def refuse(params: dict[str, Any]) -> Any:
         raise Refusal(-32603, "read-only")
 
@@ -136,7 +136,7 @@ async def test_an_edit_that_the_client_refuses_is_not_reported_as_made(project: 
     assert (project / "a.py").read_text() == "x = 1\n"
 
 
-async def test_codecompanion_is_not_asked_for_files(project: Path) -> None:
+async def test_no_file_read_requests_are_sent_to_codecompanion(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "Done."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize("CodeCompanion.nvim", FILES)
@@ -164,7 +164,7 @@ async def test_a_key_never_reaches_the_client(project: Path) -> None:
             assert key not in json.dumps([message for way, message in client.wire if way == "<"])
 
 
-async def test_a_subagent_is_one_call_with_its_text(project: Path) -> None:
+async def test_a_subagent_appears_as_one_tool_call_that_contains_its_text(project: Path) -> None:
     def script(body: Any) -> Any:
         told = str(body["messages"])
         if "Count the files" in told and "spawn_agent" not in told:
@@ -186,7 +186,7 @@ async def test_a_subagent_is_one_call_with_its_text(project: Path) -> None:
 
 
 @pytest.mark.req("H13")
-async def test_a_session_begun_in_an_editor_is_continued_here(tmp_path: Path) -> None:
+async def test_a_session_created_in_an_editor_can_be_listed_and_loaded_over_acp(tmp_path: Path) -> None:
     async with served(tmp_path) as editor:
         session_id = await editor.task_done()
         project = editor.project
@@ -201,7 +201,7 @@ async def test_a_session_begun_in_an_editor_is_continued_here(tmp_path: Path) ->
         assert client.of_kind("tool_call")
 
 
-async def test_an_already_open_session_is_loaded_again(project: Path) -> None:
+async def test_loading_an_already_open_session_replays_its_transcript(project: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -214,12 +214,12 @@ async def test_an_already_open_session_is_loaded_again(project: Path) -> None:
             assert client.text() == "One.Two."
 
 
-def test_an_immediate_end_of_stdin_is_an_orderly_end(project: Path) -> None:
+def test_the_process_exits_with_code_0_if_stdin_is_closed_immediately(project: Path) -> None:
     done = run("acp", cwd=project, environ=environment(project.parent / "home"))
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
-def test_a_client_that_stops_reading_does_not_delay_the_end(project: Path) -> None:
+def test_a_client_that_stops_reading_does_not_delay_the_exit_of_the_process(project: Path) -> None:
     gate = Gate()
     flood = [Text(*(f"piece {number} {'x' * 200}\n" for number in range(3000)), gate)]
     with AnthropicServer([flood]) as server:
@@ -246,7 +246,9 @@ def test_a_client_that_stops_reading_does_not_delay_the_end(project: Path) -> No
         process.stdout.close()
 
 
-async def test_a_session_that_another_process_took_is_refused_with_its_owner(project: Path) -> None:
+async def test_a_prompt_to_a_session_that_was_taken_over_is_refused_with_the_new_owners_name(
+    project: Path,
+) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
         async with acp_client(project, server) as first, acp_client(project, server) as second:
             await first.initialize("first client")

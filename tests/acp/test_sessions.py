@@ -56,7 +56,7 @@ async def test_resume_replays_nothing(project: Path) -> None:
 
 @pytest.mark.req("R4", "X8")
 @pytest.mark.parametrize("method", ["session/load", "session/resume"])
-async def test_a_permission_that_outlived_its_process_is_asked_at_the_next_prompt(
+async def test_a_permission_request_pending_at_process_exit_is_sent_again_at_the_next_prompt(
     project: Path, method: str
 ) -> None:
     async def never(params: dict[str, Any]) -> Any:
@@ -142,7 +142,9 @@ async def test_a_session_ended_by_an_error_continues_with_the_next_prompt(projec
             assert client.text() == "Here again."
 
 
-async def test_modes_and_options_are_kept_consistent(project: Path) -> None:
+async def test_a_mode_change_updates_the_config_option_and_a_config_option_change_updates_the_mode(
+    project: Path,
+) -> None:
     with AnthropicServer(["Hello."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -188,7 +190,7 @@ async def test_additional_folders_belong_to_their_session_only(project: Path, tm
             assert len(client.asked("session/request_permission")) == 1
 
 
-async def test_own_commands_work_without_a_model(project: Path) -> None:
+async def test_built_in_slash_commands_run_without_a_model_call(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "Done."]) as server:
         async with acp_client(project, server) as client:
             client.permission = "allow_always"

@@ -78,7 +78,7 @@ async def test_all_messages_of_a_session_match_the_schema_in_both_directions(pro
             assert await client.end() == 0
 
 
-async def test_the_official_python_client_plays_the_same_story(project: Path) -> None:
+async def test_the_official_python_client_completes_a_prompt_with_an_edit(project: Path) -> None:
     class Peer:
         def __init__(self) -> None:
             self.updates: list[Any] = []

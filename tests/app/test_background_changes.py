@@ -68,7 +68,7 @@ def call_of(talk: Talk, number: int = 0) -> str:
 
 
 @pytest.mark.req("H6", "T5")
-async def test_changes_of_a_process_that_ends_between_turns_belong_to_its_call_and_can_be_undone(
+async def test_changes_of_a_process_that_ends_between_turns_are_hunks_of_its_tool_call_and_can_be_undone(
     tmp_path: Path,
 ) -> None:
     command = f"{WAIT}; sed -i s/two/TWO/ a.txt; echo new > b.txt"
@@ -89,7 +89,7 @@ async def test_changes_of_a_process_that_ends_between_turns_belong_to_its_call_a
 
 
 @pytest.mark.req("H6", "T5")
-async def test_changes_of_a_running_process_are_reported_at_each_safe_boundary(
+async def test_file_changes_of_a_running_background_process_are_reported_in_the_next_turn(
     tmp_path: Path,
 ) -> None:
     command = f"{WAIT}; sed -i s/two/TWO/ a.txt; {TELL}; {WAIT}; sed -i s/six/SIX/ a.txt; {TELL}; {WAIT}"
@@ -114,7 +114,9 @@ async def test_changes_of_a_running_process_are_reported_at_each_safe_boundary(
 
 
 @pytest.mark.req("H6", "H4")
-async def test_changes_by_others_while_a_process_runs_are_not_recorded_as_its_changes(tmp_path: Path) -> None:
+async def test_user_and_tool_changes_during_a_background_process_are_not_attributed_to_the_process(
+    tmp_path: Path,
+) -> None:
     edit = tool_call("write_file", json.dumps({"file_path": "mine.txt", "content": "mine\n"}))
     command = f"echo x > b.txt; {TELL}; {WAIT}"
     later = (foreground("sed -i s/six/SIX/ a.txt"), edit)
@@ -134,7 +136,7 @@ async def test_changes_by_others_while_a_process_runs_are_not_recorded_as_its_ch
 
 
 @pytest.mark.req("H6", "H4")
-async def test_changes_that_the_user_saved_during_the_process_are_not_recorded_as_its_changes(
+async def test_changes_that_the_user_saves_during_a_background_process_are_not_attributed_to_the_process(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path, script(f"{WAIT}; sed -i s/two/TWO/ a.txt")) as rig:
@@ -152,7 +154,9 @@ async def test_changes_that_the_user_saved_during_the_process_are_not_recorded_a
 
 
 @pytest.mark.req("H6", "H4")
-async def test_a_save_before_the_last_check_does_not_hide_a_change_of_the_process(tmp_path: Path) -> None:
+async def test_an_earlier_user_save_of_the_same_text_does_not_hide_a_change_of_a_background_process(
+    tmp_path: Path,
+) -> None:
     command = f"{WAIT}; sed -i s/two/TWO/ a.txt; {TELL}; {WAIT}; sed -i s/TWO/two/ a.txt; {TELL}; {WAIT}"
     async with running(tmp_path, script(command)) as rig:
         (rig.folder / "a.txt").write_text(OLD)
@@ -169,7 +173,9 @@ async def test_a_save_before_the_last_check_does_not_hide_a_change_of_the_proces
 
 
 @pytest.mark.req("H15", "H4")
-async def test_a_notebook_saved_by_the_user_is_a_user_change_in_any_layout(tmp_path: Path) -> None:
+async def test_a_notebook_save_during_a_process_is_a_user_change_even_if_the_json_layout_differs(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path, script(WAIT)) as rig:
         notebook = rig.folder / "n.ipynb"
         cells = [{"cell_type": "raw", "id": "a", "metadata": {}, "source": ["one"]}]
@@ -185,7 +191,7 @@ async def test_a_notebook_saved_by_the_user_is_a_user_change_in_any_layout(tmp_p
 
 
 @pytest.mark.req("H4", "H6")
-async def test_an_unsaved_document_gets_the_change_of_the_process_and_the_user_is_informed(
+async def test_a_background_process_change_is_merged_into_an_unsaved_document_with_a_warning(
     tmp_path: Path,
 ) -> None:
     path = str(tmp_path / "project" / "a.txt")
@@ -203,7 +209,7 @@ async def test_an_unsaved_document_gets_the_change_of_the_process_and_the_user_i
 
 
 @pytest.mark.req("H6", "R4")
-async def test_changes_up_to_the_end_of_the_session_are_in_its_log(tmp_path: Path) -> None:
+async def test_process_changes_made_up_to_the_session_end_are_pending_after_reopening(tmp_path: Path) -> None:
     async with running(tmp_path, script(f"{WAIT}; sed -i s/two/TWO/ a.txt; {TELL}; {WAIT}")) as rig:
         talk = await started(rig)
         await go(rig)

@@ -63,7 +63,7 @@ async def decide(rig: SessionRig, verdict: Any, comment: str = "", **select: Any
 
 
 @pytest.mark.req("H6", "X8")
-async def test_edits_are_proposed_as_hunks_and_not_as_approvals(work: Path) -> None:
+async def test_with_review_before_edits_are_proposed_as_hunks_without_approval_requests(work: Path) -> None:
     async with running(work.parent, [[READ], [WHOLE], [edit("keep", "KEEP")], text("done")]) as rig:
         talk = await rig.talk("ask", deny, review="before")
         async with anyio.create_task_group() as group:
@@ -85,7 +85,9 @@ async def test_edits_are_proposed_as_hunks_and_not_as_approvals(work: Path) -> N
 
 
 @pytest.mark.req("H6")
-async def test_a_completely_kept_call_is_reported_like_a_call_without_review(work: Path) -> None:
+async def test_an_edit_whose_hunks_are_all_kept_has_the_same_tool_result_as_without_review(
+    work: Path,
+) -> None:
     async with running(work.parent, [[READ], [edit()], [edit("ONE", "one")], text("done")]) as rig:
         talk = await rig.talk("edits", deny, review="before")
         async with anyio.create_task_group() as group:
@@ -103,7 +105,7 @@ async def test_a_completely_kept_call_is_reported_like_a_call_without_review(wor
 @pytest.mark.parametrize(
     "path", [".git/hooks/pre-commit", "../outside.txt", ".vscode/settings.json", "AGENTS.md", ".bashrc"]
 )
-async def test_calls_that_always_need_approval_are_approved_before_the_proposal(
+async def test_edits_that_always_need_approval_are_not_proposed_if_the_approval_is_denied(
     work: Path, path: str
 ) -> None:
     (work.parent / "outside.txt").write_text("one\n")
@@ -117,7 +119,7 @@ async def test_calls_that_always_need_approval_are_approved_before_the_proposal(
 
 
 @pytest.mark.req("X8")
-async def test_an_allowed_call_is_still_proposed(work: Path) -> None:
+async def test_an_edit_that_always_needs_approval_is_proposed_after_it_is_allowed(work: Path) -> None:
     script: Script = [[call("write_file", file_path="AGENTS.md", content="ONE\n")], text("done")]
     async with running(work.parent, script) as rig:
         talk = await rig.talk("ask", allow, review="before")
@@ -138,7 +140,7 @@ async def test_plan_mode_proposes_nothing(work: Path) -> None:
 
 
 @pytest.mark.req("X8")
-async def test_a_call_keeps_the_review_setting_of_its_policy_check(work: Path) -> None:
+async def test_a_review_setting_change_does_not_apply_to_an_already_proposed_edit(work: Path) -> None:
     async with running(work.parent, [[READ], [edit()], [edit("keep", "KEEP")], text("done")]) as rig:
         talk = await rig.talk("ask", allow, review="before")
         async with anyio.create_task_group() as group:
@@ -165,7 +167,7 @@ async def test_an_interrupt_drops_proposals(work: Path) -> None:
 
 
 @pytest.mark.req("H6")
-async def test_review_before_can_be_set_and_works_in_an_open_document(work: Path) -> None:
+async def test_the_review_before_setting_proposes_hunks_in_an_open_document(work: Path) -> None:
     path = str(work / "a.txt")
     host = FakeEditorHost({path: LINES})
     settings = Settings(walkthrough_pause_ms=0, review="before")

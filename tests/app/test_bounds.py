@@ -81,7 +81,7 @@ async def test_a_read_below_the_root_is_allowed(guarded: Guarded) -> None:
     assert await guarded.environment.read_bytes(str(guarded.root / "a.txt")) == b"mine\n"
 
 
-async def test_an_open_document_outside_is_not_read_without_approval(guarded: Guarded) -> None:
+async def test_an_open_document_outside_the_workspace_is_not_read_without_approval(guarded: Guarded) -> None:
     outside = guarded.outside / "secret.txt"
     host = FakeEditorHost({str(outside): "typed\n", str(guarded.root / "a.txt"): "typed here\n"})
     guarded.environment = guarded.bounded(EditorEnvironment(LocalEnvironment(str(guarded.root)), host))
@@ -92,7 +92,7 @@ async def test_an_open_document_outside_is_not_read_without_approval(guarded: Gu
     assert await guarded.environment.read_bytes(str(outside)) == b"typed\n"
 
 
-async def test_the_kind_of_a_path_outside_is_not_revealed(guarded: Guarded) -> None:
+async def test_read_errors_do_not_reveal_whether_an_outside_path_is_a_folder(guarded: Guarded) -> None:
     for path in (guarded.outside, guarded.keys):
         with pytest.raises((OutsideBoundsError, AccessDeniedError)) as refused:
             await guarded.environment.read_bytes(str(path))
@@ -105,7 +105,7 @@ OUTSIDE = ["../outside/secret.txt", "link.txt", "folder/secret.txt"]
 
 
 @pytest.mark.parametrize("path", OUTSIDE)
-async def test_a_read_outside_needs_approval(guarded: Guarded, path: str) -> None:
+async def test_a_read_outside_the_workspace_needs_approval(guarded: Guarded, path: str) -> None:
     (guarded.root / "link.txt").symlink_to(guarded.outside / "secret.txt")
     (guarded.root / "folder").symlink_to(guarded.outside)
     with pytest.raises(OutsideBoundsError) as refused:
@@ -128,7 +128,9 @@ async def test_a_read_approval_ends_when_the_link_points_elsewhere(
         await guarded.environment.read_bytes("link.txt")
 
 
-async def test_each_kind_of_read_outside_is_refused(guarded: Guarded) -> None:
+async def test_listing_searching_and_running_commands_outside_the_workspace_is_refused(
+    guarded: Guarded,
+) -> None:
     outside = str(guarded.outside)
     for look in (
         guarded.environment.list_directory(outside),
@@ -141,7 +143,7 @@ async def test_each_kind_of_read_outside_is_refused(guarded: Guarded) -> None:
             await look
 
 
-async def test_a_missing_file_outside_is_reported_as_not_found(
+async def test_a_missing_file_outside_the_workspace_is_reported_as_not_found(
     guarded: Guarded,
 ) -> None:
     with pytest.raises(PathNotFoundError):
@@ -237,7 +239,9 @@ async def test_a_write_is_refused_if_a_folder_became_a_link_after_the_policy_che
     assert not (guarded.outside / "new.txt").exists()
 
 
-async def test_one_write_that_resolves_elsewhere_stops_the_whole_commit(guarded: Guarded) -> None:
+async def test_no_file_is_written_if_one_write_of_a_commit_resolves_to_an_unapproved_path(
+    guarded: Guarded,
+) -> None:
     guarded.allow_write("a.txt", "b.txt")
     (guarded.root / "b.txt").symlink_to(guarded.outside / "secret.txt")
     writes = [
@@ -259,7 +263,9 @@ async def test_a_write_permission_ends_with_the_turn(guarded: Guarded) -> None:
         await guarded.write("a.txt", "new\n", "mine\n")
 
 
-async def test_a_root_opened_through_a_link_counts_under_both_names(tmp_path: Path) -> None:
+async def test_paths_below_a_root_opened_through_a_symlink_are_inside_by_link_and_target_name(
+    tmp_path: Path,
+) -> None:
     made = Guarded(tmp_path, opens_here=True)
     link = tmp_path / "by-link"
     link.symlink_to(made.root)

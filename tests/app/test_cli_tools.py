@@ -58,7 +58,7 @@ def one(lines: str) -> str:
     return head + "".join(f"    {line}\n" for line in dedent(lines).strip().splitlines())
 
 
-def test_the_specified_definition_creates_the_command(tmp_path: Path) -> None:
+def test_a_tool_definition_and_its_arguments_produce_the_expected_command_line(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     loaded = load_cli_tools(tmp_path, None, trusted=False)
     (tool,) = loaded.tools
@@ -141,7 +141,7 @@ def test_a_valid_definition_is_loaded_next_to_a_wrong_one(tmp_path: Path) -> Non
     [b"\xff\xfe", b"a: " + b"x" * 300_000, b"[" * 5000, b"", b"tools:\n"],
     ids=["no UTF-8", "too large", "nested too deep", "empty", "no tools"],
 )
-def test_an_unreadable_or_oversized_file_is_reported_and_an_empty_one_has_no_tools(
+def test_an_unreadable_or_oversized_tool_file_is_reported_and_an_empty_tool_file_is_not(
     data: bytes, tmp_path: Path
 ) -> None:
     (tmp_path / "tools.yaml").write_bytes(data)

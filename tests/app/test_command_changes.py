@@ -63,7 +63,7 @@ async def test_a_command_without_changes_reports_no_files(tmp_path: Path) -> Non
 
 
 @pytest.mark.req("H4", "H6")
-async def test_an_unsaved_document_gets_the_change_merged(tmp_path: Path) -> None:
+async def test_a_command_change_is_merged_into_an_unsaved_document_and_can_be_undone(tmp_path: Path) -> None:
     path = str(tmp_path / "project" / "a.txt")
     typed = OLD.replace("seven", "SEVEN, typed and not saved")
     host = FakeEditorHost({path: typed})
@@ -78,7 +78,7 @@ async def test_an_unsaved_document_gets_the_change_merged(tmp_path: Path) -> Non
 
 
 @pytest.mark.req("H4", "H6")
-async def test_on_conflict_the_users_text_stays_and_user_and_model_are_informed(
+async def test_a_conflicting_command_change_does_not_alter_unsaved_text_and_is_reported(
     tmp_path: Path,
 ) -> None:
     path = str(tmp_path / "project" / "a.txt")
@@ -104,7 +104,7 @@ async def test_deleting_a_file_with_unsaved_text_is_a_conflict(tmp_path: Path) -
 
 
 @pytest.mark.req("H4", "H6")
-async def test_a_document_reloaded_before_the_end_of_the_command_has_its_hunk(
+async def test_a_command_change_that_the_editor_already_reloaded_is_recorded_as_a_hunk(
     tmp_path: Path,
 ) -> None:
     path = str(tmp_path / "project" / "a.txt")
@@ -151,7 +151,9 @@ async def test_ignored_and_binary_files_are_not_reported(tmp_path: Path) -> None
         assert changed(talk) == [("b.txt", "create", 1)]
 
 
-async def test_a_file_without_a_stored_old_text_is_reported_without_hunks(tmp_path: Path) -> None:
+async def test_a_changed_file_too_large_to_snapshot_is_reported_as_changed_without_old_text(
+    tmp_path: Path,
+) -> None:
     large = tmp_path / "large.txt"
     large.write_text("x" * (2 * 1024 * 1024))
 
@@ -183,7 +185,9 @@ async def test_files_of_a_folder_opened_during_the_command_do_not_count_as_new(t
     assert [state.before for state in (await changes.changes(now)).states] == [b"x"]
 
 
-async def test_with_too_many_files_changes_are_not_searched_and_a_warning_says_so(tmp_path: Path) -> None:
+async def test_changes_by_a_command_are_not_searched_with_too_many_files_and_a_note_reports_this(
+    tmp_path: Path,
+) -> None:
     async def listed(limit: int) -> Sequence[str]:
         return [str(number) for number in range(limit)]
 
@@ -218,7 +222,7 @@ class Passing(ChangeFinder):
 
 
 @pytest.mark.req("H6")
-async def test_a_file_that_changes_during_the_check_is_reported_with_its_first_state(
+async def test_a_file_that_changes_during_change_detection_is_reported_with_its_newest_content(
     tmp_path: Path,
 ) -> None:
     async def listed(limit: int) -> Sequence[str]:

@@ -44,7 +44,9 @@ async def test_only_staged_changes_are_read_if_there_are_any(work: Path) -> None
     assert [line.partition(" ")[2] for line in changes.subjects] == ["shop: add two files"]
 
 
-async def test_without_staged_changes_unstaged_ones_are_read_and_new_files_only_named(work: Path) -> None:
+async def test_without_staged_changes_unstaged_changes_are_read_and_untracked_files_only_listed(
+    work: Path,
+) -> None:
     (work / "b.txt").write_text("two\n")
     (work / "neu é.txt").write_text("secret of a new file\n")
     changes = await changes_of(work)
@@ -53,7 +55,7 @@ async def test_without_staged_changes_unstaged_ones_are_read_and_new_files_only_
     assert changes.new_files == ("neu é.txt",)
 
 
-async def test_a_file_that_must_not_be_sent_is_only_named(work: Path) -> None:
+async def test_an_excluded_file_is_listed_without_its_diff(work: Path) -> None:
     (work / "a.txt").write_text("two\n")
     (work / ":(x) .env").write_text("PASSWORD=swordfish\n")
     git(work, "add", ".")
@@ -96,7 +98,7 @@ async def test_only_changes_below_the_folder_are_read(work: Path) -> None:
     assert changes and "b/c.txt" in changes.diff and "a.txt" not in changes.diff
 
 
-async def test_no_program_of_the_repository_is_run(work: Path) -> None:
+async def test_programs_configured_in_the_repository_are_not_run_to_read_changes(work: Path) -> None:
     ran = work.parent / "ran"
     (work / ".gitattributes").write_text("*.txt diff=bad\n")
     git(work, "config", "diff.bad.textconv", f"touch {ran}; cat")
@@ -120,7 +122,7 @@ def test_a_long_diff_is_shortened_without_shortening_small_files() -> None:
     assert shorten_diff(short, 3_000) == short
 
 
-def test_the_request_has_subjects_draft_and_changes_without_secrets() -> None:
+def test_the_commit_message_prompt_contains_subjects_draft_and_redacted_changes() -> None:
     changes = GitChanges("diff --git a b\n+swordfish", True, ("new.py",), (".env",), ("abc shop: add",))
     rules, asked = commit_messages(changes, " Fixes #1 ", lambda text: text.replace("swordfish", "***"))
     assert "72 characters" in rules.text
@@ -142,5 +144,7 @@ def test_the_request_has_subjects_draft_and_changes_without_secrets() -> None:
         (" \n", ""),
     ],
 )
-def test_an_answer_is_cleaned(answer: str, expected: str) -> None:
+def test_a_commit_message_from_the_model_is_stripped_of_fences_escapes_and_blanks(
+    answer: str, expected: str
+) -> None:
     assert clean_message(answer) == expected

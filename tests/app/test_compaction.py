@@ -63,7 +63,7 @@ async def test_a_resumed_compacted_session_sends_the_same_request(tmp_path: Path
 
 
 @pytest.mark.req("O4", "O5", "O6")
-async def test_changed_project_documents_apply_from_the_next_input_and_the_facts_stay(
+async def test_a_resumed_session_sends_changed_project_documents_but_the_original_date(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "project").mkdir()
@@ -105,7 +105,7 @@ async def test_pending_hunks_are_listed_with_the_summary(tmp_path: Path) -> None
 
 
 @pytest.mark.req("L13")
-async def test_the_setting_decides_about_automatic_compaction(tmp_path: Path) -> None:
+async def test_settings_define_the_threshold_and_strategy_of_automatic_compaction(tmp_path: Path) -> None:
     settings = Settings(
         walkthrough_pause_ms=0,
         providers={PROVIDER: ProviderSettings(context_tokens=10_000)},

@@ -38,7 +38,7 @@ class SlowHost(FakeEditorHost):
 
 
 @pytest.mark.parametrize("force", [False, True])
-async def test_a_session_whose_last_turn_makes_a_change_during_deletion_is_kept_unless_forced(
+async def test_a_session_whose_turn_creates_a_hunk_during_deletion_is_not_deleted_unless_forced(
     tmp_path: Path, force: bool
 ) -> None:
     work = tmp_path / "project"

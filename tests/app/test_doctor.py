@@ -37,7 +37,7 @@ async def found(*, asks_providers: bool = False) -> dict[str, DoctorFinding]:
 
 
 @pytest.mark.req("H16")
-async def test_without_any_setup_it_gives_hints() -> None:
+async def test_doctor_gives_hints_if_nothing_is_configured() -> None:
     findings = await found()
 
     assert findings["keys"].grade == "note" and "agent-ls keys set" in findings["keys"].hint
@@ -109,7 +109,7 @@ async def test_an_unwritable_state_folder_and_a_missing_certificate_are_problems
 
 
 @pytest.mark.req("X5")
-async def test_a_wrong_key_is_reported_by_the_provider_and_never_printed(
+async def test_a_key_that_the_provider_rejects_is_a_problem_and_is_not_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with AnthropicServer([ErrorReply(401)]) as provider:
@@ -122,7 +122,7 @@ async def test_a_wrong_key_is_reported_by_the_provider_and_never_printed(
     assert SECRET not in str(findings)
 
 
-async def test_the_command_prints_one_line_per_finding_and_returns_0_without_problems(tmp_path: Path) -> None:
+async def test_doctor_prints_one_line_per_finding_and_exits_with_0_without_problems(tmp_path: Path) -> None:
     environ = commands.environment(tmp_path / "home")
     done = await anyio.run_process(commands.command("doctor", "--offline"), env=environ, check=False)
 
@@ -228,7 +228,7 @@ async def test_an_invalid_settings_file_is_reported_in_one_line(content: str | N
 
 
 @pytest.mark.req("H19")
-async def test_the_users_settings_file_is_checked_too(tmp_path: Path) -> None:
+async def test_doctor_checks_the_user_settings_file(tmp_path: Path) -> None:
     file = tmp_path / "own.json"
     file.write_text('{"maxTurn": 1}')
     environ = commands.environment(tmp_path / "home", AGENT_LS_SETTINGS=str(file))
@@ -293,7 +293,7 @@ async def test_files_of_skills_agents_and_hooks_are_checked(
 
 @pytest.mark.req("H11")
 @pytest.mark.parametrize(("program", "new", "old"), EDITORS)
-async def test_an_editor_on_path_is_reported_with_the_minimum_version(
+async def test_an_outdated_editor_on_path_is_a_note_with_a_hint(
     program: str, new: str, old: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grades = []
@@ -317,7 +317,7 @@ def test_on_windows_missing_and_untested_features_are_reported() -> None:
 
 
 @pytest.mark.req("H19")
-def test_the_page_of_limits_names_untested_features_per_system() -> None:
+def test_the_security_page_lists_untested_features_per_operating_system() -> None:
     rows = {
         row[0]: row[2] for row in table(section(read("docs/security-details.md"), "## Systems"), "system")
     }

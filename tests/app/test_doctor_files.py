@@ -89,7 +89,9 @@ def test_an_invalid_file_is_reported_with_its_entry_and_a_hint(
 
 
 @pytest.mark.req("T12", "H11")
-def test_links_out_of_a_folder_of_skills_are_named_and_those_within_are_not(own_project: Path) -> None:
+def test_doctor_reports_links_out_of_a_skills_folder_but_not_links_within_the_project(
+    own_project: Path,
+) -> None:
     elsewhere = own_project / "elsewhere"
     for name in ("a", "b"):
         path = elsewhere / name / "SKILL.md"

@@ -18,7 +18,9 @@ READ = tool_call("read_file", '{"file_path": "a.txt"}', id="r")
 
 
 @pytest.mark.parametrize("at", ["while it streams", "when it has ended"])
-async def test_the_session_is_complete_after_a_kill_during_an_early_call(at: str, tmp_path: Path) -> None:
+async def test_after_a_kill_during_an_early_tool_call_the_resumed_session_has_a_result_for_each_call(
+    at: str, tmp_path: Path
+) -> None:
     gate = Gate()
     second = tool_call("shell", '{"command": "make all"}', id="s")
     async with running(tmp_path, [[text("I look."), READ, gate, second]]) as rig:

@@ -60,13 +60,13 @@ async def _yes() -> bool:
     return True
 
 
-async def test_git_is_run_directly_and_both_commands_at_once() -> None:
+async def test_git_facts_are_gathered_with_two_direct_git_commands_in_parallel() -> None:
     repository = Repository()
     assert "- 0123456 Begin" in await Source(repository).build()
     assert repository.programs == [("git",), ("git",)]
 
 
-async def test_facts_gathered_early_are_used_by_all_messages() -> None:
+async def test_early_gathered_system_prompt_facts_are_used_by_all_messages() -> None:
     repository = Repository()
     source = Source(repository)
     await source.prompts.gather_early()
@@ -77,7 +77,7 @@ async def test_facts_gathered_early_are_used_by_all_messages() -> None:
     assert len(repository.programs) == 2
 
 
-async def test_facts_that_are_too_old_are_gathered_again() -> None:
+async def test_early_gathered_system_prompt_facts_that_are_too_old_are_gathered_again() -> None:
     repository = Repository()
     source = Source(repository)
     await source.prompts.gather_early()
@@ -86,7 +86,7 @@ async def test_facts_that_are_too_old_are_gathered_again() -> None:
     assert len(repository.programs) == 4
 
 
-async def test_a_first_message_waits_for_facts_that_are_being_gathered() -> None:
+async def test_a_first_message_waits_for_running_fact_gathering_and_does_not_repeat_it() -> None:
     repository = Repository()
     source = Source(repository)
     async with anyio.create_task_group() as tasks:

@@ -101,7 +101,7 @@ BY_COMMAND = ["cat {}", "head -n1 {}", "cat < {}", "grep . {}", "X={}; cat $X", 
 
 @pytest.mark.parametrize("way", WAYS_OUT)
 @pytest.mark.parametrize("mode", ["ask", "full"])
-async def test_no_tool_or_command_reads_outside_without_approval(
+async def test_no_tool_or_command_reads_outside_the_workspace_without_approval(
     work: Path, way: Callable[[Path], str], mode: Any
 ) -> None:
     place = way(work)
@@ -133,7 +133,7 @@ async def test_a_workspace_search_returns_nothing_from_links_to_the_outside(work
 
 @pytest.mark.req("X7")
 @pytest.mark.parametrize("name", [".SSH/id", ".ssh/../.ssh/id", ".ſſh/id", "./.ssh/id"])
-async def test_credentials_are_refused_under_every_name_of_the_file_system(work: Path, name: str) -> None:
+async def test_reading_credentials_is_refused_under_every_equivalent_file_name(work: Path, name: str) -> None:
     keys = Path.home() / ".ssh"
     keys.mkdir()
     (keys / "id").write_text(SECRET)
@@ -195,7 +195,9 @@ OUT_BY_PROCESS = [
 
 @pytest.mark.parametrize("place", OUT_BY_PROCESS)
 @pytest.mark.parametrize("how", ["write_file", "shell", "apply_patch"])
-async def test_nothing_outside_is_written_through_a_process(work: Path, place: str, how: str) -> None:
+async def test_a_denied_write_through_proc_or_dev_fd_changes_nothing_outside_the_workspace(
+    work: Path, place: str, how: str
+) -> None:
     path = place.format(outside=work.parent / "outside")
     calls = {
         "write_file": call("write_file", file_path=path, content="mine\n"),
@@ -217,7 +219,7 @@ async def test_nothing_outside_is_written_through_a_process(work: Path, place: s
 @pytest.mark.parametrize(
     "name", [".GIT/config", ".Git/Config", ".ɢɪᴛ/../.git/config", ".git/./config", ".giᵗ/config"]
 )
-async def test_configuration_of_tools_needs_approval_under_every_name_of_the_file_system(
+async def test_a_write_to_tool_configuration_needs_approval_under_every_equivalent_file_name(
     work: Path, name: str
 ) -> None:
     async with running(work.parent, [[call("write_file", file_path=name, content="[core]\n")]]) as rig:
@@ -229,7 +231,7 @@ async def test_configuration_of_tools_needs_approval_under_every_name_of_the_fil
 @pytest.mark.parametrize(
     "name", ["PRIVATE/p.txt", "Private/P.TXT", "ｐrivate/p.txt", "prıvate/../private/p.txt"]
 )
-async def test_ignored_files_are_hidden_under_every_name_of_the_file_system(work: Path, name: str) -> None:
+async def test_ignored_files_are_hidden_under_every_equivalent_file_name(work: Path, name: str) -> None:
     (work / ".agent-ls-ignore").write_text("Private/\n")
     place = work / name
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -240,7 +242,7 @@ async def test_ignored_files_are_hidden_under_every_name_of_the_file_system(work
         assert "hidden word" not in said and said.count("blocked by policy") == 2
 
 
-async def test_a_file_replaced_between_the_answer_and_the_write_is_not_overwritten(work: Path) -> None:
+async def test_a_file_replaced_while_the_approval_is_pending_is_not_overwritten(work: Path) -> None:
     def replace_and_allow(request: ApprovalRequested) -> ApprovalAnswer:
         (work / "a.txt").unlink()
         (work / "a.txt").write_text("another\n")
@@ -271,7 +273,7 @@ async def test_a_command_whose_file_becomes_a_link_during_the_approval_needs_app
         assert len(talk.of(ApprovalRequested)) == 2 and not (work / "b.txt").exists()
 
 
-async def test_a_change_to_plan_mode_during_an_approval_applies_to_the_allowed_call(work: Path) -> None:
+async def test_switching_to_plan_mode_during_an_approval_blocks_the_allowed_tool_call(work: Path) -> None:
     def plan(request: ApprovalRequested) -> ApprovalAnswer:
         talk.live.approver.mode = "plan"
         return allow(request)
@@ -282,7 +284,7 @@ async def test_a_change_to_plan_mode_during_an_approval_applies_to_the_allowed_c
     assert not (work / "made").exists()
 
 
-async def test_a_repository_made_from_workspace_files_is_not_used_by_a_git_read(work: Path) -> None:
+async def test_a_git_read_in_a_repository_made_of_workspace_files_needs_approval(work: Path) -> None:
     for name in ("objects", "refs"):
         (work / "docs" / name).mkdir(parents=True)
     (work / "docs" / "HEAD").write_text("ref: refs/heads/main\n")
@@ -321,7 +323,7 @@ async def two_questions(rig: SessionRig) -> tuple[Talk, tuple[ApprovalRequested,
     return talk, talk.live.approver.pending()
 
 
-async def test_answers_in_another_order_resolve_their_own_approvals(work: Path) -> None:
+async def test_approvals_of_two_sessions_answered_in_reverse_order_are_not_confused(work: Path) -> None:
     script: Script = [[shell("touch first", 1)], [shell("touch second", 2)], text("done")]
     async with running(work.parent, script) as rig:
         one = await rig.talk("ask", wait)
@@ -338,7 +340,7 @@ async def test_answers_in_another_order_resolve_their_own_approvals(work: Path) 
     assert (work / allowed).exists() and not (work / denied).exists()
 
 
-async def test_an_answer_for_another_session_is_refused_and_resolves_nothing(work: Path) -> None:
+async def test_an_approval_answer_sent_to_another_session_is_refused(work: Path) -> None:
     script: Script = [[shell("touch made")], text("done")]
     async with running(work.parent, script) as rig:
         talk, (request,) = await two_questions(rig)
@@ -349,7 +351,7 @@ async def test_an_answer_for_another_session_is_refused_and_resolves_nothing(wor
     assert not (work / "made").exists()
 
 
-async def test_a_repeated_answer_allows_nothing_more(work: Path) -> None:
+async def test_a_repeated_approval_answer_does_not_allow_the_next_tool_call(work: Path) -> None:
     script: Script = [[shell("touch made", 1)], [shell("touch again", 2)], text("done")]
     async with running(work.parent, script) as rig:
         talk, (request,) = await two_questions(rig)

@@ -30,7 +30,7 @@ def exported(*bodies: Body) -> str:
     return markdown("Fix [it](http://x)\n# now", [("Folder", "/w/`a`")], items)
 
 
-def test_a_transcript_reads_in_the_order_of_its_items() -> None:
+def test_an_exported_transcript_has_every_kind_of_item_as_markdown_in_order() -> None:
     end = ToolCallEnd("c", "shell", "out\n", "exit 0", False, "", 5, 4)
     told = exported(
         UserMessage("Fix it."),
@@ -46,7 +46,7 @@ def test_a_transcript_reads_in_the_order_of_its_items() -> None:
     )
 
     assert told.startswith("# Fix \\[it\\](http://x) \\# now\n\n- Folder: `` /w/`a` ``\n\n## You, ")
-    for piece in (
+    pieces = (
         "\n\n> Fix it.\n",
         "### Reasoning\n\n> Hm.\n",
         '### Tool `shell`: `ls` (done)\n\n```json\n{"command":"ls"}\n```\n\n```\nout\n```\n',
@@ -57,19 +57,20 @@ def test_a_transcript_reads_in_the_order_of_its_items() -> None:
         "*Approval of* `ls`: **deny**: not now\n",
         "### Agent (interrupted)\n\n> Done.\n",
         "*End of the turn: completed*\n\n- `/w/a.py` (modify, +1 -2)\n",
-    ):
-        assert piece in told
+    )
+    places = [told.find(piece) for piece in pieces]
+    assert -1 not in places and places == sorted(places)
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "`" * 50, "\n\n", ""])
-def test_a_fence_is_longer_than_any_inside_and_a_quote_marks_every_line(text: str) -> None:
+def test_a_code_fence_is_longer_than_fences_in_its_text_and_a_quote_prefixes_every_line(text: str) -> None:
     fence, *inside, last = format_code_block(text)
     assert fence == last and set(fence) == {"`"} and not any(fence in line for line in inside)
     assert all(line.startswith(">") for line in format_quote(text))
 
 
 @given(st.text(alphabet="`a \n\r~>#", max_size=30))
-def test_no_line_of_a_message_is_outside_its_quotation(text: str) -> None:
+def test_every_line_of_an_exported_message_is_inside_its_markdown_quote(text: str) -> None:
     told = exported(UserMessage(text), SaidItem("text", "p", text), Notice("error", text, text))
     body = told.split("\n\n", 2)[2]
     for line in body.split("\n"):

@@ -15,7 +15,7 @@ from tests.support.fake_clock import FakeClock
 BLOCKS, BLOCK_BYTES = 20_000, 4_000
 
 
-async def test_memory_is_returned_once_after_each_turn() -> None:
+async def test_freed_memory_is_returned_to_the_system_once_after_each_turn() -> None:
     clock = FakeClock()
     session: tuple[State, int] = ("IDLE", 0)
     calls: list[int] = []
@@ -45,7 +45,7 @@ async def test_memory_is_returned_once_after_each_turn() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the size of the process from /proc")
-def test_a_process_becomes_smaller_by_what_it_has_freed() -> None:
+def test_returning_freed_memory_reduces_the_resident_size_of_the_process() -> None:
     def resident_bytes() -> int:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * 4096

@@ -55,7 +55,7 @@ def test_an_empty_query_matches_everything_up_to_the_limit() -> None:
 
 
 @pytest.mark.req("H9")
-def test_paths_with_the_letters_apart_come_after_all_that_have_them_together() -> None:
+def test_paths_with_scattered_query_letters_are_listed_after_paths_with_contiguous_letters() -> None:
     apart = [f"c/a{number}/rt.py" for number in range(50)]
     assert find_best_matches("cart", [*apart, "long/path/to/the/cart.py"], 3) == [
         "long/path/to/the/cart.py",

@@ -65,7 +65,7 @@ def test_a_hook_run_by_git_status_needs_approval(work: Path) -> None:
     assert isinstance(judged("git status", work), Ask)
 
 
-def test_settings_of_the_common_folder_and_of_included_files_are_found(work: Path, tmp_path: Path) -> None:
+def test_git_settings_in_a_common_folder_or_a_gitdir_target_are_checked(work: Path, tmp_path: Path) -> None:
     (work / "evil").mkdir()
     (work / "evil/config").write_text('[core]\n\tfsmonitor = "./x"\n')
     (work / ".git/commondir").write_text("../evil\n")
@@ -79,7 +79,9 @@ def test_settings_of_the_common_folder_and_of_included_files_are_found(work: Pat
     assert isinstance(judged("git status", work), Ask)
 
 
-def test_another_repository_needs_approval_unless_this_is_its_work_tree(work: Path, tmp_path: Path) -> None:
+def test_a_git_folder_of_another_repository_needs_approval_unless_it_is_a_linked_worktree(
+    work: Path, tmp_path: Path
+) -> None:
     git(work, "worktree", "add", "-q", str(tmp_path / "other"))
     assert isinstance(judged("git log", tmp_path / "other"), Allow)
 
@@ -95,7 +97,9 @@ def test_another_repository_needs_approval_unless_this_is_its_work_tree(work: Pa
 @pytest.mark.parametrize(
     "make", ["mkdir .git", "ln -s nowhere .git", "mkdir -p .git/objects .git/refs; echo x > .git/HEAD"]
 )
-def test_a_folder_that_git_rejects_as_repository_does_not_hide_its_parents(make: str, work: Path) -> None:
+def test_an_invalid_nested_git_folder_does_not_hide_the_settings_of_the_parent_repository(
+    make: str, work: Path
+) -> None:
     git(work, "config", "core.fsmonitor", f"touch {work}/made; false")
     (work / "sub").mkdir()
     subprocess.run(["sh", "-c", make], cwd=work / "sub", check=True)
@@ -105,7 +109,7 @@ def test_a_folder_that_git_rejects_as_repository_does_not_hide_its_parents(make:
 
 
 @pytest.mark.parametrize("head", ["file", "link"])
-def test_a_repository_with_parts_elsewhere_needs_approval(head: str, work: Path) -> None:
+def test_a_bare_repository_whose_objects_are_in_another_folder_needs_approval(head: str, work: Path) -> None:
     evil = work / "evil"
     (evil / "parts/objects").mkdir(parents=True)
     (evil / "parts/refs").mkdir()
@@ -119,7 +123,7 @@ def test_a_repository_with_parts_elsewhere_needs_approval(head: str, work: Path)
     assert isinstance(judged("cd evil && git status", work), Ask)
 
 
-def test_a_repository_behind_a_folder_link_is_found(work: Path) -> None:
+def test_settings_of_a_repository_behind_a_symlinked_folder_are_checked(work: Path) -> None:
     git(work, "init", "-q", "other")
     (work / "other/sub").mkdir()
     (work / "link").symlink_to("other/sub")
@@ -137,7 +141,7 @@ def test_a_section_name_with_unusual_line_separators_is_parsed_as_git_does(work:
 @pytest.mark.parametrize(
     "name", ["core.worktree", "blame.ignoreRevsFile", "core.attributesFile", "mailmap.file"]
 )
-def test_a_setting_that_makes_git_read_outside_needs_approval(name: str, work: Path) -> None:
+def test_a_setting_that_makes_git_read_outside_the_workspace_needs_approval(name: str, work: Path) -> None:
     git(work, "config", name, str(work.parent))
     found = judged("git grep x", work)
     assert isinstance(found, Ask) and name.lower() in found.reason
@@ -159,7 +163,9 @@ def test_a_partial_clone_needs_approval_if_a_program_fetches_objects(work: Path)
 
 
 @pytest.mark.parametrize("is_split", [False, True], ids=["one index", "split index"])
-def test_a_nested_repository_that_git_reads_is_checked_and_others_are_not(is_split: bool, work: Path) -> None:
+def test_settings_of_a_nested_repository_are_checked_only_if_git_status_reads_the_repository(
+    is_split: bool, work: Path
+) -> None:
     inner = work / "folder/inner"
     git(work, "init", "-q", str(inner))
     (inner / "a.txt").write_text("a\n")
@@ -186,7 +192,7 @@ def test_a_setting_that_makes_git_check_signatures_needs_approval(work: Path) ->
     assert isinstance(judged("git log", work), Ask)
 
 
-def test_a_second_git_folder_needs_approval(work: Path) -> None:
+def test_a_git_command_with_two_directory_options_needs_approval(work: Path) -> None:
     (work / "sub").mkdir()
     assert isinstance(judged("git -C sub status", work), Allow)
     assert isinstance(judged("git -C . -C sub status", work), Ask)
@@ -205,7 +211,9 @@ def test_a_second_git_folder_needs_approval(work: Path) -> None:
         ("go env GOPATH", "go.work"),
     ],
 )
-def test_a_program_named_by_a_project_file_needs_approval(command: str, name: str, work: Path) -> None:
+def test_a_read_only_command_needs_approval_if_a_project_file_can_change_its_program(
+    command: str, name: str, work: Path
+) -> None:
     assert isinstance(judged(command, work), Allow)
     (work / name).write_text("")
     found = judged(command, work)
@@ -219,7 +227,7 @@ def test_a_file_name_that_looks_like_an_option_needs_approval(work: Path) -> Non
     assert isinstance(judged("cat *.txt", work), Ask)
 
 
-def test_a_path_behind_a_link_is_resolved_as_the_system_does(work: Path) -> None:
+def test_a_parent_path_behind_a_symlink_is_resolved_as_the_operating_system_does(work: Path) -> None:
     (work / "here").symlink_to(".")
     (work.parent / "b.txt").write_text("outside\n")
     (work / "b.txt").write_text("inside\n")
@@ -229,14 +237,14 @@ def test_a_path_behind_a_link_is_resolved_as_the_system_does(work: Path) -> None
     assert isinstance(judged("cat b.txt", work), Allow)
 
 
-def test_a_pattern_from_a_file_for_grep_is_resolved_too(work: Path) -> None:
+def test_a_shell_pattern_in_the_pattern_argument_of_grep_is_expanded_and_checked(work: Path) -> None:
     (work.parent / "secret.txt").write_text("outside\n")
     (work / "link").symlink_to("../secret.txt")
     assert isinstance(judged("grep -v ./* a.txt", work), Ask)
     assert isinstance(judged("grep -v x a.txt", work), Allow)
 
 
-def test_a_pattern_outside_needs_approval_without_expanding_it(work: Path) -> None:
+def test_a_shell_pattern_outside_the_workspace_needs_approval_without_expansion(work: Path) -> None:
     assert read_effect_facts(CommandEffect("ls /*/*/*/*", str(work)), places_of(str(work))).doubt == ""
     assert isinstance(judged("ls /*/*/*/*", work), Ask)
 

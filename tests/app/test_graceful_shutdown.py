@@ -20,7 +20,9 @@ STUBBORN = "trap 'echo told >>told' TERM; echo ready >told; while :; do sleep 60
 
 @pytest.mark.req("R2", "L8", "L16", "A2")
 @pytest.mark.spec("loop 9.11.5", "loop 9.1.6")
-async def test_an_abort_ends_stream_processes_and_agents_before_session_end(tmp_path: Path) -> None:
+async def test_an_abort_ends_the_model_stream_processes_and_subagents_before_session_end(
+    tmp_path: Path,
+) -> None:
     token, gate = new_token(), Gate()
     command = tool_call("shell", json.dumps({"command": f"bash stubborn.sh {token}"}), id="c1")
     cast = Cast([[spawn("count"), command]], {"count": [text("Half a sen", gate, "tence.")]})

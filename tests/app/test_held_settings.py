@@ -24,7 +24,7 @@ HARMLESS = {
 }
 
 
-def test_each_setting_defines_whether_a_workspace_may_change_it() -> None:
+def test_each_setting_is_classified_as_harmless_or_restricted_for_untrusted_workspaces() -> None:
     assert set(LOOSER) | HARMLESS == set(Settings.model_fields) and not set(LOOSER) & HARMLESS
 
 
@@ -72,7 +72,9 @@ LOOSENED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.req("X8", "H2")
 @pytest.mark.parametrize(("now", "then"), LOOSENED, ids=str)
-def test_settings_that_permit_more_wait_and_are_reported(now: dict[str, Any], then: dict[str, Any]) -> None:
+def test_workspace_settings_that_permit_more_are_held_until_trust_and_reported(
+    now: dict[str, Any], then: dict[str, Any]
+) -> None:
     standing, wanted = parse_settings(now)[0], parse_settings({**now, **then, "effort": "high"})[0]
     held, problems = restrict_settings(standing, wanted)
     assert held == standing.model_copy(update={"effort": "high"})

@@ -134,7 +134,7 @@ def check_is_inert(source: str) -> Page:
 
 @pytest.mark.req("H2")
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_stays_text_wherever_it_occurs(text: str) -> None:
+def test_hostile_text_is_inert_everywhere_in_the_html_export(text: str) -> None:
     source = page(text, [("Folder", text)], items(text), [])
 
     check_is_inert(source)
@@ -143,13 +143,13 @@ def test_hostile_text_stays_text_wherever_it_occurs(text: str) -> None:
 
 
 @given(st.text(alphabet="<>&\"'`/!-=\n aé~", max_size=40))
-def test_any_text_is_readable_and_inert(text: str) -> None:
+def test_any_message_text_is_readable_and_inert_in_the_html_export(text: str) -> None:
     found = check_is_inert(page("t", [], [Item(1, "t", "now", UserMessage(text))], []))
     if not {"`", "~"} & set(text):
         assert text.strip("\n") in "".join(found.words) or not text.strip()
 
 
-def test_diff_lines_are_marked_and_costs_are_summed_per_turn() -> None:
+def test_diff_lines_get_css_classes_and_costs_are_summed_per_turn() -> None:
     diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n kept\n-- old\n+new\n"
     change = ChangedFile(FileChange("c", "/w/x", "modify", 1, 1, diff))
     rounds = [

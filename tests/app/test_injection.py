@@ -39,7 +39,7 @@ OBEYED: dict[str, CallTool] = {
 
 @pytest.mark.parametrize("way", OBEYED)
 @pytest.mark.parametrize("source", ["file", "output"])
-async def test_instructions_in_foreign_text_have_no_effect_without_approval(
+async def test_actions_from_instructions_in_files_or_command_output_need_approval(
     tmp_path: Path, way: str, source: str
 ) -> None:
     work = tmp_path / "project"

@@ -20,7 +20,7 @@ def start(number: int) -> Piece:
     )
 
 
-async def test_only_processes_of_the_interrupted_turn_end_and_the_session_reports_them(
+async def test_ending_an_interrupted_turn_ends_and_reports_only_the_processes_of_that_turn(
     tmp_path: Path,
 ) -> None:
     wait = tool_call("shell", json.dumps({"command": "exec sleep 1000", "timeout_ms": 600_000}), "call-9")
@@ -45,7 +45,9 @@ async def test_only_processes_of_the_interrupted_turn_end_and_the_session_report
         ] == [None]
 
 
-async def test_ended_processes_and_unknown_turns_have_nothing_to_end(tmp_path: Path) -> None:
+async def test_ending_the_processes_of_a_turn_ignores_ended_processes_and_unknown_turns(
+    tmp_path: Path,
+) -> None:
     done = tool_call("shell", json.dumps({"command": "true", "background": True}))
     async with running(tmp_path, [done, text("Done.")]) as rig:
         talk = await rig.talk("full")

@@ -42,7 +42,7 @@ class FakeRing:
 
 
 @pytest.mark.req("H16")
-def test_without_a_keyring_the_key_is_in_a_private_file_that_says_so(tmp_path: Path) -> None:
+def test_without_a_keyring_a_key_is_stored_in_a_private_file_labelled_as_clear_text(tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "state")
     kept = store.set("openai", f"  {SECRET}\n")
     path = tmp_path / "state" / "keys.json"

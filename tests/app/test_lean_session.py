@@ -92,5 +92,5 @@ def test_a_first_request_contains_no_unused_features(tmp_path: Path) -> None:
     assert not [it for it in ("# MCP servers", "# Skills", "# Kinds of agents") if it in str(found["system"])]
 
 
-def test_the_server_starts_without_unused_features(tmp_path: Path) -> None:
+def test_server_start_imports_no_modules_of_unused_features(tmp_path: Path) -> None:
     assert loaded(told(SERVER, tmp_path)) == []

@@ -61,7 +61,7 @@ async def test_limits_and_times_apply_to_an_open_session(tmp_path: Path) -> None
 
 
 @pytest.mark.req("L2")
-def test_each_field_of_the_session_config_has_a_setting() -> None:
+def test_each_session_config_field_can_be_changed_by_a_setting() -> None:
     """When every setting differs from its default, so does every field of the session config."""
     others = {
         "maxTurns": 1, "maxToolRoundsPerInput": 1, "defaultCommandTimeoutMs": 1, "maxCommandTimeoutMs": 1,
@@ -78,7 +78,7 @@ def test_each_field_of_the_session_config_has_a_setting() -> None:
     ] == []
 
 
-async def test_processes_and_reads_use_the_current_settings(tmp_path: Path) -> None:
+async def test_changed_process_and_read_limits_apply_to_an_open_session(tmp_path: Path) -> None:
     start = tool_call("shell", json.dumps({"command": "sleep 60", "background": True}))
     read = tool_call("read_file", json.dumps({"file_path": "big.txt"}))
     script: list[Piece] = [start, start, text("Stop."), read, text("Too large."), read, text("Read.")]
@@ -94,7 +94,7 @@ async def test_processes_and_reads_use_the_current_settings(tmp_path: Path) -> N
     assert (one, two, small, large) == (False, True, True, False)
 
 
-async def test_options_chosen_for_a_session_stay_and_new_sessions_use_the_settings(
+async def test_changed_settings_do_not_override_options_set_for_an_open_session(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path, []) as rig:
@@ -125,7 +125,7 @@ async def test_tools_and_instructions_change_with_the_next_input(tmp_path: Path)
 
 
 @pytest.mark.req("X5")
-async def test_the_next_command_of_an_open_session_gets_the_permitted_variables(
+async def test_a_changed_command_environment_applies_to_the_next_command_of_an_open_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINE", "1")
@@ -140,7 +140,7 @@ async def test_the_next_command_of_an_open_session_gets_the_permitted_variables(
     assert "mine=1." in one and "mine=." in two
 
 
-async def test_a_later_question_waits_as_long_as_the_new_setting(
+async def test_a_changed_approval_timeout_applies_to_the_next_approval_of_an_open_session(
     tmp_path: Path,
 ) -> None:
     script: list[Piece] = [
@@ -155,7 +155,7 @@ async def test_a_later_question_waits_as_long_as_the_new_setting(
 
 
 @pytest.mark.req("U11")
-async def test_a_changed_provider_url_applies_from_the_next_call(
+async def test_a_changed_provider_url_applies_from_the_next_model_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")

@@ -49,7 +49,9 @@ def logged(folder: Path, level: str) -> tuple[str, str]:
     return (path.read_text() if path.exists() else ""), done.stderr
 
 
-def test_the_level_applies_to_the_file_and_warnings_are_also_on_stderr(tmp_path: Path) -> None:
+def test_the_log_level_applies_to_the_log_file_and_warnings_are_also_written_to_stderr(
+    tmp_path: Path,
+) -> None:
     text, err = logged(tmp_path, "info")
     assert "a figure" in text and "a detail" not in text and "not any more" not in text
     assert "a figure" not in err and "failed" in err
@@ -76,7 +78,7 @@ def test_an_unwritable_log_is_reported_once_and_nothing_fails(tmp_path: Path) ->
     assert err.count("Traceback") == 1, "that of the error which was logged, and no other"
 
 
-def test_a_run_leaves_figures_in_the_log_and_in_its_session(tmp_path: Path) -> None:
+def test_a_headless_run_records_timings_and_counts_in_the_log_and_the_session(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     script: list[Answer] = [

@@ -49,7 +49,7 @@ def _read(number: int) -> Piece:
 
 
 @pytest.mark.req("L12", "L5")
-async def test_a_late_round_takes_as_many_steps_as_an_early_one(tmp_path: Path) -> None:
+async def test_the_work_per_model_call_does_not_grow_with_the_session_length(tmp_path: Path) -> None:
     model = Counting([*map(_read, range(ROUNDS)), text("Done.")])
     async with running(tmp_path, model=model) as rig:
         (rig.folder / "a.txt").write_text("line\n" * (ROUNDS + 10))

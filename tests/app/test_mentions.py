@@ -71,7 +71,7 @@ async def test_in_a_deleted_folder_only_open_files_are_offered() -> None:
 
 @pytest.mark.req("H9")
 @pytest.mark.parametrize("ripgrep", [None, ""], ids=["ripgrep", "without"])
-async def test_files_are_listed_without_ignored_ones_and_up_to_a_limit(
+async def test_list_files_skips_gitignored_files_and_respects_the_limit(
     ripgrep: str | None, tmp_path: Path
 ) -> None:
     for name in ("a.py", "src/b.py", "src/.env", "node_modules/c.js", ".git/config"):
@@ -89,7 +89,7 @@ async def test_files_are_listed_without_ignored_ones_and_up_to_a_limit(
 
 
 @pytest.mark.req("H9", "X6")
-async def test_ignored_files_are_not_offered(tmp_path: Path) -> None:
+async def test_files_in_the_agent_ignore_file_are_not_offered_as_mentions(tmp_path: Path) -> None:
     (tmp_path / ".agent-ls-ignore").write_text("private/\n*.token\n")
     disk = Disk("private/p.txt", "a.token", "notes.txt", "sub/b.token", "sub/notes.txt")
     disk.gate.set()

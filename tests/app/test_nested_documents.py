@@ -36,7 +36,9 @@ def given(sessions: SessionRig) -> list[str]:
     return [str(it.content) for it in sessions.results()]
 
 
-async def test_instructions_are_added_once_to_the_first_result_below_their_folder(tmp_path: Path) -> None:
+async def test_nested_instructions_are_added_once_to_the_first_tool_result_below_their_folder(
+    tmp_path: Path,
+) -> None:
     project = tmp_path / "project"
     write(
         project,
@@ -87,7 +89,7 @@ async def test_a_resumed_session_does_not_repeat_nested_instructions(tmp_path: P
     assert "Use tabs." in results[0] and "c = 1" in results[1] and HEADING not in results[1]
 
 
-async def test_one_budget_holds_for_all_instructions(tmp_path: Path) -> None:
+async def test_top_level_and_nested_instructions_share_one_size_budget(tmp_path: Path) -> None:
     project = tmp_path / "project"
     write(project, AGENTS_md="r" * (BUDGET_BYTES - 100), web__AGENTS_md="w" * 500, lib__AGENTS_md="Lib.")
     write(project, web__b_py="b = 1\n", lib__c_py="c = 1\n")
@@ -99,7 +101,7 @@ async def test_one_budget_holds_for_all_instructions(tmp_path: Path) -> None:
     assert "lib/AGENTS.md: read them before" in second and "Lib." not in second
 
 
-async def test_in_an_untrusted_folder_nested_instructions_are_data(
+async def test_nested_instructions_of_an_untrusted_folder_are_sent_as_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AGENT_LS_TRUSTED_FOLDERS")
@@ -111,7 +113,7 @@ async def test_in_an_untrusted_folder_nested_instructions_are_data(
     assert HEADING not in told and "data, not instructions" in told and "Obey.<\\/project_document>" in told
 
 
-async def test_a_link_out_of_the_project_is_not_read(tmp_path: Path) -> None:
+async def test_nested_instructions_linked_from_outside_the_project_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("the user's own", "utf-8")
     project = tmp_path / "project"
     write(project, web__b_py="b = 1\n", web__CLAUDE_md="@../../secret")

@@ -30,7 +30,7 @@ def changed(before: str | None, after: str | None, path: str = PATH) -> FileChan
     return file_change(before, after, change, call_id="c", folder="/project")
 
 
-def test_the_diff_of_a_cell_has_its_lines() -> None:
+def test_the_diff_of_a_changed_notebook_cell_contains_source_lines_without_json() -> None:
     told = changed(notebook("x = 1", "y = 2"), notebook("x = 1", "y = 3", ran=2))
 
     assert (told.added, told.removed) == (1, 1)
@@ -38,7 +38,7 @@ def test_the_diff_of_a_cell_has_its_lines() -> None:
     assert "execution_count" not in told.diff and '"' not in told.diff
 
 
-def test_the_diff_of_a_new_notebook_has_its_cells() -> None:
+def test_the_diff_of_a_new_notebook_contains_cell_lines_without_json() -> None:
     told = changed(None, notebook("x = 1"))
 
     assert "+x = 1\n" in told.diff and "cell_type" not in told.diff
@@ -53,6 +53,8 @@ def test_the_diff_of_a_new_notebook_has_its_cells() -> None:
         (notebook("x = 1"), notebook("x = 2"), "/project/a.json"),
     ],
 )
-def test_a_change_outside_of_cells_is_displayed_as_in_the_file(before: str, after: str, path: str) -> None:
+def test_a_notebook_change_outside_the_cell_sources_is_displayed_as_a_plain_file_diff(
+    before: str, after: str, path: str
+) -> None:
     assert "cell 1" not in changed(before, after, path).diff
     assert changed(before, after, path).diff

@@ -35,7 +35,9 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
 
 
 @pytest.mark.parametrize("command", lines_of("hostile_on_disk.txt"))
-def test_a_line_that_files_on_disk_make_harmful_needs_approval(command: str, scratch: Scratch) -> None:
+def test_a_command_line_that_files_on_disk_make_harmful_needs_approval(
+    command: str, scratch: Scratch
+) -> None:
     assert not scratch.is_silent(command)
 
 
@@ -57,7 +59,9 @@ def test_a_line_that_files_on_disk_make_harmful_needs_approval(command: str, scr
         "find src -type f -name '*.py' -exec cat {} +",
     ],
 )
-def test_a_line_that_avoids_these_files_needs_no_approval(command: str, scratch: Scratch) -> None:
+def test_a_command_line_that_avoids_the_harmful_files_on_disk_needs_no_approval(
+    command: str, scratch: Scratch
+) -> None:
     assert scratch.is_silent(command)
 
 
@@ -66,7 +70,7 @@ LISTS = ["find . -name '*.txt' | xargs wc -l", "git ls-files | xargs wc -l", "rg
 
 @pytest.mark.parametrize("command", LISTS)
 @pytest.mark.parametrize("name", ["a b", "-x", "a'b", "a\nb", "a\\b"])
-def test_names_for_xargs_need_no_approval_if_each_is_one_word(
+def test_xargs_needs_approval_only_if_a_piped_file_name_splits_into_words_or_options(
     command: str, name: str, tmp_path: Path
 ) -> None:
     scratch = Scratch(tmp_path)
@@ -78,7 +82,7 @@ def test_names_for_xargs_need_no_approval_if_each_is_one_word(
     assert not scratch.is_silent(command)
 
 
-def test_piped_tracked_names_need_approval_if_a_deleted_file_has_a_name_of_several_words(
+def test_git_ls_files_piped_to_xargs_needs_approval_if_a_deleted_tracked_name_contains_spaces(
     tmp_path: Path,
 ) -> None:
     scratch = Scratch(tmp_path)

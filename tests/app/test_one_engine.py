@@ -202,7 +202,7 @@ async def tried(tool: Tool[Any]) -> tuple[Sequence[ApprovalQuestion], Sequence[T
     return approver.asked, b.recorder.of(ToolCallEnd), content
 
 
-async def test_no_tool_of_any_family_acts_if_the_policy_denies(tmp_path: Path) -> None:
+async def test_no_tool_of_any_model_family_has_an_effect_if_the_policy_denies(tmp_path: Path) -> None:
     tools = every_tool(tmp_path)
     names = {tool.name for tool in tools.values()}
     assert own_names() - TESTED_ELSEWHERE <= names
@@ -248,7 +248,7 @@ KNOWN_CALLERS = {
 }
 
 
-def test_only_listed_callers_have_effects() -> None:
+def test_only_known_modules_call_environment_methods_that_have_effects() -> None:
     package = Path(agent_ls.__file__).parent
     callers = set()
     for path in package.rglob("*.py"):

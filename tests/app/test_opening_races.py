@@ -66,7 +66,9 @@ class Held:
 
 
 @pytest.mark.req("R4")
-async def test_a_session_opened_while_another_process_follows_it_is_owned_here_only(tmp_path: Path) -> None:
+async def test_no_follower_is_created_if_the_process_opens_the_session_at_the_same_time(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path) as rig:
         talk = await stored(rig)
         owners, found = rig.manager.owners, list[SessionFollower | None]()
@@ -87,7 +89,9 @@ async def test_a_session_opened_while_another_process_follows_it_is_owned_here_o
 
 
 @pytest.mark.req("R4")
-async def test_a_follower_whose_last_subscriber_left_during_a_join_is_started_again(tmp_path: Path) -> None:
+async def test_a_new_follower_can_be_opened_after_the_last_subscriber_leaves_during_a_join(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path) as rig:
         talk = await stored(rig)
         owners, found = rig.manager.owners, list[SessionFollower | None]()
@@ -115,7 +119,7 @@ async def test_a_follower_whose_last_subscriber_left_during_a_join_is_started_ag
 
 
 @pytest.mark.req("R4")
-async def test_joining_a_follower_that_has_ended_reports_its_end(tmp_path: Path) -> None:
+async def test_subscribing_to_an_ended_follower_ends_at_once_without_events(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
         talk = await stored(rig)
         session = await rig.manager.owners.open_follower(talk.session_id)
@@ -178,7 +182,9 @@ async def test_a_session_can_be_opened_after_a_cancelled_creation(
 
 
 @pytest.mark.req("H2", "R7")
-async def test_closing_a_session_that_is_being_opened_closes_it_afterwards(tmp_path: Path) -> None:
+async def test_a_close_request_during_the_opening_of_a_session_takes_effect_after_the_opening(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path) as rig:
         talk = await stored(rig)
         log = Held(log_path(talk.live.folder))
@@ -244,7 +250,7 @@ async def test_typing_and_a_setting_change_while_a_session_opens_are_not_lost(
 
 
 @pytest.mark.req("H6")
-async def test_a_change_of_another_session_during_the_opening_is_pending_too(
+async def test_an_edit_by_another_session_during_the_opening_of_a_session_is_a_pending_hunk(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "project/a.txt"
@@ -284,7 +290,7 @@ class TakenAtTheEnd(ForwardingEnvironment):
 
 
 @pytest.mark.req("R4", "R5")
-async def test_a_session_taken_over_by_force_while_its_last_line_is_written_ends_normally(
+async def test_closing_a_session_completes_despite_a_forced_take_over_during_the_last_log_write(
     tmp_path: Path,
 ) -> None:
     change = tool_call("shell", json.dumps({"command": "sed -i s/five/FIVE/ a.txt"}))

@@ -32,7 +32,7 @@ from agent_ls.loop.events.types import (
     Warning,
 )
 from tests.support.agents import Cast, spawn, wait_for
-from tests.support.fake_provider import FakeProvider, Piece, end, error, text, tool_call
+from tests.support.fake_provider import FakeProvider, Gate, Piece, end, error, text, tool_call
 from tests.support.processes import eventually
 from tests.support.session_rig import Talk, running
 
@@ -130,7 +130,7 @@ async def test_the_last_error_is_reported_when_no_fallback_answers(tmp_path: Pat
         assert len(other.requests) == 1
 
 
-async def test_a_wrong_key_and_an_answer_that_had_begun_are_left_to_the_user(tmp_path: Path) -> None:
+async def test_no_fallback_model_is_used_after_a_wrong_key_or_a_partial_answer(tmp_path: Path) -> None:
     other = FakeProvider()
     broken: list[Piece] = [text("Half"), error(overloaded())]
     wrong = error(AuthenticationError("The key is wrong.", provider="anthropic"))
@@ -145,7 +145,7 @@ async def test_a_wrong_key_and_an_answer_that_had_begun_are_left_to_the_user(tmp
 
 
 @pytest.mark.req("L13")
-async def test_the_model_for_compaction_writes_the_summary_and_the_sessions_model_if_it_fails(
+async def test_the_compaction_model_writes_the_summary_with_the_sessions_model_as_fallback(
     tmp_path: Path,
 ) -> None:
     other = FakeProvider(
@@ -173,7 +173,7 @@ async def test_the_model_for_compaction_writes_the_summary_and_the_sessions_mode
         assert told.startswith(f"{OPENAI} wrote no summary: Wrong key. anthropic/")
 
 
-async def test_the_model_for_titles_replaces_the_first_line_unless_the_user_renamed(tmp_path: Path) -> None:
+async def test_the_title_model_replaces_the_first_line_as_session_title(tmp_path: Path) -> None:
     other = FakeProvider([[text("Prices in cents\n"), end("stop", USED)]])
     async with running(tmp_path, settings=settings(titles=OPENAI), others={"openai": other}) as rig:
         talk = await rig.talk()
@@ -186,7 +186,23 @@ async def test_the_model_for_titles_replaces_the_first_line_unless_the_user_rena
 
 
 @pytest.mark.req("A1")
-async def test_a_subagent_model_uses_its_own_tools_and_with_history_its_parents_model(
+async def test_the_title_model_does_not_replace_a_title_that_the_user_set_during_its_call(
+    tmp_path: Path,
+) -> None:
+    gate = Gate()
+    other = FakeProvider([[gate, text("Prices in cents\n"), end("stop", USED)]])
+    async with running(tmp_path, settings=settings(titles=OPENAI), others={"openai": other}) as rig:
+        talk = await rig.talk()
+        await talk.say("please look at cart.py, the prices are wrong")
+        await gate.reached.wait()
+        talk.live.rename("Of the user")
+        gate.open()
+        await eventually(lambda: USED.input_tokens in [it.call.input_tokens for it in talk.of(UsageReport)])
+    assert talk.of(Title)[-1].title == "Of the user"
+
+
+@pytest.mark.req("A1")
+async def test_a_subagent_with_a_configured_model_gets_the_tools_of_that_model(
     tmp_path: Path,
 ) -> None:
     other = FakeProvider([[text("Looked."), end("stop", USED)]])
@@ -219,13 +235,13 @@ async def test_the_fallback_of_a_subagent_gets_no_tool_that_the_subagent_lacks(t
     assert "apply_patch" in names and "ask_user" not in names and "spawn_agent" not in names
 
 
-def test_a_name_without_a_provider_is_refused_with_an_example() -> None:
+def test_a_model_name_without_a_provider_is_refused_with_the_expected_format() -> None:
     found, problems = parse_settings({"models": {"fallbacks": ["gpt-6.1-terra"]}})
     assert found.models.fallbacks == []
     assert len(problems) == 1 and "PROVIDER/MODEL" in problems[0] and "models.fallbacks" in problems[0]
 
 
-def test_other_models_in_the_settings_of_an_untrusted_workspace_are_ignored() -> None:
+def test_model_settings_of_an_untrusted_workspace_are_ignored_and_reported() -> None:
     kept, told = restrict_settings(
         Settings(), settings(fallbacks=[OPENAI]).model_copy(update={"retry": Settings().retry})
     )

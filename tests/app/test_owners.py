@@ -95,7 +95,7 @@ async def test_opening_waits_longer_for_an_owner_that_is_about_to_end(stage: Sta
 
 @pytest.mark.req("R4", "H10")
 @pytest.mark.parametrize("is_ending", [False, True], ids=["living", "ending"])
-async def test_opening_gets_a_session_released_right_after_the_busy_check(
+async def test_opening_succeeds_if_the_owner_releases_the_session_after_the_busy_check(
     stage: Stage, is_ending: bool
 ) -> None:
     if is_ending:
@@ -105,7 +105,9 @@ async def test_opening_gets_a_session_released_right_after_the_busy_check(
 
 
 @pytest.mark.req("R4", "H10")
-async def test_take_over_gets_a_session_released_right_after_the_busy_check(stage: Stage) -> None:
+async def test_take_over_succeeds_if_the_owner_releases_the_session_after_the_busy_check(
+    stage: Stage,
+) -> None:
     stage.later(0, lambda: None)
     stage.later(ANSWER_MS + BRIEF_MS, stage.opened.close)
     taken = cast(OpenSession, await stage.owners.take_over(ID, stage.open_now, force=False))

@@ -137,7 +137,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.req("T4", "H6", "H7")
-async def test_a_patch_command_is_approved_as_an_edit_with_hunks_and_without_terminal(
+async def test_an_apply_patch_shell_command_is_approved_as_an_edit_and_creates_hunks(
     work: Path,
 ) -> None:
     async with running(work.parent, [[shell(f"apply_patch '{PATCH}'")]]) as rig:
@@ -152,7 +152,7 @@ async def test_a_patch_command_is_approved_as_an_edit_with_hunks_and_without_ter
 
 
 @pytest.mark.req("X6", "H7")
-async def test_an_edit_outside_needs_approval_to_read_and_to_write(work: Path) -> None:
+async def test_an_edit_outside_the_workspace_needs_a_read_approval_and_a_write_approval(work: Path) -> None:
     path = str(outside(work))
     async with running(work.parent, [[read(path)], [edit(path, "not yours", "mine")]]) as rig:
         talk = await rig.talk("full")
@@ -163,7 +163,7 @@ async def test_an_edit_outside_needs_approval_to_read_and_to_write(work: Path) -
 
 
 @pytest.mark.req("X6", "X9")
-async def test_after_a_denied_read_outside_the_model_gets_nothing_of_the_file(
+async def test_after_a_denied_outside_read_no_file_content_is_sent_to_the_model(
     work: Path,
 ) -> None:
     path = str(outside(work))
@@ -241,7 +241,9 @@ async def test_project_documents_are_read_up_to_the_project_root(work: Path) -> 
 
 
 @pytest.mark.req("X6")
-async def test_a_folder_opened_through_a_link_is_inside_under_that_name_too(work: Path) -> None:
+async def test_edits_in_a_workspace_folder_opened_through_a_symlink_need_no_outside_approval(
+    work: Path,
+) -> None:
     (work.parent / "by-link").symlink_to(work)
     async with running(work.parent, [[read("a.txt")], [edit("a.txt")]]) as rig:
         talk = await rig.talk("edits", deny, workspace_folder=str(work.parent / "by-link"))
@@ -342,7 +344,7 @@ async def test_the_first_edit_can_be_allowed_for_the_session_and_allow_once_is_n
 
 
 @pytest.mark.req("H7")
-async def test_the_first_answer_wins_and_a_later_one_gets_its_decision(work: Path) -> None:
+async def test_the_first_approval_answer_wins_and_a_late_answer_returns_the_same_decision(work: Path) -> None:
     def answer_twice(request: ApprovalRequested) -> ApprovalAnswer | None:
         approvals = talk.live.approver
         approvals.answer(request.request_id, ApprovalAnswer("deny", reason="no", client_key="one"))
@@ -410,7 +412,7 @@ async def test_a_rule_to_read_a_link_applies_to_its_target(work: Path) -> None:
 
 
 @pytest.mark.req("H7", "H2")
-async def test_a_changed_mode_applies_from_the_next_call(work: Path) -> None:
+async def test_a_changed_mode_applies_from_the_next_tool_call(work: Path) -> None:
     def switch(request: ApprovalRequested) -> ApprovalAnswer:
         talk.live.approver.mode = "full"
         return allow(request)
@@ -438,7 +440,7 @@ async def test_an_interrupt_denies_a_pending_approval_and_runs_nothing(work: Pat
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize(("choice", "text"), [("first", "ONE\none\t\n"), ("refuse", "one  \none\t\n")])
-async def test_a_loosely_matching_patch_is_applied_or_refused_by_the_setting(
+async def test_the_ambiguous_edits_setting_decides_whether_a_loosely_matching_patch_is_applied(
     work: Path, choice: str, text: str
 ) -> None:
     (work / "a.txt").write_text("one  \none\t\n")

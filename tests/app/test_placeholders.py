@@ -39,7 +39,7 @@ def other_process(*names: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_a_placeholder_stays_until_the_last_process_has_released_it(tmp_path: Path) -> None:
+def test_a_shared_placeholder_is_removed_when_the_last_process_releases_it(tmp_path: Path) -> None:
     name, ours = tmp_path / ".vscode", Placeholders()
     with other_process(name) as other:
         made = ours.acquire([str(name)])
@@ -50,7 +50,9 @@ def test_a_placeholder_stays_until_the_last_process_has_released_it(tmp_path: Pa
     assert not name.exists() and not ours.in_use
 
 
-def test_a_process_leaves_the_placeholder_that_another_one_needs(tmp_path: Path) -> None:
+def test_releasing_a_placeholder_does_not_remove_a_placeholder_that_another_process_uses(
+    tmp_path: Path,
+) -> None:
     name, ours = tmp_path / ".vscode", Placeholders()
     made = ours.acquire([str(name)])
     with other_process(name) as other:

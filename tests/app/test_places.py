@@ -48,7 +48,7 @@ def judged(effect: Effect, found: Places) -> Judgement:
     return judge(effect, Situation("edits", found, resolved=read_effect_facts(effect, found).resolved))
 
 
-def test_added_folder_counts_as_inside_and_others_do_not(work: Path) -> None:
+def test_a_folder_added_in_settings_counts_as_inside_the_workspace(work: Path) -> None:
     data = work.parent / "data"
     assert isinstance(written(data / "a", places(work)), Ask)
     assert isinstance(written(data / "a", places(work, roots=[str(data)])), Allow)
@@ -68,7 +68,7 @@ def test_a_denied_path_is_refused_through_a_link_and_below_an_added_folder(work:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders have no modes there")
-def test_temporary_folder_is_private_and_counts_as_inside(work: Path) -> None:
+def test_the_agents_temporary_folder_is_private_and_counts_as_inside_the_workspace(work: Path) -> None:
     folder = work.parent / "tmp" / f"agent-ls-{os.getuid()}"
     assert isinstance(written(folder / "a", places(work)), Allow)
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -77,7 +77,7 @@ def test_temporary_folder_is_private_and_counts_as_inside(work: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders have no modes there")
-def test_temporary_folder_that_others_may_enter_or_that_is_a_link_does_not_count(work: Path) -> None:
+def test_a_temporary_folder_that_is_shared_or_a_symlink_is_outside_the_workspace(work: Path) -> None:
     folder = work.parent / "tmp" / f"agent-ls-{os.getuid()}"
     folder.mkdir(mode=0o700)
     folder.chmod(0o777)
@@ -87,7 +87,7 @@ def test_temporary_folder_that_others_may_enter_or_that_is_a_link_does_not_count
     assert isinstance(written(folder / "a", places(work)), Ask)
 
 
-def test_temporary_folder_of_the_settings_counts_as_inside(work: Path) -> None:
+def test_a_temporary_folder_set_in_settings_counts_as_inside_the_workspace(work: Path) -> None:
     data = work.parent / "data"
     assert isinstance(written(data / "a", places(work, temporary=str(data))), Allow)
 

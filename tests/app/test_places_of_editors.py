@@ -65,7 +65,9 @@ async def test_open_files_are_edited_in_the_editor_and_commands_run_at_the_place
     assert not (tmp_path / "project" / "b.py").exists()
 
 
-async def test_an_open_file_is_never_written_by_its_path_at_the_place(tmp_path: Path, there: Path) -> None:
+async def test_an_edit_by_the_remote_path_of_an_open_file_changes_only_the_editor_buffer(
+    tmp_path: Path, there: Path
+) -> None:
     opened = tmp_path / "project" / "a.py"
     host = FakeEditorHost({str(opened): "x = 1\n"})
     path = str(there / "a.py")
@@ -96,14 +98,18 @@ async def test_a_session_cannot_be_resumed_at_another_place(tmp_path: Path, ther
         await (await sessions.reopen(talk.session_id)).say("still there?")
 
 
-async def test_a_folder_that_the_map_does_not_name_is_refused(tmp_path: Path, there: Path) -> None:
+async def test_a_workspace_folder_without_an_entry_in_the_place_map_is_refused(
+    tmp_path: Path, there: Path
+) -> None:
     chosen = settings(there, map={"/elsewhere": str(there)})
     async with running(tmp_path, [], settings=chosen, host=FakeEditorHost()) as sessions:
         with pytest.raises(BadChoiceError, match=r"place\.map has no entry"):
             await sessions.talk()
 
 
-async def test_an_unreachable_place_is_reported_in_one_sentence(tmp_path: Path, there: Path) -> None:
+async def test_a_session_at_a_remote_place_fails_with_a_reason_if_the_place_command_is_missing(
+    tmp_path: Path, there: Path
+) -> None:
     chosen = settings(there, command=["no-such-program-here"])
     async with running(tmp_path, [], settings=chosen, host=FakeEditorHost()) as sessions:
         with pytest.raises(PlaceError, match="no-such-program-here is not installed on this machine"):
@@ -122,7 +128,7 @@ def test_settings_of_a_client_never_name_a_place() -> None:
     assert without.place == users.place
 
 
-async def test_project_skills_are_read_at_the_place_and_named_by_local_paths(
+async def test_project_skills_are_read_at_the_remote_place_and_reported_with_local_paths(
     tmp_path: Path, there: Path
 ) -> None:
     for folder in (there, tmp_path / "project"):

@@ -11,7 +11,7 @@ from agent_ls.llm.client import Client
 from agent_ls.loop.events import codec
 
 
-async def test_the_event_loop_runs_between_the_validators_of_two_events() -> None:
+async def test_preloading_yields_to_the_event_loop_between_building_event_validators() -> None:
     codec._adapter.cache_clear()
     seen = [0]
 

@@ -71,11 +71,11 @@ def _make(path: Path, text: str) -> None:
     os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
 
 
-async def test_without_documents_nothing_is_read_again(project: Project) -> None:
+async def test_without_project_documents_no_folder_is_searched_again(project: Project) -> None:
     assert [await project.reads() for _ in range(3)] == [0, 0, 0]
 
 
-async def test_a_new_document_is_reported(project: Project) -> None:
+async def test_a_project_document_created_after_the_first_search_is_found(project: Project) -> None:
     _make(project.folder / "AGENTS.md", "Be brief.")
     assert await project.texts() == ["Be brief."]
     _make(project.root / "NOTES.md", "Be kind.")

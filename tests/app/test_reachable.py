@@ -101,7 +101,7 @@ async def test_a_local_server_that_does_not_answer_is_reported_after_a_timeout()
         ("openai", "an unidentified server at the usual port of llama.cpp (this machine)"),
     ],
 )
-async def test_a_server_is_named_by_the_owner_in_its_model_list_and_not_by_its_port(
+async def test_the_title_of_a_local_model_server_is_the_owner_from_its_model_list(
     owner: str, title: str
 ) -> None:
     async def answer(stream: SocketStream) -> None:

@@ -50,7 +50,7 @@ def liar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
 @needs_landlock
 @pytest.mark.parametrize("mode", ["ask", "edits"])
 @pytest.mark.parametrize(("answer", "is_made"), [(deny, False), (allow, True)], ids=["denied", "allowed"])
-async def test_a_command_wrongly_judged_read_only_writes_nothing(
+async def test_a_command_wrongly_judged_read_only_is_confined_and_needs_approval_to_write(
     tmp_path: Path, liar: Callable[[], bool], mode: Mode, answer: Any, is_made: bool
 ) -> None:
     async with running(tmp_path, command("wc -l a.txt")) as rig:
@@ -67,7 +67,9 @@ async def test_a_command_wrongly_judged_read_only_writes_nothing(
 
 
 @needs_landlock
-async def test_mode_full_runs_it_again_without_a_question(tmp_path: Path, liar: Callable[[], bool]) -> None:
+async def test_in_mode_full_a_command_that_failed_confined_runs_unconfined_without_approval(
+    tmp_path: Path, liar: Callable[[], bool]
+) -> None:
     async with running(tmp_path, command("wc -l a.txt")) as rig:
         talk = await rig.talk("full", deny)
         await talk.say("go")
@@ -77,7 +79,7 @@ async def test_mode_full_runs_it_again_without_a_question(tmp_path: Path, liar: 
 
 
 @needs_landlock
-async def test_a_background_read_is_confined(tmp_path: Path, liar: Callable[[], bool]) -> None:
+async def test_a_read_only_background_command_is_confined(tmp_path: Path, liar: Callable[[], bool]) -> None:
     waits = tool_call("processes", json.dumps({"action": "list"}), id="c2")
     script: list[Any] = [*command("wc -l a.txt", background=True)[:1], [waits], [text("done")]]
     async with running(tmp_path, script) as rig:
@@ -106,7 +108,9 @@ async def test_a_read_only_user_tool_is_confined(tmp_path: Path, liar: Callable[
 
 
 @needs_landlock
-async def test_a_read_of_a_subagent_is_confined(tmp_path: Path, liar: Callable[[], bool]) -> None:
+async def test_a_read_only_command_of_a_subagent_is_confined(
+    tmp_path: Path, liar: Callable[[], bool]
+) -> None:
     look = tool_call("shell", json.dumps({"command": "wc -l a.txt"}), id="c1")
     cast = Cast([spawn("look"), wait_for("agent_1")], {"look": [look, text("looked")]})
     async with running(tmp_path, model=cast) as rig:
@@ -159,12 +163,12 @@ def judged(line: str, mode: Mode = "ask", **facts: Any) -> Allow | Ask | Refuse:
 
 @pytest.mark.parametrize("line", [*LOOKS, *SHORT_LIST])
 @pytest.mark.parametrize("mode", ["ask", "edits", "full"])
-def test_a_read_is_allowed_to_run_confined(mode: Mode, line: str) -> None:
+def test_a_read_only_command_is_allowed_and_confined(mode: Mode, line: str) -> None:
     assert judged(line, mode) == Allow("It is read-only.", is_confined=True)
 
 
 @pytest.mark.parametrize("line", LOOKS)
-def test_without_confinement_the_setting_decides_whether_a_read_needs_approval(line: str) -> None:
+def test_without_confinement_a_setting_decides_whether_a_read_only_command_needs_approval(line: str) -> None:
     asked = judged(line, confinement="unavailable")
     assert (
         isinstance(asked, Ask) and "this machine cannot confine the command" in asked.reason and asked.rules
@@ -180,14 +184,14 @@ def test_the_simplest_commands_need_no_confinement(line: str) -> None:
     assert judged(line, confinement="unavailable") == Allow("It is read-only.")
 
 
-def test_a_read_that_failed_confined_needs_approval_like_any_command() -> None:
+def test_a_read_only_command_that_failed_confined_needs_approval_like_any_command() -> None:
     asked = judged("git log -3", confinement="failed", unconfined="trust")
     assert isinstance(asked, Ask)
     granted = judged("git log -3", confinement="failed", grants=frozenset((asked.rules[0].id,)))
     assert isinstance(granted, Allow) and not granted.is_confined
 
 
-def test_the_setting_for_reads_without_confinement_is_validated() -> None:
+def test_the_unconfined_commands_setting_defaults_to_ask() -> None:
     assert Settings().unconfined_commands == "ask"
 
 

@@ -90,7 +90,9 @@ def states(ledger: FileLedger) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("has_ids", [True, False])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("indent", [1, 4])
-def test_each_hunk_can_be_kept_or_undone_in_a_new_layout(indent: int, reverse: bool, has_ids: bool) -> None:
+def test_hunks_of_a_notebook_saved_in_a_new_layout_can_still_be_kept_or_undone(
+    indent: int, reverse: bool, has_ids: bool
+) -> None:
     ledger = with_hunks(has_ids=has_ids)
     text = saved(ledger.current_text or "", indent, reverse=reverse)
 
@@ -111,12 +113,12 @@ def test_each_hunk_can_be_kept_or_undone_in_a_new_layout(indent: int, reverse: b
     }
 
 
-def test_a_comparison_by_lines_would_lose_the_hunks() -> None:
+def test_a_line_diff_of_a_notebook_in_a_new_layout_changes_the_hunk_states() -> None:
     ledger = with_hunks()
     assert states(apply_user_edit(ledger, saved(ledger.current_text or "")).ledger) != states(ledger)
 
 
-def test_text_typed_before_the_save_belongs_to_the_user() -> None:
+def test_undo_preserves_text_typed_before_a_notebook_was_saved_in_a_new_layout() -> None:
     ledger = with_hunks()
     told = json.loads(saved(ledger.current_text or ""))
     told["cells"][1]["source"][1] = "b = 21\n"  # inside a hunk
@@ -134,7 +136,7 @@ def test_text_typed_before_the_save_belongs_to_the_user() -> None:
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_a_replaced_cell_is_one_hunk_if_its_lines_cannot_be_matched(reverse: bool) -> None:
+def test_undo_of_a_replaced_cell_in_a_new_layout_restores_the_original_cell(reverse: bool) -> None:
     ledger = open_ledger(PATH, spelled(document(CELLS)))
     ledger = replaced(ledger, 1, 0, "# Two")
     wanted = target_cells(parse_notebook(ledger.current_text or ""))
@@ -150,7 +152,7 @@ def test_a_replaced_cell_is_one_hunk_if_its_lines_cannot_be_matched(reverse: boo
     assert cells(back) == [("markdown", "# Two"), *CELLS[1:]]
 
 
-def test_a_deleted_cell_is_restored_with_its_outputs() -> None:
+def test_undo_of_a_cell_deletion_in_a_new_layout_restores_the_cell_outputs() -> None:
     ledger = open_ledger(PATH, spelled(document(CELLS)))
     ledger = edited(ledger, 1, target_cells(parse_notebook(ledger.current_text or ""))[:3])
     relaid = user_edited(ledger, saved(ledger.current_text or "")).ledger
@@ -161,14 +163,14 @@ def test_a_deleted_cell_is_restored_with_its_outputs() -> None:
     assert cells(back) == CELLS and json.loads(back)["cells"][3]["outputs"] == [OUTPUT]
 
 
-def test_the_users_undo_is_recognised_in_the_new_layout() -> None:
+def test_hunks_close_when_the_user_restores_the_original_cells_in_a_new_layout() -> None:
     ledger = with_hunks()
     text = saved(ledger.base_text or "")
     relaid = user_edited(ledger, text).ledger
     assert relaid.current_text == text and not relaid.open_hunks
 
 
-def test_a_notebook_created_by_the_agent_stays_its_change() -> None:
+def test_a_notebook_created_by_the_agent_remains_one_pending_hunk_in_a_new_layout() -> None:
     made = apply_agent_edit(
         open_ledger(PATH, None), spelled(document(CELLS)), Attribution("s", "t", "c")
     ).ledger
@@ -177,7 +179,7 @@ def test_a_notebook_created_by_the_agent_stays_its_change() -> None:
     assert relaid.current_text == text and [hunk.state for hunk in relaid.open_hunks] == ["pending"]
 
 
-def test_a_change_of_outputs_alone_is_not_undone() -> None:
+def test_a_hunk_with_only_output_changes_becomes_stale_in_a_new_layout() -> None:
     ledger = with_hunks()
     ran = (ledger.current_text or "").replace('"execution_count": 1', '"execution_count": 2')
     ledger = apply_agent_edit(ledger, ran, Attribution("s", "t", "command")).ledger
@@ -194,7 +196,7 @@ def test_an_invalid_notebook_is_compared_by_lines(text: str) -> None:
     assert user_edited(ledger, text).ledger == apply_user_edit(ledger, text).ledger
 
 
-def test_other_files_are_compared_by_lines() -> None:
+def test_files_other_than_notebooks_are_compared_by_lines() -> None:
     ledger = apply_agent_edit(
         open_ledger("/project/a.json", "[1,\n 2]\n"), "[1,\n 3]\n", Attribution("s", "t", "c")
     ).ledger
@@ -206,7 +208,7 @@ KINDS: st.SearchStrategy[Kind] = st.sampled_from(["code", "markdown", "raw"])
 
 
 @given(st.data())
-def test_a_new_layout_changes_no_cell_after_any_edits(data: st.DataObject) -> None:
+def test_undo_of_all_hunks_in_a_new_layout_restores_the_original_cells(data: st.DataObject) -> None:
     drawn: Cells = [*data.draw(st.lists(st.tuples(KINDS, SOURCES), min_size=1, max_size=4))]
     has_ids = data.draw(st.booleans())
     ledger = open_ledger(PATH, spelled(document(drawn, has_ids=has_ids)))

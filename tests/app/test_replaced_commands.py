@@ -46,7 +46,7 @@ async def ran(rig: SessionRig, mode: Mode, answers: Answers) -> Talk:
 
 
 @pytest.mark.req("X8")
-async def test_the_users_command_runs_and_is_reported_to_the_model(work: Path) -> None:
+async def test_the_users_replacement_command_runs_and_is_reported_to_the_model(work: Path) -> None:
     async with running(work.parent, [[shell("echo theirs > a.txt")], text("done")]) as rig:
         mine = ApprovalAnswer("allow", command="echo mine > b.txt; echo said", decided_by="ada")
         talk = await ran(rig, "ask", in_turn(mine))
@@ -61,7 +61,7 @@ async def test_the_users_command_runs_and_is_reported_to_the_model(work: Path) -
 
 
 @pytest.mark.req("X8")
-async def test_the_users_command_needs_no_second_approval_even_if_the_mode_would_ask(work: Path) -> None:
+async def test_the_users_replacement_command_needs_no_second_approval(work: Path) -> None:
     (work / "a.txt").write_text("rubbish\n")
     async with running(work.parent, [[shell("touch it")], text("done")]) as rig:
         mine = ApprovalAnswer("allow", command="git --version && rm a.txt")
@@ -72,7 +72,7 @@ async def test_the_users_command_needs_no_second_approval_even_if_the_mode_would
 
 
 @pytest.mark.req("X8")
-async def test_the_approval_covers_only_the_users_command(work: Path) -> None:
+async def test_approving_a_replacement_command_approves_no_other_command(work: Path) -> None:
     (work / "a.txt").write_text("precious\n")
     script: Script = [[shell("touch it")], [shell("rm a.txt")], text("done")]
     async with running(work.parent, script) as rig:
@@ -84,7 +84,7 @@ async def test_the_approval_covers_only_the_users_command(work: Path) -> None:
 
 
 @pytest.mark.req("X8")
-async def test_a_command_that_the_mode_refuses_is_refused_from_the_user_too(work: Path) -> None:
+async def test_a_replacement_command_that_the_mode_forbids_does_not_run(work: Path) -> None:
     async with running(work.parent, [[shell("touch it")], text("done")]) as rig:
         talk = await rig.talk("ask", lambda request: None)
         talk.live.session.submit("go")
@@ -96,7 +96,7 @@ async def test_a_command_that_the_mode_refuses_is_refused_from_the_user_too(work
 
 
 @pytest.mark.req("X8")
-async def test_the_same_command_is_no_replacement(work: Path) -> None:
+async def test_an_unchanged_command_in_an_approval_answer_is_not_reported_as_replaced(work: Path) -> None:
     async with running(work.parent, [[shell("touch it")], text("done")]) as rig:
         talk = await ran(rig, "ask", in_turn(ApprovalAnswer("allow", command="touch it")))
         assert talk.of(ApprovalResolved)[0].command == ""
@@ -104,7 +104,7 @@ async def test_the_same_command_is_no_replacement(work: Path) -> None:
 
 
 @pytest.mark.req("X8")
-async def test_a_replaced_command_stores_no_rule(work: Path) -> None:
+async def test_allowing_a_replacement_command_for_the_session_stores_no_rule(work: Path) -> None:
     script: Script = [[shell("touch it")], text("done"), [shell("touch it")], text("done")]
     async with running(work.parent, script) as rig:
 
@@ -117,7 +117,7 @@ async def test_a_replaced_command_stores_no_rule(work: Path) -> None:
 
 
 @pytest.mark.req("X8")
-async def test_an_invalid_command_is_refused_with_the_reason(work: Path) -> None:
+async def test_an_invalid_replacement_command_is_refused_with_the_reason(work: Path) -> None:
     async with running(work.parent, [[shell("touch it")], text("done")]) as rig:
         talk = await ran(rig, "ask", in_turn(ApprovalAnswer("allow", command="echo \0")))
         assert talk.of(ToolCallEnd)[0].error_kind == "validation"
@@ -133,7 +133,7 @@ async def test_an_invalid_command_is_refused_with_the_reason(work: Path) -> None
         (ApprovalAnswer("allow", scope="session", rule_id="the offered", command="true"), "no rule"),
     ],
 )
-async def test_a_replacement_with_another_decision_than_allow_resolves_nothing(
+async def test_an_invalid_replacement_answer_is_rejected_and_the_approval_remains_pending(
     work: Path, bad: ApprovalAnswer, why: str
 ) -> None:
     async with running(work.parent, [[shell("touch it")], text("done")]) as rig:
@@ -148,7 +148,7 @@ async def test_a_replacement_with_another_decision_than_allow_resolves_nothing(
 
 
 @pytest.mark.req("X8")
-async def test_only_a_command_can_be_replaced(work: Path) -> None:
+async def test_a_replacement_command_for_a_file_write_approval_is_rejected(work: Path) -> None:
     write = tool_call("write_file", json.dumps({"file_path": "a.txt", "content": "x"}), id="c-write")
     async with running(work.parent, [[write], text("done")]) as rig:
         talk = await rig.talk("ask", lambda request: None)
@@ -164,7 +164,7 @@ def _plain(answer: ApprovalAnswer) -> dict[str, Any]:
 
 
 @pytest.mark.req("X8", "R4")
-async def test_a_command_can_be_replaced_after_the_asking_process_has_ended(work: Path) -> None:
+async def test_a_command_with_a_pending_approval_can_be_replaced_after_a_restart(work: Path) -> None:
     waiting = await left(work.parent, [[shell("echo theirs > a.txt")]])
     async with running(work.parent, [text("done")], state=waiting.state) as rig:
         talk = await waiting.reopened(rig)

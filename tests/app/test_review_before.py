@@ -30,7 +30,7 @@ def text(review: Review, name: str = "a.py") -> str:
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("is_open", [False, True], ids=["file on disk", "open document"])
-async def test_nothing_is_written_before_it_is_kept(is_open: bool) -> None:
+async def test_a_proposed_hunk_is_not_written_until_the_user_keeps_it(is_open: bool) -> None:
     review = fresh(is_open=is_open)
     async with review.proposed(("a.py", EDITED)) as call:
         first, last = review.hunks()
@@ -53,7 +53,9 @@ async def test_nothing_is_written_before_it_is_kept(is_open: bool) -> None:
     "selection", [{"session_id": "s1"}, {"turn_id": "t1"}, {"path": "/project/a.py"}], ids=str
 )
 @pytest.mark.parametrize(("verdict", "after"), [("keep", EDITED), ("undo", LINES)])
-async def test_a_selection_is_decided_completely(selection: dict[str, str], verdict: str, after: str) -> None:
+async def test_keep_or_undo_of_a_selection_decides_every_proposed_hunk_in_it(
+    selection: dict[str, str], verdict: str, after: str
+) -> None:
     review = fresh()
     async with review.proposed(("a.py", EDITED)) as call:
         states, refused = await review.decides(verdict, **selection)
@@ -63,7 +65,7 @@ async def test_a_selection_is_decided_completely(selection: dict[str, str], verd
 
 
 @pytest.mark.req("H6")
-async def test_the_model_gets_kept_and_undone_hunks_and_the_current_text() -> None:
+async def test_the_tool_result_contains_kept_and_undone_hunks_and_the_current_text() -> None:
     review = fresh()
     async with review.proposed(("a.py", EDITED)) as call:
         first, last = review.hunks()
@@ -129,7 +131,7 @@ async def test_lines_of_a_hunk_are_undone_and_the_rest_stays_pending() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_typing_elsewhere_moves_proposals() -> None:
+async def test_typing_above_proposed_hunks_shifts_their_positions() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", EDITED)) as call:
         review.types("a.py", f"mine\n{LINES}")
@@ -140,7 +142,7 @@ async def test_typing_elsewhere_moves_proposals() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_typing_during_the_edit_is_kept() -> None:
+async def test_text_typed_while_a_kept_proposal_is_written_is_preserved() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", EDITED)) as call:
         review.host.typing[review.path("a.py")] = [lambda now: f"mine\n{now}"]
@@ -150,7 +152,7 @@ async def test_typing_during_the_edit_is_kept() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_a_proposal_whose_lines_the_user_rewrote_is_stale_until_they_are_restored() -> None:
+async def test_a_proposal_is_stale_until_the_user_restores_the_rewritten_lines() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", EDITED)) as call:
         first, _ = review.hunks()
@@ -170,7 +172,7 @@ async def test_a_proposal_whose_lines_the_user_rewrote_is_stale_until_they_are_r
 
 
 @pytest.mark.req("H6")
-async def test_a_proposal_that_the_user_types_counts_as_kept() -> None:
+async def test_typing_the_proposed_text_counts_as_keeping_the_proposal() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", LINES.replace("two", "TWO"))) as call:
         review.types("a.py", LINES.replace("two", "TWO"))
@@ -179,7 +181,7 @@ async def test_a_proposal_that_the_user_types_counts_as_kept() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_after_closing_without_saving_the_disk_counts_and_after_reopening_the_buffer() -> None:
+async def test_proposals_follow_the_disk_text_after_close_without_save_and_the_buffer_after_reopen() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", EDITED)) as call:
         review.types("a.py", LINES.replace("two", "2"))
@@ -195,7 +197,7 @@ async def test_after_closing_without_saving_the_disk_counts_and_after_reopening_
 
 
 @pytest.mark.req("H6")
-async def test_the_users_undo_of_a_kept_proposal_is_a_user_change() -> None:
+async def test_reverting_a_kept_proposal_in_the_editor_is_a_user_change() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", EDITED)) as call:
         first, last = review.hunks()
@@ -220,7 +222,7 @@ async def test_an_interrupt_drops_pending_proposals_and_reports_kept_ones() -> N
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("lines", [None, (0, 1)], ids=["a hunk", "a line of one"])
-async def test_an_interrupt_during_a_write_drops_the_other_proposals(
+async def test_an_interrupt_during_the_write_of_a_kept_proposal_drops_the_pending_proposals(
     lines: tuple[int, int] | None,
 ) -> None:
     review = fresh(is_open=True)
@@ -238,7 +240,7 @@ async def test_an_interrupt_during_a_write_drops_the_other_proposals(
 
 
 @pytest.mark.req("H6", "R4")
-async def test_proposals_survive_the_process_and_a_later_decision_is_reported() -> None:
+async def test_decisions_on_proposals_that_survive_a_shutdown_are_applied_and_reported_to_the_model() -> None:
     review = fresh()
     review.s1.is_stopped = False
     async with review.proposed(("a.py", EDITED)):
@@ -293,7 +295,7 @@ async def test_new_and_deleted_files_are_proposed_as_a_whole() -> None:
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize(("verdict", "moved"), [("keep", True), ("undo", False)])
-async def test_both_ends_of_a_move_are_decided_together(verdict: str, moved: bool) -> None:
+async def test_source_and_target_hunks_of_a_move_are_decided_together(verdict: str, moved: bool) -> None:
     review = Review({"old.py": "old\n"})
     writes = (("new.py", "old\nmore\n"), ("old.py", None))
     async with review.proposed(*writes, moves={"new.py": "old.py"}) as call:
@@ -306,7 +308,7 @@ async def test_both_ends_of_a_move_are_decided_together(verdict: str, moved: boo
 
 
 @pytest.mark.req("H6")
-async def test_a_move_whose_source_changed_applies_at_neither_end() -> None:
+async def test_a_proposed_move_is_refused_if_the_source_file_changed() -> None:
     review = Review({"old.py": "old\n"})
     review.opens("old.py", "old\n")
     writes = (("new.py", "old\n"), ("old.py", None))
@@ -349,7 +351,7 @@ async def test_files_kept_together_are_written_all_or_nothing() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_the_encoding_of_the_file_is_kept() -> None:
+async def test_keeping_a_proposed_hunk_preserves_the_file_encoding() -> None:
     review = Review({"a.py": "\ufeffone\r\ntwo\r\n".encode("utf-16-le")})
     content = "\ufeffONE\r\ntwo\r\nthree\r\n".encode("utf-16-le")
     async with review.proposed(("a.py", content)) as call:
@@ -360,7 +362,7 @@ async def test_the_encoding_of_the_file_is_kept() -> None:
         await call.ends()
 
 
-async def test_an_edit_that_does_not_fit_is_reported_before_it_is_proposed() -> None:
+async def test_an_edit_based_on_outdated_text_fails_before_hunks_are_proposed() -> None:
     review = fresh(is_open=True)
     review.types("a.py", LINES.replace("two", "2"))
     write = FileWrite(review.path("a.py"), EDITED.encode(), LINES.encode())
@@ -371,7 +373,7 @@ async def test_an_edit_that_does_not_fit_is_reported_before_it_is_proposed() -> 
 
 
 @pytest.mark.req("H6")
-async def test_hunks_of_another_session_stay_pending_next_to_kept_ones() -> None:
+async def test_keeping_proposals_of_one_session_leaves_hunks_of_another_session_pending() -> None:
     review = fresh()
     review.session("s2")
     await review.agent_writes("a.py", LINES.replace("four", "FOUR"), session="s2")
@@ -384,7 +386,7 @@ async def test_hunks_of_another_session_stay_pending_next_to_kept_ones() -> None
     assert review.service.base_text(review.path("a.py")) == EDITED
 
 
-async def test_old_ranges_are_positions_in_the_accepted_text() -> None:
+async def test_the_base_range_of_a_proposed_hunk_refers_to_the_accepted_text() -> None:
     review = fresh()
     review.session("s2")
     await review.agent_writes("a.py", f"new\nnew\n{LINES}", session="s2")
@@ -406,7 +408,7 @@ async def test_a_decision_about_a_decided_hunk_is_refused_with_the_reason() -> N
 
 
 @pytest.mark.req("H6")
-async def test_an_edit_that_does_not_appear_in_the_editor_is_not_applied() -> None:
+async def test_keeping_a_proposal_is_refused_if_the_edit_does_not_appear_in_the_editor() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", LINES.replace("two", "TWO"))) as call:
         (hunk,) = review.hunks()

@@ -69,7 +69,7 @@ async def test_undo_of_one_hunk_leaves_the_other_pending() -> None:
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("verdict", ["keep", "undo"])
-async def test_a_comment_reaches_the_event_and_the_model(verdict: str) -> None:
+async def test_a_review_comment_is_in_the_hunk_event_and_in_the_notice_to_the_model(verdict: str) -> None:
     review = await edited()
     await review.decides(verdict, session_id="s1", comment="too loud")
     assert review.s1.of(HunkStateChanged)[-1].comment == "too loud"
@@ -145,7 +145,7 @@ async def test_undo_of_a_deleted_file_restores_it(before: bytes) -> None:
 
 
 @pytest.mark.req("H6")
-async def test_undo_of_a_deleted_file_whose_path_is_taken_overwrites_nothing() -> None:
+async def test_undo_of_a_file_deletion_does_not_overwrite_a_new_file_at_the_path() -> None:
     review = Review({"a.py": LINES})
     await review.agent_writes("a.py", None)
     review.memory.put("a.py", "somebody else's\n")
@@ -169,7 +169,7 @@ async def test_hunks_of_a_file_that_becomes_binary_are_gone() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_decisions_without_hunks_are_refused_with_the_reason() -> None:
+async def test_decisions_on_decided_reverted_or_unknown_hunks_are_refused_with_the_reason() -> None:
     review = await edited()
     first, last = review.s1.hunk_ids
     await review.decides("keep", hunk_ids=[first])
@@ -206,7 +206,7 @@ async def test_two_sessions_on_one_file_are_notified_of_their_own_hunks_only() -
 
 
 @pytest.mark.req("H6")
-async def test_after_closing_one_session_only_the_others_hunks_can_be_decided() -> None:
+async def test_hunks_of_an_open_session_can_be_decided_next_to_hunks_of_a_closed_session() -> None:
     review = await edited()
     review.session("s2")
     await review.agent_writes("a.py", TWO_EDITS.replace("four", "FOUR"), session="s2")
@@ -220,7 +220,7 @@ async def test_after_closing_one_session_only_the_others_hunks_can_be_decided() 
 
 
 @pytest.mark.req("H6")
-async def test_an_edit_inside_a_pending_hunk_extends_it_and_undo_reverts_all() -> None:
+async def test_a_second_agent_edit_in_a_pending_hunk_extends_the_hunk_and_undo_reverts_both_edits() -> None:
     review = await edited(after=LINES.replace("two", "TWO"))
     await review.agent_writes("a.py", LINES.replace("two", "Two and a half"))
     assert len(review.hunks()) == 1
@@ -241,7 +241,7 @@ async def test_undo_in_an_open_document_edits_the_editor_and_not_the_disk() -> N
 
 
 @pytest.mark.req("H6", "H4")
-async def test_typing_while_the_editor_applies_an_undo_keeps_both() -> None:
+async def test_text_typed_while_the_editor_applies_an_undo_is_preserved() -> None:
     review = await edited()
     review.opens("a.py", TWO_EDITS)
 
@@ -256,7 +256,7 @@ async def test_typing_while_the_editor_applies_an_undo_keeps_both() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_an_undo_that_the_editor_refuses_is_refused_with_the_reason_and_stays_pending() -> None:
+async def test_an_undo_refused_by_the_editor_reports_the_reason_and_leaves_the_hunks_pending() -> None:
     review = await edited()
     review.opens("a.py", TWO_EDITS)
     review.host.refusals[review.path("a.py")] = "the buffer is locked"

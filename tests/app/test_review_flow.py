@@ -36,7 +36,7 @@ async def test_a_hunk_missing_on_disk_after_closing_without_saving_is_gone_and_r
 
 
 @pytest.mark.req("H6")
-async def test_closing_a_saved_document_changes_nothing() -> None:
+async def test_closing_a_saved_document_leaves_the_hunks_pending() -> None:
     review = await edited_in_buffer(saved=AFTER)
     review.closes("a.py")
     await review.run_tasks()
@@ -64,7 +64,7 @@ async def test_a_document_closed_and_reopened_at_once_is_not_compared_with_the_d
 
 
 @pytest.mark.req("H6")
-async def test_a_check_of_the_disk_during_an_agents_write_waits_for_its_report() -> None:
+async def test_the_disk_check_of_a_closed_document_waits_for_an_agent_write_in_progress() -> None:
     review = await edited_in_buffer(saved=AFTER)
     path, both = review.path("a.py"), "one\nTWO\nTHREE\n"
     review.closes("a.py")
@@ -94,7 +94,7 @@ async def test_a_file_changed_on_disk_while_closed_is_a_user_change_and_moves_hu
 
 
 @pytest.mark.req("H6")
-async def test_hunks_of_a_file_checked_out_while_closed_are_gone_at_the_next_edit() -> None:
+async def test_hunks_reverted_on_disk_while_the_file_is_closed_are_gone_at_the_next_agent_edit() -> None:
     review = Review({"a.py": TEXT})
     await review.agent_writes("a.py", AFTER)
     review.memory.put("a.py", TEXT)
@@ -104,7 +104,7 @@ async def test_hunks_of_a_file_checked_out_while_closed_are_gone_at_the_next_edi
 
 
 @pytest.mark.req("H6", "E8")
-async def test_a_change_is_published_with_diff_hunks_and_the_relative_path() -> None:
+async def test_a_file_change_event_contains_the_hunks_and_a_diff_with_relative_paths() -> None:
     review = Review({"src/a.py": TEXT})
     await review.agent_writes("src/a.py", AFTER)
     (change,) = review.s1.of(FileChange)
@@ -148,7 +148,7 @@ BEFORE_IT = ["verdict on another hunk", "agent edit", "end of the turn", "closed
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("what", BEFORE_IT)
-async def test_delayed_typing_is_published_before_a_later_event(what: str) -> None:
+async def test_delayed_hunk_updates_from_typing_are_published_before_the_next_event(what: str) -> None:
     review = Review({"a.py": TEXT})
     review.opens("a.py", TEXT)
     await review.agent_writes("a.py", "one\nTWO\nthree\nfour\n")
@@ -177,7 +177,7 @@ async def test_delayed_typing_is_published_before_a_later_event(what: str) -> No
 
 
 @pytest.mark.req("H6", "H1")
-async def test_typing_in_hunks_of_two_sessions_is_published_to_each_one() -> None:
+async def test_typing_in_a_hunk_is_published_only_to_the_session_of_that_hunk() -> None:
     review = await edited_in_buffer()
     other = review.session("s2")
     await review.agent_writes("a.py", AFTER.replace("one", "ONE"), session="s2")
@@ -186,7 +186,7 @@ async def test_typing_in_hunks_of_two_sessions_is_published_to_each_one() -> Non
 
 
 @pytest.mark.req("H6")
-async def test_an_edit_of_another_sessions_hunk_makes_it_edited_for_both() -> None:
+async def test_an_agent_edit_in_the_hunk_of_another_session_sets_that_hunk_to_edited() -> None:
     review = await edited_in_buffer()
     other = review.session("s2")
     await review.agent_writes("a.py", AFTER.replace("TWO", "2"), session="s2")

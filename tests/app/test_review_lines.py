@@ -50,7 +50,7 @@ async def test_keep_of_a_line_accepts_only_that_line() -> None:
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("is_open", [False, True], ids=["file on disk", "open document"])
-async def test_a_replacement_is_written_and_the_model_gets_the_current_text(is_open: bool) -> None:
+async def test_replacement_text_for_a_hunk_is_written_and_reported_to_the_model(is_open: bool) -> None:
     review = await edited(is_open=is_open)
     (hunk,) = review.hunks()
     states = await review.decides("keep", hunk_ids=[hunk.id], replacement="mine\n", comment="shorter")
@@ -61,7 +61,7 @@ async def test_a_replacement_is_written_and_the_model_gets_the_current_text(is_o
 
 
 @pytest.mark.req("H6")
-async def test_replacement_of_some_lines_leaves_the_others_pending() -> None:
+async def test_replacing_some_lines_of_a_hunk_leaves_the_other_lines_pending() -> None:
     review = await edited()
     (hunk,) = review.hunks()
     await review.decides("keep", hunk_ids=[hunk.id], lines=(1, 2), replacement="mine\n")
@@ -69,7 +69,7 @@ async def test_replacement_of_some_lines_leaves_the_others_pending() -> None:
     assert review.service.base_text(review.path("a.py")) == "one\ntwo\nmine\nfour\n"
 
 
-async def test_missing_lines_are_refused_with_the_reason() -> None:
+async def test_a_line_range_beyond_the_hunk_is_refused_with_the_reason() -> None:
     review = await edited()
     (hunk,) = review.hunks()
     states, refused = await review.decides("undo", hunk_ids=[hunk.id], lines=(1, 5))
@@ -77,7 +77,7 @@ async def test_missing_lines_are_refused_with_the_reason() -> None:
     assert text(review) == EDITED
 
 
-async def test_lines_of_a_hunk_that_the_user_edited_are_refused() -> None:
+async def test_keep_of_some_lines_is_refused_if_the_user_edited_the_hunk() -> None:
     review = await edited(is_open=True)
     (hunk,) = review.hunks()
     review.types("a.py", "one\nTWO\nmine\nTHREE\nfour\n")
@@ -85,7 +85,7 @@ async def test_lines_of_a_hunk_that_the_user_edited_are_refused() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_a_user_change_during_an_undo_of_lines_keeps_both() -> None:
+async def test_text_typed_during_an_undo_of_lines_is_preserved() -> None:
     review = await edited(is_open=True)
     (hunk,) = review.hunks()
     review.host.typing[review.path("a.py")] = [lambda now: f"# mine\n{now}"]
@@ -94,7 +94,7 @@ async def test_a_user_change_during_an_undo_of_lines_keeps_both() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_a_stale_hunk_has_a_hint_and_is_closed_by_keep() -> None:
+async def test_undo_of_a_stale_hunk_is_refused_with_a_hint_and_keep_closes_the_hunk() -> None:
     review = Review({"a.py": LINES})
     review.opens("a.py", LINES)
     await review.agent_writes("a.py", "one\nTWO\nthree\nFOUR\n")

@@ -36,7 +36,7 @@ def tree(review: Review) -> dict[str, bytes]:
 
 
 @pytest.mark.req("H6", "T3")
-async def test_both_ends_of_a_move_have_one_link_and_other_hunks_have_none() -> None:
+async def test_source_and_target_hunks_of_a_move_share_a_link_and_unrelated_hunks_have_none() -> None:
     review = await moved()
     links = {hunk.path.rpartition("/")[2]: hunk.link for hunk in review.hunks()}
     assert links["a.py"] == links["b.py"] != ""
@@ -45,7 +45,7 @@ async def test_both_ends_of_a_move_have_one_link_and_other_hunks_have_none() -> 
 
 @pytest.mark.req("H6", "T3")
 @pytest.mark.parametrize("end", ["a.py", "b.py"])
-async def test_undoing_one_end_of_a_move_restores_the_file(end: str) -> None:
+async def test_undo_of_the_source_or_target_hunk_of_a_move_reverts_the_whole_move(end: str) -> None:
     review = await moved()
     changed, refused = await review.service.review("undo", Selection(path=review.path(end)))
     assert refused == [] and [hunk.state for hunk in changed] == ["undone", "undone"]
@@ -53,7 +53,7 @@ async def test_undoing_one_end_of_a_move_restores_the_file(end: str) -> None:
 
 
 @pytest.mark.req("H6", "T3")
-async def test_keeping_one_end_of_a_move_decides_both() -> None:
+async def test_keep_of_the_target_hunk_of_a_move_also_keeps_the_source_hunk() -> None:
     review = await moved()
     (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
     changed, _ = await review.service.review("keep", Selection(hunk_ids=[made.id]))
@@ -76,7 +76,7 @@ async def test_a_move_with_user_text_is_not_undone_without_confirmation() -> Non
 
 
 @pytest.mark.req("H6", "X9")
-async def test_a_moved_file_stays_if_its_old_path_is_taken() -> None:
+async def test_undo_of_a_move_is_refused_if_another_file_exists_at_the_old_path() -> None:
     review = await moved()
     (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
     review.memory.put("a.py", "somebody else's\n")
@@ -87,7 +87,7 @@ async def test_a_moved_file_stays_if_its_old_path_is_taken() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_undoing_lines_of_a_move_is_refused_because_it_is_a_whole() -> None:
+async def test_undo_of_single_lines_of_a_move_is_refused() -> None:
     review = await moved()
     (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
     changed, refused = await review.service.review("undo", Selection(hunk_ids=[made.id]), lines=(0, 1))
@@ -119,7 +119,7 @@ async def test_an_undone_move_restores_permission_bits() -> None:
 
 
 @pytest.mark.req("H6", "X9")
-async def test_if_one_end_cannot_be_written_neither_is_and_both_stay_pending() -> None:
+async def test_undo_of_a_move_changes_nothing_if_one_of_the_two_files_cannot_be_written() -> None:
     review = await moved_over(Review({"a.py": OLD, "b.py": "B\n"}))
     b = review.path("b.py")
     review.memory.files[b] = replace(review.memory.files[b], mode=0o444)

@@ -55,7 +55,7 @@ async def decide(rig: SessionRig, talk: Talk, verdict: Any, ids: Sequence[str], 
 
 @pytest.mark.req("H6", "L6")
 @pytest.mark.parametrize("verdict", ["keep", "undo"])
-async def test_a_decision_during_a_stream_is_sent_with_the_next_call_exactly_once(
+async def test_a_review_decision_during_a_model_call_is_sent_once_with_the_next_model_call(
     work: Path, verdict: str
 ) -> None:
     gate = Gate()
@@ -84,7 +84,7 @@ async def test_a_decision_during_a_stream_is_sent_with_the_next_call_exactly_onc
 
 
 @pytest.mark.req("H6", "L6")
-async def test_a_decision_without_a_turn_is_sent_with_the_next_input_only(work: Path) -> None:
+async def test_a_review_decision_between_turns_is_sent_once_with_the_next_user_input(work: Path) -> None:
     async with running(work.parent, [[read()], [edit("one", "ONE")], text("done")]) as rig:
         talk = await rig.talk("edits")
         await talk.say("go")
@@ -97,7 +97,7 @@ async def test_a_decision_without_a_turn_is_sent_with_the_next_input_only(work: 
 
 
 @pytest.mark.req("H6", "R3")
-async def test_a_decision_before_the_end_of_the_process_is_sent_by_the_next_one(work: Path) -> None:
+async def test_a_review_decision_before_a_restart_is_sent_once_after_the_resume(work: Path) -> None:
     async with running(work.parent, [[read()], [edit("one", "ONE")], text("done")]) as rig:
         talk = await rig.talk("edits")
         await talk.say("go")
@@ -159,7 +159,7 @@ async def test_two_sessions_on_one_file_get_notices_of_their_own_hunks(work: Pat
 
 
 @pytest.mark.req("H6")
-async def test_closing_without_saving_is_detected_and_the_model_informed_once(work: Path) -> None:
+async def test_closing_a_document_with_unsaved_agent_edits_is_reported_to_the_model_once(work: Path) -> None:
     path = str(work / "a.txt")
     host = FakeEditorHost()
     script: Script = [[read()], [edit("one", "ONE")], text("done")]

@@ -113,7 +113,7 @@ async def test_a_roll_back_can_be_reverted(tmp_path: Path) -> None:
         assert asked(rig) == ["first", "second", "third", "last"]
 
 
-async def test_a_roll_back_is_known_after_reopening_the_session(
+async def test_a_roll_back_persists_and_can_be_reverted_after_reopening_the_session(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path, THREE_TURNS) as rig:
@@ -161,7 +161,7 @@ async def test_roll_back_reports_conflicting_files_and_force_restores_them(
         assert file.read_text() == "one\nTWO!\nthree\nmy four\n"
 
 
-async def test_a_preview_lists_the_changes_and_makes_none(tmp_path: Path) -> None:
+async def test_a_roll_back_preview_lists_the_changes_without_applying_them(tmp_path: Path) -> None:
     async with running(tmp_path, THREE_TURNS) as rig:
         talk, (first, _, _) = await three_turns(rig)
         before, events = texts(rig.folder), len(talk.envelopes)
@@ -235,7 +235,9 @@ async def test_roll_back_of_an_open_document_is_one_edit_and_keeps_typing(tmp_pa
 
 
 @pytest.mark.req("H6")
-async def test_roll_back_resolves_hunks_of_its_turns_and_restores_earlier_ones(tmp_path: Path) -> None:
+async def test_roll_back_closes_hunks_of_rolled_back_turns_and_restores_hunks_of_earlier_turns(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path, THREE_TURNS) as rig:
         talk, (_, second, _) = await three_turns(rig)
         await back(rig, talk, second)
@@ -293,7 +295,9 @@ async def test_fork_after_a_roll_back_has_the_current_conversation(tmp_path: Pat
         assert asked(rig) == ["first", "second", "third", "forked"]
 
 
-async def test_a_change_without_recorded_contents_is_reported_and_kept(tmp_path: Path) -> None:
+async def test_roll_back_reports_and_does_not_revert_changes_without_recorded_contents(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path, THREE_TURNS) as rig:
         talk, _ = await three_turns(rig)
         fork = Talk(await rig.manager.fork(talk.session_id), talk.answers)
@@ -322,7 +326,9 @@ COMMANDS: Sequence[Piece | Sequence[Piece]] = [
 
 
 @pytest.mark.req("X10", "H6")
-async def test_changes_of_a_command_to_named_files_are_recorded_and_rolled_back(tmp_path: Path) -> None:
+async def test_shell_command_changes_to_files_named_in_the_command_are_recorded_and_rolled_back(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path, COMMANDS) as rig:
         (rig.folder / "a.txt").write_text(OLD)
         (rig.folder / "gone.txt").write_text("gone\n")
@@ -350,7 +356,7 @@ async def test_changes_of_a_command_to_named_files_are_recorded_and_rolled_back(
         assert texts(rig.folder) == {"a.txt": OLD, "gone.txt": "gone\n", "other.txt": "other\n"}
 
 
-async def test_changes_of_a_command_to_files_of_the_session_are_rolled_back_without_being_named(
+async def test_shell_command_changes_to_files_edited_earlier_in_the_session_are_rolled_back(
     tmp_path: Path,
 ) -> None:
     script: list[Piece] = [

@@ -50,7 +50,7 @@ def outputs(talk: Talk) -> list[str]:
     return [end.output for end in talk.of(ToolCallEnd)]
 
 
-async def test_other_workspace_folders_are_read_edited_and_used_by_commands_like_the_sessions_own(
+async def test_the_agent_can_read_edit_and_run_commands_in_additional_workspace_folders(
     tmp_path: Path, web: Path
 ) -> None:
     script: list[list[Piece]] = [
@@ -82,7 +82,7 @@ async def test_with_a_single_folder_the_model_gets_no_list_of_folders(tmp_path: 
         assert len(talk.of(ApprovalRequested)) == 1
 
 
-async def test_a_folder_belongs_to_the_session_from_the_next_input_until_it_is_closed(
+async def test_writes_to_an_opened_workspace_folder_need_no_approval_until_the_folder_is_closed(
     tmp_path: Path, web: Path
 ) -> None:
     turns: list[list[Piece]] = []
@@ -102,7 +102,7 @@ async def test_a_folder_belongs_to_the_session_from_the_next_input_until_it_is_c
         assert FOLDERS not in system(rig)
 
 
-async def test_an_untrusted_folder_counts_as_outside_and_one_warning_says_so(
+async def test_writes_to_an_untrusted_workspace_folder_need_approval_and_cause_one_warning(
     tmp_path: Path, web: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(TRUST_VARIABLE, str(tmp_path / "project"))
@@ -125,7 +125,9 @@ async def test_an_untrusted_folder_counts_as_outside_and_one_warning_says_so(
     assert (web / "new.txt").read_text() == "two\n"
 
 
-async def test_nested_folders_are_listed_with_the_inner_one_to_work_in(tmp_path: Path) -> None:
+async def test_nested_workspace_folders_are_listed_with_the_inner_folder_as_working_directory(
+    tmp_path: Path,
+) -> None:
     inner = tmp_path / "project" / "packages" / "api"
     inner.mkdir(parents=True)
     (inner / "AGENTS.md").write_text("Be brief.")
@@ -147,7 +149,9 @@ async def test_nested_folders_are_listed_with_the_inner_one_to_work_in(tmp_path:
     assert (tmp_path / "project" / "root.txt").read_text() == "two\n"
 
 
-async def test_a_link_out_of_the_other_folder_needs_approval(tmp_path: Path, web: Path) -> None:
+async def test_a_write_through_a_symlink_out_of_an_additional_folder_needs_approval(
+    tmp_path: Path, web: Path
+) -> None:
     (tmp_path / "far").mkdir()
     (web / "near").symlink_to(tmp_path / "far")
     async with running(tmp_path, [[make(web / "near" / "new.txt")], [text("done")]]) as rig:
@@ -158,7 +162,9 @@ async def test_a_link_out_of_the_other_folder_needs_approval(tmp_path: Path, web
     assert not list((tmp_path / "far").iterdir())
 
 
-async def test_a_pending_change_in_another_folder_survives_the_process(tmp_path: Path, web: Path) -> None:
+async def test_a_pending_approval_for_an_additional_workspace_folder_survives_a_restart(
+    tmp_path: Path, web: Path
+) -> None:
     async with running(tmp_path, [[make(web / "new.txt")]]) as rig:
         opened(rig, web)
         talk = await rig.talk("ask", wait)
@@ -174,7 +180,9 @@ async def test_a_pending_change_in_another_folder_survives_the_process(tmp_path:
     assert (web / "new.txt").read_text() == "two\n"
 
 
-async def test_a_recording_with_other_folders_replays_without_them(tmp_path: Path, web: Path) -> None:
+async def test_a_recording_with_additional_folders_replays_without_those_folders(
+    tmp_path: Path, web: Path
+) -> None:
     file = tmp_path / "run.jsonl"
     script: list[list[Piece]] = [
         [call("read_file", "c1", file_path=str(web / "page.txt"))],
@@ -190,7 +198,7 @@ async def test_a_recording_with_other_folders_replays_without_them(tmp_path: Pat
 
 
 @pytest.mark.req("H13")
-async def test_a_program_can_name_additional_folders(tmp_path: Path, web: Path) -> None:
+async def test_open_session_of_the_python_api_accepts_additional_folders(tmp_path: Path, web: Path) -> None:
     model = FakeProvider([[make(web / "new.txt")], [text("done")]])
     (tmp_path / "project").mkdir()
     session = agent_ls.open_session(

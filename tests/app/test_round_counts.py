@@ -44,7 +44,7 @@ def _thread_calls(rounds: Sequence[Counter[str]]) -> int:
 
 
 @pytest.mark.req("L5")
-async def test_a_read_only_call_is_parsed_and_judged_once_and_the_file_read_once_in_three_thread_calls(
+async def test_a_read_only_tool_call_is_parsed_and_checked_once_in_three_worker_thread_calls(
     tmp_path: Path,
 ) -> None:
     """The three thread calls judge the call, check and read the file, and look for changed files."""
@@ -86,7 +86,7 @@ async def test_a_file_that_the_model_reads_for_the_first_time_is_read_once(tmp_p
 
 
 @pytest.mark.req("L5")
-async def test_an_edit_makes_six_thread_calls(tmp_path: Path) -> None:
+async def test_an_edit_file_tool_call_makes_six_worker_thread_calls(tmp_path: Path) -> None:
     """The six thread calls read the file, judge the call, record the write in the log, check the path and write, look
     for changed files, and read the written file.
     """

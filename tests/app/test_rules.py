@@ -117,7 +117,7 @@ async def test_a_removed_stored_rule_no_longer_applies_in_a_running_session(
         assert asked(talk) == ["touch a", "touch c"] and await kept(rig) == []
 
 
-async def test_rules_of_a_session_that_is_not_open_are_not_listed(tmp_path: Path) -> None:
+async def test_listing_the_approval_rules_of_an_unknown_session_is_an_error(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
         with pytest.raises(UnknownSessionError):
             await rig.manager.rules.rules("s-none", None)

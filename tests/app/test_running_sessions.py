@@ -12,7 +12,7 @@ from tests.support.session_rig import running, wait
 pytestmark = pytest.mark.req("H23")
 
 
-async def test_sessions_of_other_servers_are_listed_with_what_they_do(tmp_path: Path) -> None:
+async def test_sessions_of_other_servers_are_listed_with_their_activity(tmp_path: Path) -> None:
     asks = tool_call("shell", '{"command": "rm -rf x"}')
     async with running(tmp_path, [asks, text("Done.")]) as one, running(tmp_path, [text("Hi.")]) as other:
         asking = await one.talk("ask", answers=wait)
@@ -29,7 +29,7 @@ async def test_sessions_of_other_servers_are_listed_with_what_they_do(tmp_path: 
         asking.live.session.interrupt()
 
 
-async def test_a_session_that_works_is_listed_as_working(tmp_path: Path) -> None:
+async def test_a_session_during_a_model_call_is_listed_as_working(tmp_path: Path) -> None:
     gate = Gate()
     async with running(tmp_path, [text("Hello", gate, "there.")]) as rig:
         talk = await rig.talk("ask")

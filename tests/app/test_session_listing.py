@@ -43,7 +43,7 @@ def listing(tmp_path: Path, layout: CountingLayout) -> SessionListing:
 
 
 @pytest.mark.req("R7")
-async def test_a_page_reads_the_summaries_up_to_its_end_and_one_more(
+async def test_listing_a_page_of_sessions_reads_at_most_one_summary_beyond_the_page(
     listing: SessionListing, layout: CountingLayout
 ) -> None:
     seen: list[str] = []
@@ -58,7 +58,7 @@ async def test_a_page_reads_the_summaries_up_to_its_end_and_one_more(
 
 
 @pytest.mark.req("R7")
-async def test_a_page_of_running_sessions_reads_no_summary_of_the_others(
+async def test_listing_running_sessions_reads_no_summaries_of_stored_sessions(
     listing: SessionListing, layout: CountingLayout
 ) -> None:
     assert await listing.page(None, None, 5, running=True) == ([], None)

@@ -47,7 +47,7 @@ def shell(command: str, **arguments: Any) -> CallTool:
         ({"workspace_folder": "/dev/null"}, "/dev/null"),
     ],
 )
-async def test_a_new_session_with_an_unknown_option_names_it_and_stores_nothing(
+async def test_a_new_session_with_an_invalid_option_value_fails_and_stores_nothing(
     tmp_path: Path, options: dict[str, Any], word: str
 ) -> None:
     async with running(tmp_path) as rig:
@@ -80,7 +80,7 @@ async def test_new_session_without_a_running_manager_is_refused_and_leaves_no_lo
 
 
 @pytest.mark.req("H2")
-async def test_options_of_a_new_session_come_from_the_request_then_the_settings_then_the_first_key(
+async def test_options_of_a_new_session_come_from_the_request_then_settings_then_the_available_api_key(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path, credentials=Credentials({"openai": "k"})) as rig:
@@ -101,7 +101,9 @@ async def test_options_of_a_new_session_come_from_the_request_then_the_settings_
 
 
 @pytest.mark.req("H2")
-async def test_the_title_is_the_given_one_or_the_start_of_the_first_input(tmp_path: Path) -> None:
+async def test_the_session_title_is_the_requested_title_or_the_start_of_the_first_input(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path) as rig:
         given = await rig.talk(title="Mine")
         await given.say("something else")
@@ -148,7 +150,9 @@ async def test_two_simultaneous_opens_return_one_session(tmp_path: Path) -> None
 
 
 @pytest.mark.req("R3")
-async def test_a_session_of_another_process_is_busy_until_that_ends(tmp_path: Path) -> None:
+async def test_a_session_owned_by_another_process_cannot_be_opened_until_that_process_ends(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path) as first:
         session_id = (await first.talk()).session_id
         async with running(tmp_path) as second:
@@ -201,7 +205,7 @@ async def test_a_session_closed_by_a_wrong_key_can_be_reopened_at_once_with_its_
 
 
 @pytest.mark.req("H2", "L3")
-async def test_a_session_that_is_ending_is_not_returned(tmp_path: Path) -> None:
+async def test_opening_a_session_that_is_closing_returns_a_new_session_object(tmp_path: Path) -> None:
     gate = Gate()
     async with running(tmp_path, [[text("slow", gate)]]) as rig:
         talk = await rig.talk()
@@ -331,7 +335,7 @@ async def test_the_summary_of_a_session_with_a_deleted_log_is_still_available(tm
 
 @pytest.mark.req("H3")
 @pytest.mark.parametrize("bulk_chars", [0, 100_000, 3_000_000])
-async def test_events_since_a_number_returns_all_later_events_of_a_long_log(
+async def test_events_since_a_sequence_number_returns_all_later_events_of_a_long_log(
     tmp_path: Path, bulk_chars: int
 ) -> None:
     async with running(tmp_path, [text("x" * bulk_chars), text("short"), text("y" * bulk_chars)]) as rig:

@@ -31,7 +31,7 @@ def command(line: str) -> list[Any]:
 
 
 @needs_bubblewrap
-async def test_one_line_describes_the_sandbox_and_commands_are_confined(tmp_path: Path) -> None:
+async def test_a_warning_describes_the_sandbox_and_commands_are_confined(tmp_path: Path) -> None:
     # The session has its own folder for temporary files in the sandbox; the files in the real one are invisible.
     async with running(tmp_path, command("echo x > a; cat ../seen"), settings=CONFINED) as rig:
         (tmp_path / "seen").write_text("seen")
@@ -83,7 +83,9 @@ async def test_without_an_available_sandbox_every_command_needs_approval_and_a_w
         assert talk.of(ToolCallEnd)[0].error_kind == "permission_denied"
 
 
-async def test_without_the_setting_nothing_is_reported_and_nothing_confined(tmp_path: Path) -> None:
+async def test_without_the_sandbox_setting_commands_are_not_confined_and_no_warning_is_sent(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path, command("touch ../made")) as rig:
         talk = await rig.talk("full", allow)
         await talk.say("go")
@@ -95,7 +97,9 @@ PLACES = Places(("/w",), "/home/ada")
 
 @pytest.mark.parametrize("mode", ["ask", "edits", "full"])
 @pytest.mark.parametrize("line", ["ls", "make", "rm -rf x"])
-def test_a_command_outside_always_needs_approval_and_no_inside_rule_covers_it(mode: Mode, line: str) -> None:
+def test_a_command_outside_the_sandbox_needs_approval_despite_rules_for_commands_inside(
+    mode: Mode, line: str
+) -> None:
     inside, outside = CommandEffect(line, "/w"), CommandEffect(line, "/w", outside_sandbox=True)
     grants = frozenset((f"command:{inside.digest}", "words:make", "words:ls"))
     judged = judge(outside, Situation(mode, PLACES, grants))
@@ -103,7 +107,7 @@ def test_a_command_outside_always_needs_approval_and_no_inside_rule_covers_it(mo
     assert "outside of the sandbox" in judged.reason and inside.digest != outside.digest
 
 
-def test_a_rule_for_one_command_outside_covers_only_that_command() -> None:
+def test_a_rule_for_a_command_outside_the_sandbox_covers_only_that_command() -> None:
     outside = CommandEffect("make", "/w", outside_sandbox=True)
     asked = judge(outside, Situation("full", PLACES))
     assert isinstance(asked, Ask)
@@ -112,7 +116,7 @@ def test_a_rule_for_one_command_outside_covers_only_that_command() -> None:
     assert isinstance(judge(CommandEffect("make all", "/w", outside_sandbox=True), granted), Ask)
 
 
-def test_a_workspace_with_a_hidden_path_hides_it_and_a_workspace_inside_one_stays_visible(
+def test_the_sandbox_hides_a_credential_folder_unless_the_workspace_is_that_folder(
     tmp_path: Path,
 ) -> None:
     home, state = tmp_path / "home", tmp_path / "home" / "state"

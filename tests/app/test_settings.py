@@ -23,7 +23,9 @@ HOLDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.req("H2")
 @pytest.mark.parametrize(("raw", "expected"), HOLDS)
-def test_valid_settings_apply_by_either_name(raw: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_valid_settings_apply_with_camel_case_or_snake_case_names(
+    raw: dict[str, Any], expected: dict[str, Any]
+) -> None:
     settings, problems = parse_settings(raw)
     assert settings == Settings(**expected) and problems == []
 
@@ -88,7 +90,7 @@ def test_invalid_settings_are_reported_and_the_others_apply(
 
 
 @pytest.mark.req("H2", "R5")
-async def test_settings_of_the_editor_reach_sessions_and_mistakes_are_displayed(
+async def test_editor_settings_apply_to_new_sessions_and_invalid_settings_are_displayed(
     tmp_path: Path,
 ) -> None:
     async with server_process() as server:

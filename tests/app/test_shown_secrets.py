@@ -104,14 +104,16 @@ def test_rg_needs_approval_for_a_visible_secret_file_unless_it_is_ignored(work: 
     "text",
     ["git show HEAD:.env", "git show HEAD:./.env", "git cat-file -p HEAD:.env", "git cat-file blob :.env"],
 )
-def test_a_secret_file_of_a_revision_needs_approval(text: str, repository: Path) -> None:
+def test_git_command_that_prints_a_secret_file_of_a_revision_needs_approval(
+    text: str, repository: Path
+) -> None:
     asked_for(text, repository)
 
 
 @pytest.mark.parametrize(
     "text", ["git show", "git show HEAD", "git log -p", "git grep TOKEN", "git diff HEAD"]
 )
-def test_content_of_a_repository_that_tracks_a_secret_file_needs_approval(
+def test_git_command_that_prints_content_of_a_tracked_secret_file_needs_approval(
     text: str, repository: Path
 ) -> None:
     asked_for(text, repository)
@@ -149,7 +151,9 @@ def test_a_secret_file_named_by_its_object_id_needs_approval(repository: Path) -
 
 @pytest.mark.parametrize("version", ["2", "3", "4"])
 @pytest.mark.parametrize("kind", ["sha1", "sha256"])
-def test_index_of_each_format_is_read_as_git_lists_it(version: str, kind: str, work: Path) -> None:
+def test_git_index_of_each_version_and_hash_is_read_like_git_ls_files(
+    version: str, kind: str, work: Path
+) -> None:
     git(work, "init", "-q", f"--object-format={kind}")
     for number in range(30):
         (work / "src" / f"file-{number}-{'x' * number}.py").write_text(str(number))
@@ -163,13 +167,13 @@ def test_index_of_each_format_is_read_as_git_lists_it(version: str, kind: str, w
 
 
 @pytest.mark.parametrize("data", [b"", b"DIRC", b"DIRC\0\0\0\2\0\0\0\5short", b"other", b"\xff" * 200])
-def test_damaged_index_has_no_files(data: bytes, work: Path) -> None:
+def test_damaged_git_index_yields_no_tracked_files(data: bytes, work: Path) -> None:
     (work / ".git").mkdir()
     (work / ".git" / "index").write_bytes(data)
     assert [*tracked_files(str(work))] == []
 
 
-def test_worktree_of_a_repository_is_read_by_its_own_index(repository: Path) -> None:
+def test_tracked_files_of_a_worktree_are_read_from_the_worktree_index(repository: Path) -> None:
     other = repository.parent / "other"
     git(repository, "worktree", "add", "-q", str(other))
     assert [it.name for it in tracked_files(str(other / "src"))] == [".env", "a.py"]
@@ -198,7 +202,7 @@ def test_a_command_that_reads_a_hard_link_of_a_credential_needs_approval(
     asked_for(text, work, "another name of a file that contains credentials")
 
 
-def test_a_folder_with_too_many_files_needs_approval(work: Path) -> None:
+def test_recursive_search_of_a_folder_with_too_many_files_needs_approval(work: Path) -> None:
     many = work / "many"
     many.mkdir()
     for number in range(20_001):
@@ -207,5 +211,5 @@ def test_a_folder_with_too_many_files_needs_approval(work: Path) -> None:
     shutil.rmtree(many)
 
 
-def test_a_command_named_by_two_dashes_needs_approval(work: Path) -> None:
+def test_a_command_line_with_a_program_named_dash_dash_needs_approval(work: Path) -> None:
     assert isinstance(judged("find . | xargs -0 ls; -- x", work), Ask)

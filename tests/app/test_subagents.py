@@ -28,7 +28,9 @@ def write(path: str, content: str, id: str = "w") -> CallTool:
     return tool_call("write_file", json.dumps({"file_path": path, "content": content}), id=id)
 
 
-async def test_edits_of_a_subagent_are_hunks_of_the_session_and_approvals_name_it(tmp_path: Path) -> None:
+async def test_edits_of_a_subagent_are_hunks_of_the_session_and_approvals_name_the_subagent(
+    tmp_path: Path,
+) -> None:
     cast = Cast([spawn("write"), wait_for("agent_1")], {"write": [write("a.txt", "one\n"), text("written")]})
     async with running(tmp_path, model=cast) as rig:
         talk = await rig.talk("ask")
@@ -115,7 +117,7 @@ async def test_an_orderly_shutdown_ends_subagents_and_their_approvals(tmp_path: 
 
 
 @pytest.mark.req("E7", "H3")
-async def test_items_of_a_subagent_have_its_id(tmp_path: Path) -> None:
+async def test_history_items_of_a_subagent_have_the_subagent_id(tmp_path: Path) -> None:
     cast = Cast([spawn("look"), wait_for("agent_1"), text("Main.")], {"look": [text("Agent.")]})
     async with running(tmp_path, model=cast) as rig:
         talk = await rig.talk()

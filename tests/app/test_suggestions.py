@@ -55,11 +55,13 @@ CLEANED = [
 @pytest.mark.parametrize(
     ("answer", "before", "after", "expected"), [row[1:] for row in CLEANED], ids=[row[0] for row in CLEANED]
 )
-def test_an_answer_is_cleaned(answer: str, before: str, after: str, expected: str) -> None:
+def test_fences_trailing_blanks_and_repeated_document_text_are_removed_from_a_suggestion(
+    answer: str, before: str, after: str, expected: str
+) -> None:
     assert clean_suggestion(answer, before, after) == expected
 
 
-def test_the_request_has_only_the_text_near_the_cursor() -> None:
+def test_the_suggestion_prompt_contains_only_the_text_near_the_cursor() -> None:
     text = CursorText("shop/a.py", "python", "<" + "b" * BEFORE_CHARS, "a" * AFTER_CHARS + ">")
     rules, asked = suggestion_messages(text)
     assert str(MAX_LINES) in rules.text
@@ -69,6 +71,6 @@ def test_the_request_has_only_the_text_near_the_cursor() -> None:
     )
 
 
-def test_a_file_name_stays_on_its_line() -> None:
+def test_a_line_break_in_a_file_name_becomes_a_space_in_the_suggestion_prompt() -> None:
     _, asked = suggestion_messages(CursorText("a\nLanguage: b.py", "", "", ""))
     assert asked.text.startswith("File: a Language: b.py\nLanguage: unknown\n\n")

@@ -125,7 +125,7 @@ def check(rig: SessionRig, talk: Talk) -> None:
 
 
 @hows
-async def test_a_call_waits_again_and_the_last_decision_continues_the_turn(how: str, work: Path) -> None:
+async def test_a_resumed_turn_continues_after_the_last_proposed_hunk_is_decided(how: str, work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]], how)
     async with running(work.parent, [text("done")], state=waiting.state) as rig:
         talk = await waiting.reopened(rig)
@@ -146,7 +146,9 @@ async def test_a_call_waits_again_and_the_last_decision_continues_the_turn(how: 
 
 
 @hows
-async def test_decisions_in_three_processes_are_reported_together(how: str, work: Path) -> None:
+async def test_review_decisions_in_three_processes_are_reported_in_one_tool_result(
+    how: str, work: Path
+) -> None:
     (work / "a.txt").write_text("one\nx\ntwo\ny\nthree\n")
     write = call("write_file", file_path="a.txt", content="ONE\nx\nTWO\ny\nTHREE\n")
 
@@ -174,7 +176,7 @@ async def test_decisions_in_three_processes_are_reported_together(how: str, work
 
 
 @pytest.mark.parametrize("verdict", ["keep", "undo"])
-async def test_a_decision_right_after_the_restore_waits_for_the_policy_check(
+async def test_a_review_decision_right_after_a_resume_waits_for_the_policy_check(
     verdict: str, work: Path
 ) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
@@ -186,7 +188,7 @@ async def test_a_decision_right_after_the_restore_waits_for_the_policy_check(
     assert (work / "a.txt").read_text() == ("ONE\nkeep\nLAST\n" if verdict == "keep" else "one\nkeep\nlast\n")
 
 
-async def test_a_call_kept_completely_after_a_restart_is_reported_as_written(work: Path) -> None:
+async def test_a_tool_call_with_all_hunks_kept_after_a_restart_is_reported_as_written(work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
     async with running(work.parent, [text("done")], state=waiting.state) as rig:
         talk = await waiting.reopened(rig)
@@ -211,7 +213,7 @@ async def test_typing_between_two_processes_moves_proposals_even_with_repeated_l
     assert (work / "a.txt").read_text() == "mine\nsame\nother\nsame\n"
 
 
-async def test_a_proposal_without_a_position_is_stale_stays_pending_and_is_never_written(work: Path) -> None:
+async def test_a_proposal_whose_lines_changed_during_a_restart_is_stale_and_not_written(work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
     (work / "a.txt").write_text("ONE\nkeep\nrewritten\n")
     async with running(work.parent, [text("done")], state=waiting.state) as rig:
@@ -228,7 +230,7 @@ async def test_a_proposal_without_a_position_is_stale_stays_pending_and_is_never
         check(rig, talk)
 
 
-async def test_a_proposal_that_the_user_typed_between_processes_ends_the_turn_and_is_reported(
+async def test_a_suspended_turn_ends_if_the_user_typed_the_proposed_text_before_the_resume(
     work: Path,
 ) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
@@ -241,7 +243,7 @@ async def test_a_proposal_that_the_user_typed_between_processes_ends_the_turn_an
         assert rig.results()[-1].is_error
 
 
-async def test_decisions_complete_at_the_kill_are_reported_and_nothing_starts_again(
+async def test_the_last_review_decision_before_a_kill_is_reported_and_the_turn_does_not_continue(
     work: Path,
 ) -> None:
     state = work.parent / "state"
@@ -260,7 +262,9 @@ async def test_decisions_complete_at_the_kill_are_reported_and_nothing_starts_ag
 
 
 @hows
-async def test_binary_content_is_restored_and_written_when_kept(how: str, work: Path) -> None:
+async def test_a_proposed_deletion_of_a_binary_file_is_restored_and_applied_when_kept(
+    how: str, work: Path
+) -> None:
     blob = b"\x00\x01old"
     (work / "p.bin").write_bytes(blob)
     remove = patch("*** Delete File: p.bin", "*** Add File: new.txt", "+made")
@@ -277,7 +281,7 @@ async def test_binary_content_is_restored_and_written_when_kept(how: str, work: 
     assert (work / "new.txt").read_text() == "made\n"
 
 
-async def test_binary_content_changed_between_processes_is_left_unchanged(work: Path) -> None:
+async def test_a_proposed_deletion_is_refused_if_the_binary_file_changed_during_a_restart(work: Path) -> None:
     (work / "p.bin").write_bytes(b"\x00\x01old")
     waiting = await left(work.parent, [[patch("*** Delete File: p.bin")]])
     (work / "p.bin").write_bytes(b"\x00\x01new")
@@ -309,7 +313,7 @@ async def test_a_move_kept_after_a_restart_is_complete_and_keeps_permission_bits
     assert (work / "bin/go.sh").stat().st_mode & 0o777 == 0o755
 
 
-async def test_text_in_another_encoding_is_written_in_it_after_a_restart(work: Path) -> None:
+async def test_keeping_a_proposal_after_a_restart_preserves_a_latin_1_encoding(work: Path) -> None:
     (work / "a.txt").write_bytes("é one\nkeep\n".encode("latin-1"))
     change = patch("*** Update File: a.txt", "@@", "-keep", "+kept")
     waiting = await left(work.parent, [[change]])
@@ -322,7 +326,7 @@ async def test_text_in_another_encoding_is_written_in_it_after_a_restart(work: P
 
 
 @pytest.mark.req("X8")
-async def test_the_current_mode_is_checked_first(work: Path) -> None:
+async def test_a_restored_proposal_is_refused_if_the_current_mode_is_plan(work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
     log = next(waiting.state.rglob("log.jsonl"))
     with log.open("ab") as file:
@@ -336,7 +340,9 @@ async def test_the_current_mode_is_checked_first(work: Path) -> None:
 
 
 @pytest.mark.req("X6")
-async def test_a_path_that_resolves_elsewhere_needs_approval_first(work: Path) -> None:
+async def test_a_restored_proposal_needs_approval_if_the_path_now_resolves_outside_the_workspace(
+    work: Path,
+) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
     outside = work.parent / "outside.txt"
     outside.write_text((work / "a.txt").read_text())
@@ -379,7 +385,7 @@ async def test_a_stop_drops_pending_proposals(stop: str, at_once: bool, work: Pa
     assert (work / "a.txt").read_text() == "one\nkeep\nlast\n"
 
 
-async def test_calls_of_the_round_that_had_not_started_run_after_the_decision(work: Path) -> None:
+async def test_tool_calls_not_started_before_a_restart_run_after_the_review_decision(work: Path) -> None:
     other = tool_call(
         "edit_file", json.dumps({"file_path": "a.txt", "old_string": "LAST", "new_string": "END"}), id="c-2"
     )

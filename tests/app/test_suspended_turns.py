@@ -153,7 +153,9 @@ async def test_a_denial_after_a_restart_reaches_the_model_with_its_reason(how: s
 
 
 @hows
-async def test_a_changed_effect_needs_approval_again(how: str, work: Path) -> None:
+async def test_an_edit_needs_approval_again_if_the_file_changed_during_a_restart(
+    how: str, work: Path
+) -> None:
     waiting = await left(work.parent, [[read("a.txt")], [edit("a.txt", "on", "ON")]], how)
     (work / "a.txt").write_text("one more\n")
     async with running(work.parent, state=waiting.state) as rig:
@@ -172,7 +174,9 @@ async def test_a_changed_effect_needs_approval_again(how: str, work: Path) -> No
 
 
 @pytest.mark.req("X6")
-async def test_a_write_that_resolves_elsewhere_needs_approval_again(work: Path) -> None:
+async def test_an_edit_needs_approval_again_if_the_path_now_resolves_outside_the_workspace(
+    work: Path,
+) -> None:
     waiting = await left(work.parent, [[read("a.txt")], [edit("a.txt")]])
     (work / "a.txt").unlink()
     (work / "a.txt").symlink_to(outside(work))
@@ -201,7 +205,7 @@ async def test_the_current_mode_applies_when_the_turn_continues(work: Path) -> N
     assert not (work / "made").exists()
 
 
-async def test_an_approval_given_before_is_not_requested_again(work: Path) -> None:
+async def test_an_approval_granted_before_a_restart_is_not_requested_again(work: Path) -> None:
     """An edit of a file outside the workspace needs one approval to read it and one to change it."""
     path = outside(work)
     path.write_text("")
@@ -263,7 +267,7 @@ async def test_several_pending_approvals_are_answered_across_several_processes(h
     assert (work / "made").read_text() == "made\n"
 
 
-async def test_results_of_the_same_round_are_the_ones_that_the_model_would_have_received(work: Path) -> None:
+async def test_tool_results_from_before_a_restart_are_sent_to_the_model_unchanged(work: Path) -> None:
     """Next to a pending command there are a result that is too long for its event, and one with an image."""
     (work / "long.txt").write_text("".join(f"{number:0400}\n" for number in range(200)))
     (work / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n and more")
@@ -288,7 +292,7 @@ async def test_results_of_the_same_round_are_the_ones_that_the_model_would_have_
 
 
 @hows
-async def test_rules_of_the_turn_and_the_session_apply_again(how: str, work: Path) -> None:
+async def test_turn_and_session_approval_rules_apply_again_after_a_restart(how: str, work: Path) -> None:
     async def by_rules(talk: Talk) -> None:
         for count, scope in ((1, "turn"), (2, "session")):
             await talk.until("approval_requested", count)
@@ -348,7 +352,7 @@ async def test_a_suspended_turn_can_be_stopped(stop: str, at_once: bool, work: P
 
 @hows
 @pytest.mark.req("L6")
-async def test_steers_and_the_queue_wait_with_the_turn(how: str, work: Path) -> None:
+async def test_steering_and_queued_messages_are_restored_with_a_suspended_turn(how: str, work: Path) -> None:
     async def say_more(talk: Talk) -> None:
         await talk.until("approval_requested")
         talk.live.session.steer("be quick")
@@ -371,7 +375,7 @@ async def test_steers_and_the_queue_wait_with_the_turn(how: str, work: Path) -> 
         assert first == ["go", "be quick", "also this"]
 
 
-async def test_the_turn_continues_with_its_model_after_another_was_selected(work: Path) -> None:
+async def test_a_restored_turn_keeps_the_old_model_after_another_model_was_selected(work: Path) -> None:
     async def choose(talk: Talk) -> None:
         await talk.until("approval_requested")
         assert await talk.live.configure(model="another-model") == "nextTurn"
@@ -389,7 +393,7 @@ async def test_the_turn_continues_with_its_model_after_another_was_selected(work
         check(rig, talk)
 
 
-async def test_an_answer_recorded_before_the_end_counts_and_the_turn_is_interrupted(work: Path) -> None:
+async def test_a_turn_killed_right_after_an_approval_answer_is_interrupted_on_resume(work: Path) -> None:
     """The log ends right after the answer, so it is unknown whether the command had started."""
 
     async def answered(talk: Talk) -> None:

@@ -141,7 +141,7 @@ async def test_an_argument_with_shell_syntax_arrives_unchanged_as_one_word(text:
         ({}, "a\0b"),
     ],
 )
-async def test_an_invalid_argument_runs_nothing_and_the_model_is_informed(
+async def test_a_tool_call_with_an_invalid_argument_does_not_run_and_the_model_is_informed(
     rule: dict[str, Any], text: str, tmp_path: Path
 ) -> None:
     touching = ["-c", "open('ran', 'w')", "{{what}}"]
@@ -163,7 +163,7 @@ def outside(tmp_path: Path) -> Path:
 @pytest.mark.spec("safety S6.10")
 @pytest.mark.req("X6")
 @pytest.mark.parametrize("mode", ["plan", "ask", "full"])
-async def test_read_file_outside_the_roots_is_a_permission_error(
+async def test_read_file_outside_the_workspace_is_a_permission_error(
     mode: Any, outside: Path, tmp_path: Path
 ) -> None:
     async with running(tmp_path, [[call("read_file", file_path=str(outside))]]) as rig:
@@ -189,7 +189,9 @@ async def test_write_file_in_a_denied_folder_is_a_permission_error(
 @pytest.mark.spec("safety S6.12")
 @pytest.mark.req("X6")
 @pytest.mark.parametrize("name", ["read_file", "write_file"])
-async def test_a_symlink_out_of_the_roots_is_rejected(name: str, outside: Path, tmp_path: Path) -> None:
+async def test_a_symlink_out_of_the_workspace_is_a_permission_error(
+    name: str, outside: Path, tmp_path: Path
+) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "link").symlink_to(outside)
@@ -202,7 +204,7 @@ async def test_a_symlink_out_of_the_roots_is_rejected(name: str, outside: Path, 
 
 @pytest.mark.spec("safety S6.13")
 @pytest.mark.req("T10", "X5")
-async def test_declared_variables_are_passed_and_displayed_by_name_only(
+async def test_environment_variables_of_a_yaml_tool_are_passed_and_displayed_by_name_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEPLOY_TOKEN", "a-token-of-the-host")
@@ -223,7 +225,7 @@ async def test_declared_variables_are_passed_and_displayed_by_name_only(
 
 @pytest.mark.spec("safety S6.13")
 @pytest.mark.parametrize("name", ["NOT_SET_ANYWHERE", "ANTHROPIC_API_KEY"])
-async def test_a_missing_variable_or_one_with_a_key_runs_nothing(
+async def test_a_yaml_tool_with_a_missing_or_an_api_key_variable_does_not_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRETS["ANTHROPIC_API_KEY"])

@@ -56,7 +56,7 @@ def script(*first: Piece) -> Sequence[Piece]:
 
 
 @pytest.mark.req("H4", "X9")
-async def test_a_read_file_that_others_change_is_reported_once(tmp_path: Path) -> None:
+async def test_an_external_change_of_a_file_that_the_model_read_is_reported_once(tmp_path: Path) -> None:
     async with running(tmp_path, script(read("a.txt"), read("b.txt"))) as rig:
         talk = await talking(rig)
         assert stale(rig) == []
@@ -92,7 +92,7 @@ async def test_typing_in_an_open_document_that_was_read_is_reported_too(tmp_path
 
 
 @pytest.mark.req("H4", "H6")
-async def test_the_models_own_changes_and_reported_ones_need_no_notice(tmp_path: Path) -> None:
+async def test_the_models_own_changes_and_undone_hunks_cause_no_changed_file_notice(tmp_path: Path) -> None:
     shell = tool_call("shell", json.dumps({"command": "sed -i s/six/SIX/ b.txt"}))
     model = script(read("a.txt"), read("b.txt"), edit("a.txt", "two", "TWO"), shell)
     async with running(tmp_path, model) as rig:
@@ -105,7 +105,7 @@ async def test_the_models_own_changes_and_reported_ones_need_no_notice(tmp_path:
 
 
 @pytest.mark.req("H4", "R3")
-async def test_changes_between_processes_are_reported_by_the_next_one_except_those_already_reported(
+async def test_file_changes_during_a_restart_are_reported_once_after_the_resume(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path, script(read("a.txt"), read("b.txt"))) as rig:
@@ -121,7 +121,7 @@ async def test_changes_between_processes_are_reported_by_the_next_one_except_tho
 
 
 @pytest.mark.req("H6", "H4")
-async def test_hunks_move_with_changes_by_others_before_the_next_call_or_at_once_if_reported(
+async def test_hunks_move_with_external_changes_at_the_next_model_call_or_change_notification(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path, script(read("a.txt"), edit("a.txt", "five", "FIVE"))) as rig:
@@ -147,7 +147,7 @@ async def test_hunks_move_with_changes_by_others_before_the_next_call_or_at_once
 
 
 @pytest.mark.req("H6")
-async def test_hunks_removed_by_others_are_gone_and_reported_once(tmp_path: Path) -> None:
+async def test_hunks_reverted_by_an_external_change_are_gone_and_reported_once(tmp_path: Path) -> None:
     async with running(tmp_path, script(read("a.txt"), edit("a.txt", "five", "FIVE"))) as rig:
         talk = await talking(rig)
         (rig.folder / "a.txt").write_text(OLD)
@@ -201,7 +201,9 @@ async def test_a_file_that_the_model_just_read_is_not_read_again_to_check_it(tmp
 
 
 @pytest.mark.req("H4", "X9")
-async def test_a_change_while_the_model_reads_a_file_is_reported_before_the_next_call(tmp_path: Path) -> None:
+async def test_a_change_of_a_file_during_a_read_is_reported_before_the_next_model_call(
+    tmp_path: Path,
+) -> None:
     told: list[str] = []
     touched = watching(LocalEnvironment(str(tmp_path)), told)
     path = tmp_path / "a.txt"
@@ -215,7 +217,7 @@ async def test_a_change_while_the_model_reads_a_file_is_reported_before_the_next
 
 
 @pytest.mark.req("H4", "X9")
-async def test_a_change_that_leaves_the_times_of_a_new_file_is_reported_before_the_next_call(
+async def test_a_change_without_a_new_time_stamp_is_reported_if_the_file_was_new_when_read(
     tmp_path: Path,
 ) -> None:
     """A file system with coarse times gives two changes within one step the same times."""
@@ -230,7 +232,7 @@ async def test_a_change_that_leaves_the_times_of_a_new_file_is_reported_before_t
     assert len(told) == 1
 
 
-async def test_the_cost_of_a_check_does_not_grow_with_the_session(tmp_path: Path) -> None:
+async def test_the_check_for_changed_files_is_limited_to_the_most_recently_read_files(tmp_path: Path) -> None:
     files = CountedReads(str(tmp_path))
     told: list[str] = []
     touched = watching(files, told)

@@ -56,7 +56,9 @@ def by(decision: Any, who: str) -> Any:
     return answer
 
 
-async def test_the_user_is_asked_once_before_the_first_model_call(tmp_path: Path, project: Path) -> None:
+async def test_the_trust_question_is_asked_once_before_the_first_model_call(
+    tmp_path: Path, project: Path
+) -> None:
     async with running(tmp_path, [[text("one")], [text("two")], [text("three")]]) as rig:
         talk = await rig.talk(answers=allow)
         await talk.say("Hello.")
@@ -84,7 +86,7 @@ async def test_the_user_is_asked_once_before_the_first_model_call(tmp_path: Path
     [(READ, True), (WRITE, False), (RUN, False), (LOOK, False)],
     ids=["read", "write", "run", "look by a command"],
 )
-async def test_until_trusted_mode_plan_applies_in_every_mode(
+async def test_an_untrusted_folder_allows_only_plan_mode_actions_in_every_mode(
     tmp_path: Path, project: Path, mode: Any, done: CallTool, is_possible: bool
 ) -> None:
     async with running(tmp_path, [[done], [text("done")]]) as rig:
@@ -98,7 +100,9 @@ async def test_until_trusted_mode_plan_applies_in_every_mode(
     assert names(project) == ["AGENTS.md"]
 
 
-async def test_until_trusted_the_instructions_of_the_folder_are_data(tmp_path: Path, project: Path) -> None:
+async def test_instructions_of_an_untrusted_folder_are_sent_to_the_model_as_data(
+    tmp_path: Path, project: Path
+) -> None:
     async with running(tmp_path, [[text("one")], [text("two")]]) as rig:
         talk = await rig.talk(answers=deny)
         await talk.say("Go.")
@@ -110,7 +114,7 @@ async def test_until_trusted_the_instructions_of_the_folder_are_data(tmp_path: P
         assert HEADING in rig.model.requests[-1].messages[0].text
 
 
-async def test_a_denial_is_stored_too_and_can_be_revoked(tmp_path: Path, project: Path) -> None:
+async def test_a_denial_of_trust_is_stored_and_can_be_revoked(tmp_path: Path, project: Path) -> None:
     async with running(tmp_path, [[text("one")], [text("two")], [text("three")]]) as rig:
         await (await rig.talk(answers=by("deny", "c-1"))).say("Go.")
     async with running(tmp_path, [[text("two")], [text("three")]]) as rig:
@@ -124,7 +128,7 @@ async def test_a_denial_is_stored_too_and_can_be_revoked(tmp_path: Path, project
 
 
 @pytest.mark.parametrize("who", ["headless", "program"])
-async def test_an_answer_by_a_program_is_not_stored(tmp_path: Path, project: Path, who: str) -> None:
+async def test_a_trust_answer_by_a_program_is_not_stored(tmp_path: Path, project: Path, who: str) -> None:
     for _ in range(2):
         async with running(tmp_path, [[text("one")], [text("two")]]) as rig:
             talk = await rig.talk(answers=by("allow", who))
@@ -134,7 +138,7 @@ async def test_an_answer_by_a_program_is_not_stored(tmp_path: Path, project: Pat
             assert not rig.manager.trust.folders()
 
 
-async def test_one_answer_resolves_the_question_of_all_waiting_sessions(
+async def test_one_trust_answer_resolves_the_question_of_all_waiting_sessions(
     tmp_path: Path, project: Path
 ) -> None:
     async with running(tmp_path, [[text("one")], [text("two")]]) as rig:
@@ -160,7 +164,9 @@ async def test_a_revocation_applies_at_once_in_a_running_session(tmp_path: Path,
     assert not (project / "made").exists()
 
 
-async def test_stopping_the_turn_during_the_question_decides_nothing(tmp_path: Path, project: Path) -> None:
+async def test_stopping_a_turn_during_the_trust_question_stores_no_decision(
+    tmp_path: Path, project: Path
+) -> None:
     async with running(tmp_path, [[text("one")]]) as rig:
         talk = await rig.talk(answers=wait)
         async with anyio.create_task_group() as group:
@@ -173,7 +179,7 @@ async def test_stopping_the_turn_during_the_question_decides_nothing(tmp_path: P
         assert [it.decided_by for it in talk.of(ApprovalResolved)] == ["interrupt", "test"]
 
 
-async def test_the_end_of_the_process_during_the_question_leaves_a_valid_session(
+async def test_a_session_whose_process_ended_during_the_trust_question_can_be_resumed(
     tmp_path: Path, project: Path
 ) -> None:
     async with running(tmp_path) as rig:
@@ -187,7 +193,7 @@ async def test_the_end_of_the_process_during_the_question_leaves_a_valid_session
         assert len(trust_asked(again)) == 2 and rig.model.requests
 
 
-async def test_unrelated_answers_trust_nothing(tmp_path: Path, project: Path) -> None:
+async def test_a_late_second_answer_does_not_change_the_trust_decision(tmp_path: Path, project: Path) -> None:
     async with running(tmp_path, [[WRITE], [text("done")]]) as rig:
         talk = await rig.talk("full", by("deny", "c-1"))
         await talk.say("Go.")
@@ -205,7 +211,7 @@ async def test_without_a_user_no_trust_question_is_asked(tmp_path: Path, project
 
 
 @pytest.mark.parametrize("value", ["FOLDER", "ABOVE", "x:ABOVE"])
-async def test_folders_of_the_environment_variable_are_trusted_with_subfolders(
+async def test_folders_in_the_trust_environment_variable_and_their_subfolders_are_trusted(
     tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     named = value.replace("FOLDER", str(project)).replace("ABOVE", str(tmp_path))
@@ -215,7 +221,7 @@ async def test_folders_of_the_environment_variable_are_trusted_with_subfolders(
 
 
 @pytest.mark.parametrize("value", ["", ".", "project", "FOLDER-2", "FOLDER/below", ":"])
-async def test_invalid_values_of_the_variable_trust_nothing(
+async def test_invalid_or_unrelated_values_of_the_trust_environment_variable_do_not_trust_the_folder(
     tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

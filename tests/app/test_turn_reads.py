@@ -36,7 +36,7 @@ class Counter:
         return len(self.threads)
 
 
-async def test_all_reads_run_in_one_other_thread_when_the_turn_begins() -> None:
+async def test_all_reads_run_in_one_worker_thread_when_a_turn_begins() -> None:
     reads, one, other = TurnReads(), Counter(), Counter()
     first, second = reads.add(one.prepare), reads.add(other.prepare)
     await reads.begin()
@@ -45,14 +45,14 @@ async def test_all_reads_run_in_one_other_thread_when_the_turn_begins() -> None:
     assert len(one.threads) == len(other.threads) == 1
 
 
-async def test_a_result_is_used_once() -> None:
+async def test_a_read_result_is_used_once_and_then_read_again() -> None:
     reads, counter = TurnReads(), Counter()
     read = reads.add(counter.prepare)
     await reads.begin()
     assert [await read.get(), await read.get()] == [1, 2]
 
 
-async def test_a_read_can_use_the_result_of_an_earlier_read_of_the_same_thread_call() -> None:
+async def test_a_read_can_use_the_result_of_an_earlier_read_in_the_same_worker_thread_call() -> None:
     reads, counter = TurnReads(), Counter()
     read = reads.add(counter.prepare)
     later = reads.add(lambda: read.get_from_this_call)
@@ -70,7 +70,7 @@ async def test_a_result_of_an_earlier_turn_is_replaced() -> None:
     assert await read.get() == 2
 
 
-async def test_an_old_result_is_read_again() -> None:
+async def test_an_expired_read_result_is_read_again() -> None:
     now_ns = 0
     reads, counter = TurnReads(lambda: now_ns), Counter()
     read = reads.add(counter.prepare)
@@ -87,7 +87,7 @@ async def test_a_discarded_result_is_read_again() -> None:
     assert await read.get() == 2
 
 
-async def test_a_read_that_fails_raises_for_its_own_reader_only() -> None:
+async def test_a_failed_read_raises_only_for_the_caller_of_that_read() -> None:
     def fail() -> int:
         raise OSError("cannot be read")
 
@@ -99,7 +99,7 @@ async def test_a_read_that_fails_raises_for_its_own_reader_only() -> None:
         await failing.get()
 
 
-async def test_a_turn_without_tools_makes_one_thread_call_before_and_one_after_the_model(
+async def test_a_turn_without_tools_makes_two_worker_thread_calls(
     tmp_path: Path,
 ) -> None:
     """The first thread call reads hooks, trust, project documents and the server files. The second flushes the log."""
@@ -116,7 +116,9 @@ async def test_a_turn_without_tools_makes_one_thread_call_before_and_one_after_t
 
 
 @pytest.mark.req("T15")
-async def test_a_turn_sees_the_documents_that_its_own_hook_has_changed(tmp_path: Path) -> None:
+async def test_the_prompt_contains_project_documents_that_a_hook_changed_in_the_same_turn(
+    tmp_path: Path,
+) -> None:
     """The document is old enough for a reliable file signature, so that it is not read again in each turn."""
     new = tmp_path / "new"
     async with running(tmp_path, [text("Hello.")] * 3, trusting="trusted") as rig:

@@ -72,7 +72,9 @@ def pending(rig: SessionRig, talk: Talk) -> dict[str, list[str]]:
     return {Path(path).name: [hunk.state for hunk in hunks] for path, hunks in found.items()}
 
 
-async def test_changes_arrive_as_hunks_when_the_agent_has_finished(tmp_path: Path) -> None:
+async def test_worktree_changes_become_hunks_in_the_users_folder_at_the_end_of_the_turn(
+    tmp_path: Path,
+) -> None:
     folder = repository(tmp_path / "project", a_txt=OLD)
     script: list[Piece | Sequence[Piece]] = [
         *edit("c1", "two", "TWO"),
@@ -96,7 +98,9 @@ async def test_changes_arrive_as_hunks_when_the_agent_has_finished(tmp_path: Pat
         assert git(folder, "status", "--porcelain") == ""
 
 
-async def test_the_worktree_has_uncommitted_new_and_unsaved_text_of_the_user(tmp_path: Path) -> None:
+async def test_a_worktree_contains_uncommitted_untracked_and_unsaved_changes_of_the_user(
+    tmp_path: Path,
+) -> None:
     folder = repository(tmp_path / "project", a_txt=OLD, b_txt="b\n", gone_txt="x\n", _gitignore="*.log\n")
     (folder / ".gitignore").write_text("*.log\n")
     git(folder, "add", "-A")
@@ -122,7 +126,7 @@ async def test_the_worktree_has_uncommitted_new_and_unsaved_text_of_the_user(tmp
         assert tree(other) != tree(talk)
 
 
-async def test_changes_merge_with_unsaved_text_and_conflicts_change_nothing(tmp_path: Path) -> None:
+async def test_worktree_changes_merge_with_unsaved_text_and_skip_conflicting_files(tmp_path: Path) -> None:
     folder = repository(tmp_path / "project", a_txt=OLD, b_txt=OLD)
     script: list[Piece | Sequence[Piece]] = [
         *edit("c1", "two", "TWO"),
@@ -165,7 +169,7 @@ async def test_an_undone_hunk_is_not_applied_again(tmp_path: Path) -> None:
         assert (folder / "a.txt").read_text() == OLD.replace("six", "SIX")
 
 
-async def test_in_mode_ask_changes_wait_until_the_user_asks_for_them(tmp_path: Path) -> None:
+async def test_in_mode_ask_worktree_changes_are_applied_only_at_the_users_request(tmp_path: Path) -> None:
     folder = repository(tmp_path / "project", a_txt=OLD)
     async with running(tmp_path, [*edit("c1", "two", "TWO"), text("Done.")]) as rig:
         talk = await rig.talk("ask", worktree="current")
@@ -180,7 +184,7 @@ async def test_in_mode_ask_changes_wait_until_the_user_asks_for_them(tmp_path: P
         assert (folder / "a.txt").read_text() == OLD.replace("two", "TWO")
 
 
-async def test_review_before_proposes_the_changes_and_writes_what_is_kept(tmp_path: Path) -> None:
+async def test_with_review_before_worktree_changes_are_proposed_and_written_when_kept(tmp_path: Path) -> None:
     folder = repository(tmp_path / "project", a_txt=OLD)
     script: list[Piece | Sequence[Piece]] = [
         *edit("c1", "two", "TWO"),
@@ -284,7 +288,9 @@ async def test_a_sensitive_file_is_not_applied_without_an_approval(tmp_path: Pat
         assert [it.state for it in files] == ["left"]
 
 
-async def test_a_folder_without_a_usable_repository_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_worktree_session_without_a_usable_repository_is_refused_and_stores_nothing(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     async with running(tmp_path) as rig:

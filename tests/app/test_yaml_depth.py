@@ -11,7 +11,7 @@ from agent_ls.app.tools.yaml_lines import YamlError, read_yaml
 DEEP = "a: " + "[" * 60_000
 
 
-def test_brackets_count_as_deep_only_while_they_are_open() -> None:
+def test_yaml_depth_counts_only_unclosed_brackets() -> None:
     assert is_too_deep("[{" * MAX_BRACKETS)
     assert not is_too_deep("[{}], " * 10 * MAX_BRACKETS)
     assert not is_too_deep("]}" * 10 * MAX_BRACKETS + "[" * MAX_BRACKETS)

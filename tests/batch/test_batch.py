@@ -18,7 +18,9 @@ from tests.support.loopback import AnthropicServer
 
 
 @pytest.mark.req("X12")
-def test_tasks_on_a_repository_and_a_folder_get_patches_checks_and_predictions(tmp_path: Path) -> None:
+def test_tasks_in_a_repository_or_a_folder_produce_patches_check_results_and_predictions(
+    tmp_path: Path,
+) -> None:
     commit = repository(tmp_path / "project")
     (tmp_path / "project" / "a.py").write_text("x = 2\n")  # after the commit: not in the work tree
     (tmp_path / "plain").mkdir()
@@ -70,7 +72,7 @@ def test_tasks_on_a_repository_and_a_folder_get_patches_checks_and_predictions(t
 
 
 @pytest.mark.req("X12")
-def test_shards_have_each_task_once_and_merge_joins_them(tmp_path: Path) -> None:
+def test_shards_run_each_task_once_and_merge_combines_the_results(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     tasks = [{"id": f"t{n}", "prompt": f"do-{n}", "folder": "plain"} for n in range(4)]
     manifest = write_manifest(tmp_path / "tasks.jsonl", tasks)

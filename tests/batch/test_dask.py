@@ -73,7 +73,9 @@ def cluster(folder: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, lis
 @pytest.mark.req("R4")
 @pytest.mark.sweep(only_whole=True)
 @pytest.mark.timeout(7200 if IS_WHOLE else 300)
-async def test_a_stopped_run_and_a_killed_worker_repeat_no_result_and_lose_no_task(tmp_path: Path) -> None:
+async def test_no_finished_task_is_repeated_or_lost_after_a_stopped_run_or_a_killed_worker(
+    tmp_path: Path,
+) -> None:
     commit = repository(tmp_path / "project")
     tasks = [
         {
@@ -132,7 +134,7 @@ async def test_a_stopped_run_and_a_killed_worker_repeat_no_result_and_lose_no_ta
         (["--dask", "tcp://127.0.0.1:9", "--jobs", "2"], "--jobs cannot be combined with --dask"),
     ],
 )
-def test_a_cluster_that_cannot_be_used_is_one_sentence(
+def test_unusable_dask_options_are_reported_without_a_traceback(
     tmp_path: Path, options: list[str], words: str
 ) -> None:
     manifest = write_manifest(
@@ -144,7 +146,7 @@ def test_a_cluster_that_cannot_be_used_is_one_sentence(
     assert not re.search("Traceback|Error:", done.err) and len(done.err.splitlines()) == 2, done.err
 
 
-def test_without_the_extra_the_message_says_how_to_install_it(tmp_path: Path) -> None:
+def test_without_the_dask_package_the_error_message_contains_the_install_command(tmp_path: Path) -> None:
     manifest = write_manifest(
         tmp_path / "tasks.jsonl", [{"id": "one", "prompt": "x", "folder": ".", "approve": "never"}]
     )

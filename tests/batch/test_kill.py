@@ -74,7 +74,7 @@ def follow_lines(file: Any, prefix: str, steps: Steps) -> threading.Thread:
     [False, pytest.param(True, marks=pytest.mark.sweep(only_whole=True))],
     ids=["here", "at a place"],
 )
-async def test_runner_killed_at_any_step_repeats_no_result_and_loses_no_task(
+async def test_no_finished_task_is_repeated_or_lost_after_the_runner_is_killed_at_any_step(
     tmp_path: Path, is_remote: bool
 ) -> None:
     commit = repository(tmp_path / "project")

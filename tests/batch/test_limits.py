@@ -55,7 +55,7 @@ async def test_the_request_limit_applies_to_all_tasks_together(tmp_path: Path) -
 
 
 @pytest.mark.req("X12")
-def test_tasks_at_a_time_are_limited_and_a_second_runner_leaves_them_alone(tmp_path: Path) -> None:
+def test_a_runner_runs_one_task_at_a_time_and_a_second_runner_skips_the_locked_task(tmp_path: Path) -> None:
     manifest = write_manifest(tmp_path / "tasks.jsonl", tasks_in(tmp_path / "plain", "a", "b"))
     gate = Gate()
 
@@ -77,7 +77,7 @@ def test_tasks_at_a_time_are_limited_and_a_second_runner_leaves_them_alone(tmp_p
 
 
 @pytest.mark.req("X12")
-async def test_end_of_a_check_leaves_the_agent_of_another_task_alone(tmp_path: Path) -> None:
+async def test_the_end_of_a_check_does_not_stop_the_agent_of_another_task(tmp_path: Path) -> None:
     checking, started = tmp_path / "checking", tmp_path / "started"
     check = f"touch {checking}; until test -e {started}; do sleep 0.05; done"
     tasks = [
@@ -126,7 +126,7 @@ def test_interrupted_runner_ends_its_tasks_and_the_next_run_repeats_them(tmp_pat
 
 
 @pytest.mark.req("X12")
-def test_each_unsuccessful_end_has_a_status_and_a_sentence(tmp_path: Path) -> None:
+def test_each_kind_of_task_failure_has_a_status_and_an_error_message(tmp_path: Path) -> None:
     repository(tmp_path / "project")
     plain = tmp_path / "plain"
     tasks: list[dict[str, object]] = [

@@ -44,7 +44,7 @@ WRONG = [
 
 @pytest.mark.req("X12")
 @pytest.mark.parametrize(("line", "words"), WRONG)
-def test_wrong_line_is_one_sentence_with_its_number_and_nothing_runs(
+def test_invalid_manifest_line_is_reported_with_the_line_number_and_no_task_runs(
     line: bytes | dict[str, object], words: str, tmp_path: Path
 ) -> None:
     (tmp_path / "plain").mkdir()
@@ -92,7 +92,7 @@ def test_folder_that_is_not_trusted_is_refused_before_anything_runs(tmp_path: Pa
 
 
 @pytest.mark.req("X12")
-def test_changed_task_is_refused_where_its_id_has_a_result(tmp_path: Path) -> None:
+def test_changed_task_with_the_id_of_a_finished_task_is_refused(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     write_manifest(tmp_path / "tasks.jsonl", [GOOD])
     with AnthropicServer(write_a_file) as server:

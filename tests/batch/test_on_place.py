@@ -59,7 +59,9 @@ def play(server: AnthropicServer, folder: Path, manifest: str, *more: str) -> An
 
 
 @pytest.mark.req("X5")
-def test_tasks_at_a_trusted_place_get_patches_and_checks_and_leave_nothing_there(tmp_path: Path) -> None:
+def test_tasks_at_a_trusted_remote_place_produce_patches_and_check_results_and_leave_no_files(
+    tmp_path: Path,
+) -> None:
     there = tmp_path / "there"
     there.mkdir()
     commit = repository(there / "project")
@@ -132,7 +134,7 @@ def test_attempts_that_lose_the_connection_in_a_command_or_in_the_check_are_repe
 
 
 @pytest.mark.sweep(only_whole=True)
-def test_a_place_that_stays_lost_stops_the_run_and_the_same_command_continues(tmp_path: Path) -> None:
+def test_a_batch_run_stops_if_the_remote_place_is_lost_and_the_next_run_continues(tmp_path: Path) -> None:
     program, moved = tmp_path / "python-there", tmp_path / "moved"
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(BARE_PYTHON)} "$@"\n')
     program.chmod(0o755)
@@ -149,7 +151,7 @@ def test_a_place_that_stays_lost_stops_the_run_and_the_same_command_continues(tm
     assert not work_folders(tmp_path)
 
 
-async def test_an_interrupt_ends_the_commands_at_the_place(tmp_path: Path) -> None:
+async def test_interrupting_the_batch_runner_ends_commands_at_the_remote_place(tmp_path: Path) -> None:
     begun, token = tmp_path / "begun", new_token()
     manifest = one_task(tmp_path, script=f"touch {begun}; sleep 600", approve="all")
 
@@ -187,7 +189,7 @@ async def test_an_interrupt_ends_the_commands_at_the_place(tmp_path: Path) -> No
     ],
     ids=["no folder", "no repository", "no such tag", "no such commit"],
 )
-def test_an_invalid_task_at_the_place_is_one_sentence_and_nothing_runs(
+def test_an_invalid_repository_or_commit_at_the_remote_place_is_reported_and_no_task_runs(
     tmp_path: Path, fields: dict[str, str], words: str
 ) -> None:
     manifest = one_task(tmp_path, **fields)
@@ -195,7 +197,7 @@ def test_an_invalid_task_at_the_place_is_one_sentence_and_nothing_runs(
     refused(tmp_path, words, manifest, *place(tmp_path / "there"))
 
 
-def test_a_place_without_git_is_one_sentence(tmp_path: Path) -> None:
+def test_a_remote_place_without_git_is_refused_without_a_traceback(tmp_path: Path) -> None:
     manifest = one_task(tmp_path)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "sh").symlink_to("/bin/sh")
@@ -211,7 +213,9 @@ def test_a_place_without_git_is_one_sentence(tmp_path: Path) -> None:
         (["--on", "ssh:host:/x", "--dask", "tcp://127.0.0.1:9"], "--on cannot be combined with --dask"),
     ],
 )
-def test_a_place_that_cannot_be_used_is_one_sentence(tmp_path: Path, options: list[str], words: str) -> None:
+def test_an_unusable_remote_place_is_refused_without_a_traceback(
+    tmp_path: Path, options: list[str], words: str
+) -> None:
     refused(tmp_path, words, one_task(tmp_path), *options)
 
 

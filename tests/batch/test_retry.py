@@ -10,7 +10,7 @@ from tests.support.loopback import AnthropicServer, ErrorReply
 
 
 @pytest.mark.req("X12", "R1")
-def test_overloaded_provider_is_tried_again_and_a_wrong_key_is_not(tmp_path: Path) -> None:
+def test_task_is_retried_after_a_provider_overload_but_not_after_a_wrong_api_key(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     task = {"id": "one", "prompt": "do-one", "folder": "plain"}
     manifest = write_manifest(tmp_path / "tasks.jsonl", [task])

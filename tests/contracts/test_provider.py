@@ -49,7 +49,7 @@ STATUSES: list[tuple[int, type[e.LlmError], bool]] = [
 @pytest.mark.req("U8", "U16")
 @every_mode
 @every_wire
-async def test_an_http_status_without_a_body_gives_its_error_class(
+async def test_an_http_error_status_with_an_html_body_raises_the_matching_error_class(
     server: Server, provider: str, stream: bool
 ) -> None:
     replies = [
@@ -66,7 +66,7 @@ async def test_an_http_status_without_a_body_gives_its_error_class(
 
 @pytest.mark.req("U8")
 @every_wire
-async def test_retry_after_is_read_in_every_form(server: Server, provider: str) -> None:
+async def test_every_form_of_the_retry_after_header_is_parsed(server: Server, provider: str) -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
     forms = [
         {"retry-after": "7"},
@@ -185,7 +185,7 @@ async def asking(
 @pytest.mark.parametrize(("answer", "kind"), FAULTS.values(), ids=FAULTS)
 @every_mode
 @every_wire
-async def test_fault_has_a_class_and_leaves_no_connection(
+async def test_each_faulty_response_raises_the_matching_error_class_and_closes_the_connection(
     server: Server, provider: str, answer: Callable[[SocketStream], Any], kind: type[e.LlmError], stream: bool
 ) -> None:
     settings = IMPATIENT if kind is e.RequestTimeoutError else PATIENT
@@ -202,7 +202,9 @@ async def test_fault_has_a_class_and_leaves_no_connection(
 
 @pytest.mark.req("U8")
 @every_wire
-async def test_line_without_end_is_refused_before_memory_is_gone(server: Server, provider: str) -> None:
+async def test_an_endless_line_in_the_response_stream_raises_a_stream_error(
+    server: Server, provider: str
+) -> None:
     async def endless(stream: SocketStream) -> None:
         await stream.send(reply(b"", length=10**12).partition(b"\r\n\r\n")[0] + b"\r\n\r\n")
         for _ in range(sse.MAX_LINE_BYTES // 2**22 + 2):
@@ -244,7 +246,7 @@ WIRES_OF = {"anthropic": "anthropic", "openai": "responses", "gemini": "gemini",
 @pytest.mark.parametrize("oddity", ODD_BUT_GOOD.values(), ids=ODD_BUT_GOOD)
 @every_mode
 @every_wire
-async def test_an_answer_with_unusual_framing_is_decoded(
+async def test_a_response_with_unusual_http_framing_is_decoded(
     server: Server, provider: str, oddity: Callable[[bytes], Callable[[SocketStream], Any]], stream: bool
 ) -> None:
     row = Golden(WIRES_OF[provider], "text", {})
@@ -258,7 +260,7 @@ async def test_an_answer_with_unusual_framing_is_decoded(
 
 @pytest.mark.req("U11")
 @every_wire
-async def test_compressed_answer_is_read(server: Server, provider: str) -> None:
+async def test_a_gzip_compressed_error_response_is_decoded(server: Server, provider: str) -> None:
     body = gzip.compress(json.dumps({"error": {"message": "squeezed"}}).encode())
 
     async def answer(stream: SocketStream) -> None:

@@ -19,7 +19,7 @@ PAGE = read("docs/acp.md")
 
 @pytest.mark.req("H11")
 @pytest.mark.parametrize("tag", ["zed", "jetbrains", "codecompanion", "avante", "agent-shell", "toad"])
-def test_every_recipe_starts_the_agent(tag: str) -> None:
+def test_every_editor_recipe_on_the_page_runs_agent_ls_acp(tag: str) -> None:
     (block,) = (block for block in blocks(PAGE) if block.tag == tag)
     assert re.search(r"agent-ls\W+(?:args\W+|:command-params\W+|\")*acp\b", block.text.replace("args", "")), (
         block.text
@@ -28,26 +28,26 @@ def test_every_recipe_starts_the_agent(tag: str) -> None:
         json.loads(block.text)
 
 
-def test_the_commands_of_the_page_are_those_of_the_code() -> None:
+def test_the_slash_commands_on_the_page_match_the_code() -> None:
     told = [code_words(row[0])[0].removeprefix("/") for row in table(PAGE, "command")]
     assert told == list(OWN)
 
 
-def test_the_requests_of_the_page_are_those_of_the_code_and_of_the_schema() -> None:
+def test_the_extension_requests_on_the_page_match_the_code_and_the_schema() -> None:
     told = [code_words(row[0])[0] for row in table(PAGE, "request")]
     assert told == [f"_agent-ls/{name}" for name in EXTENSIONS]
     methods = {params.method for params in ALL}
     assert methods == {*told, "_session/steering"} == set(extension_schema()["methods"])
 
 
-def test_the_manifest_of_the_registry_is_of_this_version() -> None:
+def test_the_acp_registry_manifest_contains_the_current_version() -> None:
     told = json.loads(read("editors/acp-registry/agent.json"))
     assert {"id", "name", "version", "description", "license_url", "distribution"} <= told.keys()
     assert told["version"] == __version__
     assert told["distribution"] == {"uvx": {"package": f"agent-ls=={__version__}", "args": ["acp"]}}
 
 
-def test_the_icon_of_the_registry_has_no_colours_of_its_own() -> None:
+def test_the_acp_registry_icon_uses_only_current_color() -> None:
     icon = ET.parse(ROOT / "editors/acp-registry/icon.svg").getroot()
     assert (icon.get("width"), icon.get("height")) == ("16", "16")
     colours = {element.get(name) for element in icon.iter() for name in ("fill", "stroke")} - {None}

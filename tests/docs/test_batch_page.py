@@ -27,7 +27,7 @@ def block(language: str) -> str:
     return found.text
 
 
-def test_fields_options_statuses_and_exit_codes_of_the_page_are_those_of_the_program() -> None:
+def test_fields_options_statuses_and_exit_codes_on_the_page_match_the_program() -> None:
     made = argparse.ArgumentParser()
     command.add_arguments(made)
     fields = {word for row in table(PAGE, "field") for word in code_words(row[0])}
@@ -38,7 +38,7 @@ def test_fields_options_statuses_and_exit_codes_of_the_page_are_those_of_the_pro
     assert [int(row[0]) for row in table(PAGE, "exit code")] == codes
 
 
-def test_manifest_of_the_page_is_understood(tmp_path: Path) -> None:
+def test_the_example_manifest_on_the_page_can_be_read(tmp_path: Path) -> None:
     for name in ("shop", "notes"):
         (tmp_path / name).mkdir()
     path = tmp_path / "tasks.jsonl"
@@ -47,7 +47,7 @@ def test_manifest_of_the_page_is_understood(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("X12")
-def test_each_index_of_the_jobs_on_the_page_runs_another_shard() -> None:
+def test_each_index_of_the_kubernetes_and_slurm_examples_runs_a_different_shard() -> None:
     job = yaml.safe_load(block("yaml"))["spec"]
     (container,) = job["template"]["spec"]["containers"]
     assert job["completionMode"] == "Indexed" and container["command"] == ["/bin/sh", "-c"]

@@ -35,7 +35,7 @@ HTTP_VARIABLES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CER
     [("setting", Settings), ("in a provider", ProviderSettings), ("in `context`", ContextSettings)],
     ids=str,
 )
-def test_the_settings_of_the_page_and_their_defaults_are_those_of_the_code(
+def test_the_settings_and_defaults_on_the_page_match_the_code(
     first_cell: str, model: type[Settings | ProviderSettings | ContextSettings]
 ) -> None:
     told = {row[0].strip("`"): row[1].strip("`") for row in table(PAGE, first_cell)}
@@ -50,7 +50,7 @@ def test_the_page_says_for_each_setting_when_a_change_applies() -> None:
     assert sorted(told) == sorted(Settings().model_dump(by_alias=True))
 
 
-def test_the_variables_of_the_page_are_those_that_are_read() -> None:
+def test_the_environment_variables_on_the_page_match_the_code() -> None:
     told = {word for row in table(PAGE, "variable") for word in code_words(row[0])}
     rows = [VARIABLES[name] for name in _CODECS]
 
@@ -103,7 +103,7 @@ def kind_of(judgement: Judgement) -> str:
     return {Allow: "go ahead", Refuse: "are refused", Ask: "approval"}[type(judgement)]
 
 
-def test_the_table_of_modes_is_what_the_policy_does() -> None:
+def test_the_mode_table_on_the_page_matches_the_policy() -> None:
     rows = table(section(PAGE, "### Modes"), "mode")
 
     assert [row[0].strip("`") for row in rows] == ["plan", "ask", "edits", "full"]
@@ -139,7 +139,7 @@ def test_actions_that_the_page_lists_need_approval_in_mode_full(
     assert isinstance(judge(effect, Situation("full", Places((ROOT,), HOME))), Ask)
 
 
-def test_the_commands_that_the_page_lists_as_never_silent_need_approval() -> None:
+def test_commands_that_the_page_lists_as_always_needing_approval_need_approval_in_every_mode() -> None:
     _, _, rest = PAGE.partition("a command of the list that always needs approval, such as")
 
     words = code_words(rest.partition(";")[0])
@@ -150,7 +150,7 @@ def test_the_commands_that_the_page_lists_as_never_silent_need_approval() -> Non
 
 
 @pytest.mark.req("X6", "X8")
-def test_the_sensitive_files_that_the_page_names_are_asked_about_in_the_modes_that_it_names() -> None:
+def test_writes_to_sensitive_files_on_the_page_need_approval_in_the_documented_modes() -> None:
     for _, examples, modes in table(section(PAGE, "### Sensitive files"), "group"):
         for name in code_words(examples):
             effect = WriteEffect((PlannedWrite(f"{ROOT}/{name}", "modify", "", "k"),))
@@ -162,7 +162,7 @@ def test_the_sensitive_files_that_the_page_names_are_asked_about_in_the_modes_th
 
 
 @pytest.mark.req("X6")
-def test_the_places_of_credentials_that_the_page_names_are_refused() -> None:
+def test_reading_the_credential_paths_on_the_page_is_refused() -> None:
     places = [word for word in code_words(section(PAGE, "### Credentials")) if word[0] in "~/"]
 
     named = (*(f"~/{name}" for name in DENIED_HOME_PLACES), *DENIED_FILES, *ACCOUNT_FILES)
@@ -176,7 +176,7 @@ def test_the_places_of_credentials_that_the_page_names_are_refused() -> None:
 
 
 @pytest.mark.req("R7")
-def test_a_session_leaves_the_files_that_the_page_names_and_no_others(tmp_path: Path) -> None:
+def test_a_session_writes_only_state_files_that_the_page_lists(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
     project.mkdir()
     told = {row[0].strip("`").rstrip("/") for row in table(section(PAGE, "## Where things are"), "path")}

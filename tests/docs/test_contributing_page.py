@@ -28,14 +28,14 @@ def paths_in(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("row", MAP, ids=[row[0] for row in MAP])
-def test_answer_to_a_question_names_existing_paths(row: list[str]) -> None:
+def test_each_answer_in_the_question_table_names_existing_paths(row: list[str]) -> None:
     paths = paths_in(row[1])
 
     assert paths
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
-def test_map_answers_at_least_25_questions() -> None:
+def test_the_question_table_contains_at_least_25_questions() -> None:
     assert len({row[0] for row in MAP}) >= 25
 
 
@@ -87,7 +87,7 @@ def test_every_setting_is_in_the_files_of_its_checklist(file: str) -> None:
     )
 
 
-def test_every_slash_command_has_the_file_of_its_checklist() -> None:
+def test_every_slash_command_has_a_prompt_file() -> None:
     folder = ROOT / "agent_ls/app/slash_commands"
 
     assert {path.stem for path in folder.glob("*.md")} == set(NAMES)

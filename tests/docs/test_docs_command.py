@@ -22,14 +22,14 @@ def hints() -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("page", "words"), sorted(hints()))
-def test_a_hint_names_a_page_and_a_section_that_exist(
+def test_each_docs_command_in_a_hint_names_an_existing_page_and_section(
     page: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["docs", page, *words.split()]) == 0
     assert capsys.readouterr().out.startswith("#")
 
 
-def test_no_message_names_the_file_of_a_page() -> None:
+def test_no_message_names_a_markdown_file_of_the_docs() -> None:
     """An installed package has no docs/*.md files. Docstrings may name them, because only developers read those."""
     for path in (ROOT / "agent_ls").rglob("*.py"):
         text = path.read_text("utf-8")
@@ -69,7 +69,7 @@ def test_an_unknown_page_or_section_gets_a_hint(
     assert problem in capsys.readouterr().err
 
 
-def test_a_section_ends_at_the_next_heading_of_its_level_and_code_has_no_headings() -> None:
+def test_a_docs_section_ends_at_the_next_heading_of_the_same_level_outside_code_blocks() -> None:
     page = (
         "# A\n## Get it\none\n```\n# not a heading\n```\n### Below\ntwo\n## Other\nthree\n## Get more\nfour"
     )

@@ -20,7 +20,7 @@ PAGE = "docs/adding-an-environment.md"
 
 
 @pytest.mark.req("X1")
-def test_the_environment_of_the_page_passes_the_contract_suite(tmp_path: Path) -> None:
+def test_the_example_environment_on_the_page_passes_the_contract_tests(tmp_path: Path) -> None:
     write_programs(PAGE, tmp_path)
 
     # Run as in a reader's project: without the pytest configuration and the plugins of this repository.
@@ -53,7 +53,9 @@ def test_the_environment_of_the_page_passes_the_contract_suite(tmp_path: Path) -
     assert not counts.keys() - {"passed", "skipped"}
 
 
-async def test_entries_that_leave_the_archive_do_not_exist(tmp_path: Path) -> None:
+async def test_the_example_environment_ignores_zip_entries_with_paths_outside_the_archive(
+    tmp_path: Path,
+) -> None:
     programs = write_programs(PAGE, tmp_path)
     archive = tmp_path / "release.zip"
     with ZipFile(archive, "w") as opened:

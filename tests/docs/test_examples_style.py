@@ -15,12 +15,12 @@ PAGES = ["docs/adding-a-tool.md", "docs/adding-a-provider.md", "docs/adding-an-e
 
 
 @pytest.mark.parametrize("place", PAGES)
-def test_every_program_of_a_page_has_a_name_by_which_it_is_tested(place: str) -> None:
+def test_every_python_example_in_the_docs_has_a_tag(place: str) -> None:
     assert all(block.tag for block in blocks(read(place), "python"))
 
 
 @pytest.mark.parametrize("place", PAGES)
-def test_the_programs_of_a_page_are_formatted_and_free_of_complaints(place: str, tmp_path: Path) -> None:
+def test_python_examples_in_the_docs_pass_ruff_check_and_ruff_format(place: str, tmp_path: Path) -> None:
     for program in write_programs(place, tmp_path).values():
         program.write_text(program.read_text(encoding="utf-8").lstrip("\n"), encoding="utf-8")
     ruff, settings = Path(sys.executable).with_name("ruff"), ROOT / "pyproject.toml"

@@ -73,7 +73,7 @@ def command_lines() -> list[tuple[str, str]]:
 
 
 @pytest.mark.req("H13")
-def test_the_options_of_exec_on_the_page_are_those_of_the_parser() -> None:
+def test_the_exec_options_on_the_page_match_the_parser() -> None:
     command = argparse.ArgumentParser()
     exec_command.add_arguments(command)
     rows = table(PAGE, "option")
@@ -84,7 +84,7 @@ def test_the_options_of_exec_on_the_page_are_those_of_the_parser() -> None:
     assert values == set(exec_command.APPROVALS)
 
 
-def test_the_exit_codes_of_the_page_are_those_of_exec() -> None:
+def test_the_exit_codes_on_the_page_match_exec() -> None:
     assert [int(row[0]) for row in table(PAGE, "exit code")] == [
         DONE,
         FAILED,
@@ -95,7 +95,7 @@ def test_the_exit_codes_of_the_page_are_those_of_exec() -> None:
     ]
 
 
-def test_every_option_of_the_other_commands_is_on_the_page() -> None:
+def test_every_option_of_sessions_demo_and_apply_patch_is_on_the_page() -> None:
     for name in ("sessions", "demo", "apply-patch"):
         command = argparse.ArgumentParser()
         command_module(name).add_arguments(command)
@@ -104,7 +104,7 @@ def test_every_option_of_the_other_commands_is_on_the_page() -> None:
 
 
 @pytest.mark.parametrize(("page", "words"), command_lines())
-def test_every_command_of_a_page_is_one_that_is_understood(page: str, words: str) -> None:
+def test_every_agent_ls_command_line_in_the_docs_is_accepted_by_the_parser(page: str, words: str) -> None:
     try:
         parser().parse_args(shlex.split(words))
     except Refused as error:
@@ -112,7 +112,7 @@ def test_every_command_of_a_page_is_one_that_is_understood(page: str, words: str
 
 
 @pytest.mark.req("H13", "X6")
-def test_exec_ends_with_3_after_a_refusal_without_a_question(tmp_path: Path) -> None:
+def test_exec_exits_with_code_3_if_the_policy_refuses_a_tool_call(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
     project.mkdir()
     script: Script = [[ToolCall("read_file", {"file_path": str(home / ".ssh" / "id_ed25519")})], "I may not."]
@@ -124,7 +124,7 @@ def test_exec_ends_with_3_after_a_refusal_without_a_question(tmp_path: Path) -> 
 
 
 @pytest.mark.req("U12")
-def test_exec_with_a_key_for_an_unknown_provider_only_says_what_to_set(tmp_path: Path) -> None:
+def test_exec_without_a_known_api_key_lists_the_environment_variables_to_set(tmp_path: Path) -> None:
     done = run("exec", "do it", cwd=tmp_path, environ=environment(tmp_path, SOME_OTHER_API_KEY="k"))
 
     assert done.code == FAILED

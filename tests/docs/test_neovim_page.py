@@ -20,26 +20,26 @@ SUBCOMMANDS = re.findall(r"^  (\w+) = ", COMMANDS.partition("M.commands = {")[2]
 
 
 @pytest.mark.req("H10")
-def test_the_keys_of_the_page_are_the_defaults() -> None:
+def test_the_keymaps_on_the_page_match_the_plugin_defaults() -> None:
     told = {row[0].strip("`"): row[1].strip("`") for row in table(section(PAGE, "## Keys"), "action")}
 
     assert told == KEYMAPS
 
 
-def test_the_options_of_the_page_are_the_defaults() -> None:
+def test_the_options_on_the_page_match_the_plugin_defaults() -> None:
     told = {row[0].strip("`"): row[1].strip("`") for row in table(section(PAGE, "## Options"), "option")}
 
     assert told == {**OPTIONS, "keymaps": "see above"}
 
 
-def test_the_subcommands_of_the_page_are_those_of_the_plugin() -> None:
+def test_the_subcommands_on_the_page_match_the_plugin() -> None:
     rows = table(section(PAGE, "## Commands"), "subcommand")
 
     assert sorted(name for row in rows for name in code_words(row[0])) == sorted(SUBCOMMANDS)
 
 
 @pytest.mark.parametrize("name", [*OPTIONS, *KEYMAPS, *SUBCOMMANDS])
-def test_each_name_of_the_page_is_in_the_help_of_the_plugin(name: str) -> None:
+def test_each_option_keymap_and_subcommand_is_in_the_plugin_help(name: str) -> None:
     assert re.search(rf"`{name}`|:AgentLs {name}\b", HELP)
 
 

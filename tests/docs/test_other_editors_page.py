@@ -22,7 +22,7 @@ def recipe(tag: str) -> str:
     return block.text
 
 
-def test_the_commands_of_the_page_are_those_of_the_server() -> None:
+def test_the_commands_on_the_page_match_the_server() -> None:
     told = {word for row in table(PAGE, "command") for word in code_words(row[0])}
 
     assert told == {*STOCK_COMMANDS, *FINDING_COMMANDS}
@@ -38,13 +38,13 @@ def test_the_commands_of_the_page_are_those_of_the_server() -> None:
     ],
     ids=["helix", "kate", "sublime"],
 )
-def test_the_settings_of_a_recipe_are_settings(found: dict[str, Any]) -> None:
+def test_the_settings_in_each_editor_recipe_are_valid(found: dict[str, Any]) -> None:
     assert parse_settings(found["agentLs"])[1] == []
 
 
 @pytest.mark.req("H11")
 @pytest.mark.parametrize("tag", ["neovim", "eglot", "lsp-mode", "helix", "kate", "sublime"])
-def test_every_recipe_starts_the_server_by_the_same_words(tag: str) -> None:
+def test_every_editor_recipe_starts_the_server_with_agent_ls_serve_stdio(tag: str) -> None:
     words = re.findall(r'"(agent-ls|serve|--stdio)"', recipe(tag))
 
     assert "agent-ls serve --stdio" in " ".join(words) or tag == "helix"

@@ -45,7 +45,9 @@ async def test_deltas_join_to_the_final_text_of_their_part(model: FakeProvider) 
     assert not texts
 
 
-async def test_a_delta_names_the_last_recorded_event_and_for_arguments_the_tool(model: FakeProvider) -> None:
+async def test_each_delta_names_the_last_recorded_event_and_an_argument_delta_names_the_tool(
+    model: FakeProvider,
+) -> None:
     async with running_session(model, tool("look")) as session:
         told = await told_in(session, "go")
 
@@ -78,7 +80,9 @@ async def test_a_turn_starts_and_ends_with_the_documented_events(model: FakeProv
         ("leap", "{}", "unknown_tool"),
     ],
 )
-async def test_every_call_has_a_start_and_an_end(name: str, arguments: str, error_kind: str) -> None:
+async def test_every_tool_call_has_a_start_and_an_end_event(
+    name: str, arguments: str, error_kind: str
+) -> None:
     async with running_session(FakeProvider([tool_call(name, arguments)]), tool("look")) as session:
         await session.say("go")
 

@@ -26,7 +26,7 @@ NO_WEB: Any = None
 """Nothing is fetched or searched here."""
 
 
-def test_the_tests_of_the_skeleton_pass(tmp_path: Path) -> None:
+def test_the_tests_of_the_codec_skeleton_on_the_page_pass(tmp_path: Path) -> None:
     programs = write_programs(PAGE, tmp_path)
 
     done = run_tests(programs["test_plain_codec.py"], folder=tmp_path)
@@ -35,7 +35,7 @@ def test_the_tests_of_the_skeleton_pass(tmp_path: Path) -> None:
     assert "7 passed" in done.stdout
 
 
-def test_the_skeleton_is_an_engine(tmp_path: Path) -> None:
+def test_the_codec_skeleton_on_the_page_imports_no_io_modules(tmp_path: Path) -> None:
     program = write_programs(PAGE, tmp_path)["plain_codec.py"]
 
     assert not {name.split(".")[0] for name, _ in imports(program)} & BANNED_IN_NO_IO
@@ -44,7 +44,7 @@ def test_the_skeleton_is_an_engine(tmp_path: Path) -> None:
     }
 
 
-def test_the_files_that_are_named_are_those_of_every_codec() -> None:
+def test_the_files_listed_on_the_page_exist_in_the_codec_packages() -> None:
     told = {row[0].strip("`") for row in table(read(PAGE), "file")}
 
     for provider in ("anthropic", "openai_responses"):
@@ -52,7 +52,7 @@ def test_the_files_that_are_named_are_those_of_every_codec() -> None:
         assert told <= {path.name for path in folder.iterdir()}
 
 
-def test_the_tables_of_the_checklist_know_the_same_providers() -> None:
+def test_every_codec_has_environment_variables_and_a_profile() -> None:
     assert set(_CODECS) <= set(VARIABLES)
     assert set(_CODECS) <= set(PROFILES)
 
@@ -72,7 +72,7 @@ def parameters_of(tool: ToolDefinition) -> list[str]:
 
 @pytest.mark.req("P7")
 @pytest.mark.parametrize("family", NATIVE)
-def test_the_tools_of_the_page_are_those_of_each_family(family: str) -> None:
+def test_the_tool_table_of_each_model_family_on_the_page_matches_the_code(family: str) -> None:
     ours, theirs = tools_of(family, native=False), tools_of(family, native=True)
     parameters = {tool.name: parameters_of(tool) for tool in theirs.definitions()}
     expected: list[tuple[list[str], list[str], list[str]]] = []

@@ -19,13 +19,13 @@ def test_requirement_ids_are_unique_and_have_a_promise_and_a_status() -> None:
     )
 
 
-def test_ids_that_tests_name_are_in_the_page() -> None:
+def test_requirement_ids_in_test_marks_are_on_the_page() -> None:
     unknown = sorted(set(all_marks()) - {it.id for it in REQUIREMENTS})
 
     assert not unknown, f"docs/requirements.md has no rows for {unknown}, which tests name"
 
 
-def test_requirements_with_the_status_tests_have_tests() -> None:
+def test_each_requirement_with_status_tests_is_named_in_a_test_mark() -> None:
     proofs = all_marks()
     without = [it.id for it in REQUIREMENTS if it.status == "tests" and it.id not in proofs]
 

@@ -41,7 +41,7 @@ def host(programs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Host:
     return made
 
 
-def test_the_tests_of_the_example_pass(programs: dict[str, Path]) -> None:
+def test_the_tests_of_the_example_tool_on_the_page_pass(programs: dict[str, Path]) -> None:
     done = run_tests(programs["test_count_lines.py"], folder=programs["count_lines.py"].parent)
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -57,7 +57,7 @@ def test_the_tests_of_the_example_pass(programs: dict[str, Path]) -> None:
         ('{"file": "a.md"}', True, "file_path"),
     ],
 )
-async def test_a_session_offers_and_dispatches_the_example(
+async def test_a_session_lists_and_runs_the_example_tool_of_the_page(
     host: Host, arguments: str, is_error: bool, output: str, tmp_path: Path
 ) -> None:
     model = FakeProvider([tool_call("count_lines", arguments), text("I see.")])
@@ -98,7 +98,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.req("T10")
-def test_the_programs_of_the_page_are_listed_as_tools(project: Path) -> None:
+def test_the_yaml_tools_on_the_page_are_listed_by_the_tools_command(project: Path) -> None:
     done = run("tools", cwd=project, environ=environment(project.parent / "home"))
     assert (done.code, done.err) == (0, "")
     assert "commits_of  (read)" in done.out and "deploy  (admin)" in done.out
@@ -107,7 +107,7 @@ def test_the_programs_of_the_page_are_listed_as_tools(project: Path) -> None:
 
 @pytest.mark.req("T10", "X8")
 @pytest.mark.parametrize("allowed", [[], ["--allow", "deploy"]])
-def test_the_programs_of_the_page_run_as_the_page_says(project: Path, allowed: list[str]) -> None:
+def test_the_yaml_tools_on_the_page_run_as_documented(project: Path, allowed: list[str]) -> None:
     calls: Script = [
         [ToolCall("commits_of", {"path": "a.txt", "count": 5})],
         [ToolCall("deploy", {"place": "staging", "dry_run": True, "tag": "v1.2"})],

@@ -22,7 +22,7 @@ NOT_OFFERED = {"walkthroughPauseMs", "place"}
 """Settings of the server that are for its tests and its demo, or count in the user's own settings file only."""
 
 
-def test_the_settings_of_the_page_and_their_defaults_are_those_of_the_extension() -> None:
+def test_the_settings_and_defaults_on_the_page_match_the_extension() -> None:
     rows = table(read("docs/vscode.md"), "setting")
     listed = {row[0].strip("`"): json.loads(row[1].strip("`")) for row in rows}
 
@@ -30,7 +30,7 @@ def test_the_settings_of_the_page_and_their_defaults_are_those_of_the_extension(
 
 
 @pytest.mark.req("H17")
-def test_no_workspace_can_change_settings_that_cost_permit_or_run() -> None:
+def test_a_workspace_cannot_change_settings_that_spend_money_permit_actions_or_run_programs() -> None:
     restricted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
     guarded = {name for name, setting in DECLARED.items() if setting["scope"] in ("machine", "application")}
 
@@ -38,7 +38,7 @@ def test_no_workspace_can_change_settings_that_cost_permit_or_run() -> None:
     assert list(DECLARED)[-len(ANY_SCOPE) :] == sorted(ANY_SCOPE, reverse=True), "the page says: the last two"
 
 
-def test_the_settings_that_the_server_is_given_are_those_it_knows_with_its_defaults() -> None:
+def test_the_extension_declares_each_server_setting_with_the_default_of_the_server() -> None:
     known = Settings().model_dump(by_alias=True)
     declared = {name.removeprefix("agentLs."): setting["default"] for name, setting in DECLARED.items()}
 
@@ -47,7 +47,7 @@ def test_the_settings_that_the_server_is_given_are_those_it_knows_with_its_defau
         assert declared[name] == ("" if known[name] is None else known[name]), name
 
 
-def test_the_extension_gives_the_server_every_setting_of_the_server_that_it_offers() -> None:
+def test_the_extension_sends_each_declared_server_setting_to_the_server() -> None:
     (listed,) = re.findall(
         r"SERVER_SETTINGS = \[(.*?)\]", read("vscode-extension/src/settings/settings.ts"), re.DOTALL
     )
@@ -57,7 +57,7 @@ def test_the_extension_gives_the_server_every_setting_of_the_server_that_it_offe
 
 
 @pytest.mark.req("H2")
-def test_what_the_extension_lets_users_set_is_what_the_schema_of_the_settings_allows() -> None:
+def test_types_and_limits_of_the_extension_settings_match_the_settings_schema() -> None:
     schema = settings_schema()
     for name in set(schema["properties"]) - NOT_OFFERED:
         assert _facts(DECLARED[f"agentLs.{name}"]) == _facts(_whole(schema["properties"][name], schema)), name
@@ -83,7 +83,7 @@ def _facts(one: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.req("H17")
-def test_the_extension_runs_beside_the_folder_and_says_where_it_does_not() -> None:
+def test_the_extension_runs_on_the_workspace_host_and_excludes_virtual_workspaces() -> None:
     assert MANIFEST["extensionKind"] == ["workspace"]
     assert MANIFEST["capabilities"]["untrustedWorkspaces"]["supported"] == "limited"
     assert MANIFEST["capabilities"]["virtualWorkspaces"]["supported"] is False
@@ -93,7 +93,7 @@ def test_the_extension_and_its_server_have_one_version() -> None:
     assert MANIFEST["version"] == __version__
 
 
-def test_the_first_steps_lead_to_commands_and_pages_that_are_there() -> None:
+def test_the_getting_started_steps_refer_to_existing_commands_and_pages() -> None:
     commands = {command["command"] for command in CONTRIBUTES["commands"]}
     steps = [step for guide in CONTRIBUTES["walkthroughs"] for step in guide["steps"]]
 
@@ -105,7 +105,7 @@ def test_the_first_steps_lead_to_commands_and_pages_that_are_there() -> None:
         assert link in commands or link.startswith("workbench."), step["id"]
 
 
-def test_no_package_of_the_extension_names_a_registry() -> None:
+def test_the_lock_files_of_the_extension_contain_no_registry_urls() -> None:
     for lock in ("vscode-extension/package-lock.json", ".ci/vsce/package-lock.json"):
         assert '"resolved": "http' not in read(lock), (
             f"{lock}: npm config set omit-lockfile-registry-resolved true"

@@ -75,7 +75,7 @@ def points(events: int, share: int) -> list[int]:
 @pytest.mark.sweep
 @pytest.mark.timeout(1200 if IS_WHOLE else 120)
 @pytest.mark.parametrize("share", range(SHARES))
-async def test_a_run_killed_after_any_event_is_complete_up_to_it_and_can_be_undone(
+async def test_a_session_killed_after_any_event_is_stored_up_to_that_event_and_can_be_undone(
     share: int, tmp_path: Path
 ) -> None:
     (tmp_path / "whole").mkdir()

@@ -60,7 +60,7 @@ def check(log: Path, lines: list[bytes], cut: int) -> None:
 
 @pytest.mark.req("R3", "R4")
 @pytest.mark.sweep
-async def test_a_run_that_ends_after_any_record_is_complete_up_to_it(tmp_path: Path) -> None:
+async def test_a_session_log_that_ends_after_any_record_is_restored_up_to_that_record(tmp_path: Path) -> None:
     async with running(tmp_path, long_script()) as rig:
         (rig.folder / "a.txt").write_text("0\n")
         talk = await rig.talk(mode="full")

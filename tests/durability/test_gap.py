@@ -147,7 +147,9 @@ async def test_an_unreported_write_is_recorded_when_the_session_is_reopened(
 
 
 @pytest.mark.parametrize("when", ["planned", "written"])
-async def test_an_announced_write_that_never_happened_is_dropped(when: str, tmp_path: Path) -> None:
+async def test_a_planned_write_that_did_not_happen_before_a_kill_is_dropped(
+    when: str, tmp_path: Path
+) -> None:
     crash = Crash(tmp_path, when, read(), edit("two\n", "TWO\n"))
     await crash.happen()
     crash.file.write_text(TEXT)  # the process was killed before the write, or the user has reverted it
@@ -159,7 +161,7 @@ async def test_an_announced_write_that_never_happened_is_dropped(when: str, tmp_
     assert crash.file.read_text() == TEXT
 
 
-async def test_a_file_with_neither_the_old_nor_the_planned_content_is_named_and_kept(
+async def test_a_file_with_neither_the_old_nor_the_planned_content_is_reported_and_not_changed(
     tmp_path: Path,
 ) -> None:
     crash = Crash(tmp_path, "written", read(), edit("two\n", "TWO\n"))
@@ -182,7 +184,7 @@ async def test_a_file_with_neither_the_old_nor_the_planned_content_is_named_and_
         pytest.param(b"\0\1", patch("*** Delete File: a.txt"), id="binary"),
     ],
 )
-async def test_a_file_without_stored_old_text_is_named_and_has_no_hunk(
+async def test_a_written_file_without_stored_old_text_is_reported_and_gets_no_hunk(
     before: bytes, call: ToolCall, tmp_path: Path
 ) -> None:
     crash = Crash(tmp_path, "written", read(), call)
@@ -199,7 +201,7 @@ async def test_a_file_without_stored_old_text_is_named_and_has_no_hunk(
 
 @pytest.mark.req("H4")
 @pytest.mark.parametrize("is_still_open", [True, False])
-async def test_an_edit_of_an_open_document_is_recorded_if_the_editor_still_has_it(
+async def test_an_edit_without_an_event_is_recorded_on_resume_if_the_document_is_still_open(
     is_still_open: bool, tmp_path: Path
 ) -> None:
     shown = f"unsaved\n{TEXT}"
@@ -219,7 +221,7 @@ async def test_an_edit_of_an_open_document_is_recorded_if_the_editor_still_has_i
     assert crash.file.read_text() == TEXT
 
 
-async def test_an_announced_write_of_a_completed_call_is_not_settled_again(tmp_path: Path) -> None:
+async def test_the_write_of_a_completed_tool_call_is_not_recorded_again_on_resume(tmp_path: Path) -> None:
     crash = Crash(tmp_path, "planned", read(), edit("two\n", "TWO\n"), edit("three\n", "3\n"))
     await crash.happen()
     with AnthropicServer([]) as provider:
@@ -247,7 +249,7 @@ async def test_temporary_files_of_a_killed_process_are_removed_and_nothing_else(
 
 
 @pytest.mark.parametrize("names", [1, 2])
-async def test_a_file_with_several_names_is_named_because_the_replaced_owner_may_still_write_it(
+async def test_a_planned_write_to_a_hard_linked_file_is_reported_after_a_take_over(
     names: int, tmp_path: Path
 ) -> None:
     """The replaced owner can no longer rename its temporary file, but it may still write in place when it continues."""

@@ -110,7 +110,7 @@ def _log_lines(root: Path) -> list[bytes]:
 
 @pytest.mark.req("R3", "R4", "U4")
 @pytest.mark.parametrize("name", SERVERS)
-async def test_the_text_of_an_open_part_is_kept_and_reasoning_of_an_interrupted_answer_is_not_resent(
+async def test_partial_text_is_restored_after_a_kill_and_reasoning_is_not_resent_to_the_model(
     name: str, tmp_path: Path
 ) -> None:
     gate = Gate()
@@ -138,7 +138,7 @@ async def test_the_text_of_an_open_part_is_kept_and_reasoning_of_an_interrupted_
 
 
 @pytest.mark.req("R3", "R4", "T5")
-async def test_output_before_a_kill_is_kept_and_a_left_process_does_not_block_the_session(
+async def test_command_output_is_restored_after_a_kill_and_an_orphaned_process_blocks_no_session(
     tmp_path: Path,
 ) -> None:
     token = new_token()

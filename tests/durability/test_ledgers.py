@@ -63,7 +63,7 @@ def sent(provider: LoopbackProvider, words: str) -> int:
 
 
 @pytest.mark.parametrize("how", ["ended", "killed"])
-async def test_hunks_keep_their_positions_in_an_unchanged_file_even_with_repeated_lines(
+async def test_hunk_positions_survive_a_restart_in_an_unchanged_file_with_repeated_lines(
     how: str, file: Path, tmp_path: Path
 ) -> None:
     state = tmp_path / "state"
@@ -85,7 +85,7 @@ async def test_hunks_keep_their_positions_in_an_unchanged_file_even_with_repeate
     assert content(file) == "same\nsame\nbetween\nlast\n"
 
 
-async def test_hunks_moved_by_typing_keep_their_positions(file: Path, tmp_path: Path) -> None:
+async def test_positions_of_hunks_moved_by_typing_survive_a_restart(file: Path, tmp_path: Path) -> None:
     with AnthropicServer(edits(edit("to go\n", ""))) as provider:
         async with running_manager(tmp_path / "state", provider) as manager:
             live = await manager.new_session(SessionSpec(workspace_folder=str(file.parent)))
@@ -110,7 +110,7 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize(("text", "events", "hunks"), OUTSIDE)
-async def test_in_a_file_changed_between_servers_hunks_are_searched_and_never_guessed(
+async def test_hunks_in_a_file_changed_during_a_restart_are_restored_only_at_unambiguous_positions(
     text: str | None, events: list[str], hunks: list[str], file: Path, tmp_path: Path
 ) -> None:
     session_id = await edited(tmp_path / "state", file, edit("last\n", "LAST\n"))
@@ -127,7 +127,7 @@ async def test_in_a_file_changed_between_servers_hunks_are_searched_and_never_gu
     assert content(file) == (text if text is None or not hunks else text.replace("LAST", "last"))
 
 
-async def test_hunks_of_an_unsaved_buffer_are_gone_with_the_editor_and_the_model_is_informed_once(
+async def test_hunks_of_an_unsaved_buffer_are_gone_after_an_editor_restart_and_reported_once(
     file: Path, tmp_path: Path
 ) -> None:
     state, host = tmp_path / "state", FakeEditorHost({str(file): TEXT})
@@ -159,7 +159,9 @@ async def test_a_hunk_in_a_restored_buffer_is_pending_again(file: Path, tmp_path
     assert host.text(str(file)) == TEXT
 
 
-async def test_a_decision_not_sent_before_the_end_is_sent_afterwards(file: Path, tmp_path: Path) -> None:
+async def test_a_review_decision_not_sent_to_the_model_before_a_restart_is_sent_once_afterwards(
+    file: Path, tmp_path: Path
+) -> None:
     state = tmp_path / "state"
     with AnthropicServer([*edits(edit("last\n", "LAST\n")), "I see.", "Yes."]) as provider:
         async with running_manager(state, provider) as manager:

@@ -63,7 +63,9 @@ async def asked(editor: Editor, session_id: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("end", "code"), ENDINGS)
-async def test_ending_the_server_settles_all_running_turns(end: Ending, code: int, tmp_path: Path) -> None:
+async def test_a_server_shutdown_interrupts_or_suspends_all_running_turns(
+    end: Ending, code: int, tmp_path: Path
+) -> None:
     """One session streams, one waits for an approval, and one runs commands that ignore SIGTERM."""
     token = new_token()
     stubborn = f"trap '' TERM; LEFT={token} sleep 600 & setsid env LEFT={token} sleep 600 & wait; wait"

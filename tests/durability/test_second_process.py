@@ -20,7 +20,7 @@ from tests.support.loopback import AnthropicServer
 pytestmark = pytest.mark.req("R7", "H2")
 
 
-async def test_a_session_open_elsewhere_names_its_owner_and_can_be_opened_after_it(
+async def test_a_session_of_another_process_is_read_only_and_can_be_opened_after_that_process_ends(
     tmp_path: Path,
 ) -> None:
     with AnthropicServer(["One.", "Two.", "Three."]) as provider:

@@ -181,7 +181,9 @@ def points(steps: int, seed: int) -> list[int]:
 @pytest.mark.sweep
 @pytest.mark.timeout(1800 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 120)
 @pytest.mark.parametrize("stop", STOPS, ids=lambda stop: stop.name)
-async def test_a_stop_at_any_await_point_leaves_nothing_open(stop: Stop, tmp_path: Path) -> None:
+async def test_a_stop_at_any_await_point_leaves_no_open_tool_call_process_file_or_lock(
+    stop: Stop, tmp_path: Path
+) -> None:
     whole = await played(tmp_path / "whole", 0, stop)
     await played(tmp_path / "again", 0, stop)  # opens the files that a process opens only once
     assert whole.count > 100

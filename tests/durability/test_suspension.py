@@ -102,7 +102,7 @@ async def say(editor: Editor, session_id: str, request: dict[str, Any], decision
 
 @pytest.mark.sweep
 @all_endings
-async def test_an_allow_after_a_restart_makes_the_displayed_edit(
+async def test_allowing_an_edit_after_a_restart_applies_the_displayed_edit(
     wire: str, end: Ending, project: Path
 ) -> None:
     calls: list[Answer] = [[Text("I look."), READ], [edit(wire, "notes.txt", "two\n", "TWO\n")], "All done."]
@@ -213,7 +213,7 @@ async def test_two_pending_approvals_are_answered_through_two_servers(
 
 
 @pairs
-async def test_messages_and_a_stop_in_a_restored_turn_work_as_in_a_waiting_turn(
+async def test_messages_are_queued_and_an_interrupt_denies_the_approval_in_a_restored_turn(
     wire: str, end: Ending, project: Path
 ) -> None:
     command = ToolCall("shell", {"command": "echo made > made"})
@@ -233,7 +233,7 @@ async def test_messages_and_a_stop_in_a_restored_turn_work_as_in_a_waiting_turn(
 
 
 @pytest.mark.req("H13", "X8")
-async def test_exec_answers_pending_approvals_before_its_own_prompt(project: Path) -> None:
+async def test_exec_resume_denies_pending_approvals_before_sending_the_new_prompt(project: Path) -> None:
     calls: list[Answer] = [[ToolCall("shell", {"command": "echo made > made"})], "As you like.", "Done."]
     with SERVERS["anthropic"](calls) as provider:
         session_id, _ = await suspended("anthropic", provider, project, kill)
@@ -249,7 +249,7 @@ async def test_exec_answers_pending_approvals_before_its_own_prompt(project: Pat
     assert not (project / "made").exists()
 
 
-async def test_an_approval_stays_pending_without_a_time_limit_after_its_editor_ended(project: Path) -> None:
+async def test_an_unanswered_approval_remains_pending_across_several_server_restarts(project: Path) -> None:
     """Opening the session and ending the server without an answer changes nothing."""
     with SERVERS["anthropic"]([[ToolCall("shell", {"command": "touch made"})], "All done."]) as provider:
         session_id, asked = await suspended("anthropic", provider, project, kill)

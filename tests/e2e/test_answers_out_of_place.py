@@ -57,7 +57,7 @@ def answer(event: Event, decision: str, **params: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def test_answers_in_another_order_resolve_their_own_questions(tmp_path: Path) -> None:
+async def test_approval_answers_in_reverse_order_resolve_the_matching_requests(tmp_path: Path) -> None:
     with AnthropicServer([*touching("first")[:1], *touching("second"), "Done."]) as provider:
         async with served(tmp_path, provider=provider) as found:
             one = await begun(found.editor)
@@ -72,7 +72,7 @@ async def test_answers_in_another_order_resolve_their_own_questions(tmp_path: Pa
             assert [(found.project / name).exists() for name in names] == [True, False]
 
 
-async def test_answer_for_another_session_is_refused_and_a_replayed_one_allows_nothing_more(
+async def test_approval_answer_for_another_session_is_refused_and_a_replayed_answer_has_no_effect(
     tmp_path: Path,
 ) -> None:
     with AnthropicServer(touching("made", "again")) as provider:
@@ -98,7 +98,7 @@ async def test_answer_for_another_session_is_refused_and_a_replayed_one_allows_n
 
 @pytest.mark.req("R4")
 @pytest.mark.parametrize("how", ["it closes its pipe", "it is killed", "the server is killed"])
-async def test_a_client_that_disconnects_during_an_approval_allows_nothing_and_is_asked_again(
+async def test_a_disconnect_during_an_approval_allows_nothing_and_leaves_the_request_pending(
     how: str, tmp_path: Path
 ) -> None:
     with AnthropicServer(touching("made")) as provider:
@@ -127,7 +127,7 @@ async def left(server: ServerProcess, how: str) -> None:
     await server.exit_code()
 
 
-async def test_an_approval_without_an_answer_in_time_is_denied_with_that_reason(tmp_path: Path) -> None:
+async def test_an_approval_that_times_out_is_denied_and_the_model_gets_the_reason(tmp_path: Path) -> None:
     with AnthropicServer(touching("made")) as provider:
         async with served(tmp_path, provider=provider, approvalTimeoutMs=300) as found:
             session_id = await begun(found.editor)
@@ -142,7 +142,9 @@ async def test_an_approval_without_an_answer_in_time_is_denied_with_that_reason(
 
 
 @pytest.mark.parametrize("stop", ["interrupt", "abort"])
-async def test_an_answer_after_a_stop_allows_nothing_and_gets_that_result(tmp_path: Path, stop: str) -> None:
+async def test_an_approval_answer_after_a_stop_allows_nothing_and_returns_the_denial(
+    tmp_path: Path, stop: str
+) -> None:
     with AnthropicServer(touching("made")) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await begun(found.editor)

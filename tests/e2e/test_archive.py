@@ -138,7 +138,9 @@ async def test_a_session_is_exported_as_markdown_html_and_events(tmp_path: Path)
 
 @pytest.mark.req("E3")
 @pytest.mark.parametrize("count", [30_000, 100_000])
-async def test_a_long_output_is_read_whole_by_its_reference(tmp_path: Path, count: int) -> None:
+async def test_a_long_tool_output_can_be_read_completely_by_output_reference(
+    tmp_path: Path, count: int
+) -> None:
     """An output of 30,000 characters is in the event, one of 100,000 is in a file next to the log."""
     call = ToolCall("shell", {"command": f"printf 'x%.0s' $(seq {count}); touch done"})
     with AnthropicServer([[call], "Done."]) as provider:

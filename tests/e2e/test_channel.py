@@ -47,7 +47,9 @@ async def test_only_the_user_can_reach_the_socket_and_the_token(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("token", ["", "x" * 43])
-async def test_a_client_without_the_token_gets_one_error_and_the_end(tmp_path: Path, token: str) -> None:
+async def test_a_channel_client_without_the_token_gets_an_error_and_is_disconnected(
+    tmp_path: Path, token: str
+) -> None:
     async with served(tmp_path) as found:
         async with opened(await socket_of(found.state, found.server.process.pid)) as client:
             with pytest.raises(ResponseError, match="token"):
@@ -92,7 +94,7 @@ async def test_an_approval_of_the_editors_session_is_answered_over_the_channel(t
         assert (found.project / "made-by-agent").exists()
 
 
-async def test_a_channel_client_that_disconnects_changes_nothing(tmp_path: Path) -> None:
+async def test_a_channel_client_that_disconnects_leaves_the_approval_pending(tmp_path: Path) -> None:
     script: list[Answer] = [[MAKE_FILE], "Done."]
     async with editing(tmp_path, script) as found:
         session_id = await found.editor.new_session(provider="anthropic", mode="ask")
@@ -110,7 +112,9 @@ async def test_a_channel_client_that_disconnects_changes_nothing(tmp_path: Path)
         assert not (found.project / "made-by-agent").exists()
 
 
-async def test_two_channel_clients_get_each_delta_and_the_first_answer_counts(tmp_path: Path) -> None:
+async def test_two_channel_clients_get_each_delta_and_the_first_approval_answer_counts(
+    tmp_path: Path,
+) -> None:
     gate = Gate()
     script: list[Answer] = [[MAKE_FILE], [Text("It ", gate, "is done.")]]
     async with editing(tmp_path, script) as found:
@@ -180,7 +184,9 @@ REFUSED: list[tuple[str, dict[str, Any] | None]] = [
 ]
 
 
-async def test_the_channel_rejects_messages_other_than_decisions_in_a_session(tmp_path: Path) -> None:
+async def test_the_channel_rejects_requests_for_keys_trust_deletion_drafts_settings_and_shutdown(
+    tmp_path: Path,
+) -> None:
     async with served(tmp_path) as found:
         session_id = await found.editor.new_session()
         async with channel_client(found.state, found.server.process.pid) as panel:
@@ -195,7 +201,7 @@ CHANGED = "workspace/didChangeConfiguration"
 
 
 @pytest.mark.req("H2")
-async def test_without_the_setting_panel_there_is_no_socket_until_it_is_set(tmp_path: Path) -> None:
+async def test_the_channel_socket_exists_only_while_the_panel_setting_is_on(tmp_path: Path) -> None:
     def has_socket(pid: int) -> bool:
         return any((tmp_path / "state" / "channels").glob(f"*-{pid}-*.sock"))
 
@@ -226,7 +232,9 @@ async def take_over(client: FramedClient, session_id: str) -> None:
                 assert error.data["kind"] == "owner_silent"
 
 
-async def test_a_channel_client_follows_a_session_that_is_taken_over(tmp_path: Path) -> None:
+async def test_a_channel_client_becomes_read_only_when_another_server_takes_over_the_session(
+    tmp_path: Path,
+) -> None:
     async with served(tmp_path) as first, served(tmp_path) as second:
         session_id = await first.task_done()
         async with (

@@ -46,7 +46,7 @@ async def completed(found: Served, session_id: str, start: int) -> None:
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-async def test_a_message_to_a_session_closed_by_its_provider_opens_it_again(
+async def test_a_message_reopens_a_session_that_was_closed_after_a_provider_error(
     failure: str, tmp_path: Path
 ) -> None:
     with AnthropicServer([FAILURES[failure], "Here I am."]) as provider:

@@ -91,7 +91,7 @@ def shell(command: str, **arguments: Any) -> list[ToolCall]:
     return [ToolCall("shell", {"command": command, "timeout_ms": 60_000, **arguments})]
 
 
-async def test_a_waiting_command_is_answered_in_the_clients_terminal(tmp_path: Path) -> None:
+async def test_the_user_can_type_input_for_a_waiting_command_in_the_clients_terminal(tmp_path: Path) -> None:
     async with commanding(tmp_path, [shell(ASKS), "Done."]) as (found, session_id, terminals):
         waits = (await found.client.event("terminal_waiting", waiting=True))["data"]
         (listed,) = (await found.ask("terminals", session_id))["terminals"]
@@ -122,7 +122,7 @@ async def test_the_token_of_a_terminal_is_in_no_event_and_no_log(tmp_path: Path)
 
 
 @pytest.mark.req("R6", "T5")
-async def test_the_model_reads_the_final_screen_and_no_key_split_across_chunks(
+async def test_the_tool_result_contains_the_final_screen_and_no_api_key_split_by_escape_codes(
     tmp_path: Path,
 ) -> None:
     command = "printf '10%%\\r20%%\\rsk-test-\\033[0mloopback\\n'"
@@ -151,7 +151,7 @@ async def test_a_client_that_opens_no_terminal_still_gets_the_output(tmp_path: P
         assert error.data["kind"] == "unknown_terminal"
 
 
-async def test_a_server_side_terminal_takes_input_and_a_size_by_messages(tmp_path: Path) -> None:
+async def test_a_server_side_terminal_accepts_input_and_resize_requests(tmp_path: Path) -> None:
     command = "printf 'Size? '; read -r word; stty size; echo \"[$word]\""
     async with commanding(tmp_path, [shell(command), "Done."], terminal="own") as (
         found,
@@ -167,7 +167,7 @@ async def test_a_server_side_terminal_takes_input_and_a_size_by_messages(tmp_pat
         assert ended["output"].startswith("Size? yes\n33 101\n[yes]\n") and not terminals.shown
 
 
-async def test_a_command_with_pipes_takes_no_input_and_the_error_has_a_hint(tmp_path: Path) -> None:
+async def test_input_for_a_command_that_runs_with_pipes_is_refused_with_a_hint(tmp_path: Path) -> None:
     script = [shell("echo begun; exec sleep 600", background=True), "Done."]
     async with commanding(tmp_path, script, terminal="pipes") as (found, session_id, terminals):
         await found.client.event("processing_end", reason="completed")
@@ -178,7 +178,7 @@ async def test_a_command_with_pipes_takes_no_input_and_the_error_has_a_hint(tmp_
         assert not terminals.shown
 
 
-async def test_a_command_in_a_terminal_is_ended_alone_and_the_terminal_stays_usable(tmp_path: Path) -> None:
+async def test_killing_a_command_leaves_the_terminal_usable_for_the_next_command(tmp_path: Path) -> None:
     script = [shell("echo begun; exec sleep 600"), shell("echo next"), "Done."]
     async with commanding(tmp_path, script) as (found, session_id, terminals):
         opened = (await found.client.event("terminal_open"))["data"]
@@ -193,7 +193,7 @@ async def test_a_command_in_a_terminal_is_ended_alone_and_the_terminal_stays_usa
 
 
 @pytest.mark.req("L16")
-async def test_a_closed_terminal_ends_its_command_and_the_call_has_one_result(tmp_path: Path) -> None:
+async def test_closing_the_terminal_ends_the_command_and_the_tool_call_has_one_result(tmp_path: Path) -> None:
     token = new_token()
     script = [shell(f"trap '' TERM; echo begun; : {token}; sleep 600"), "I see."]
     async with commanding(tmp_path, script) as (found, session_id, terminals):

@@ -89,14 +89,14 @@ async def test_secrets_and_ignored_files_are_not_sent(project: Path) -> None:
     assert "secret removed" in text and "- .env" in text
 
 
-async def test_nothing_of_an_untrusted_folder_is_sent(project: Path) -> None:
+async def test_a_commit_message_for_an_untrusted_folder_is_refused(project: Path) -> None:
     with AnthropicServer([]) as provider:
         async with connected(project, provider, trusted=False) as client:
             with pytest.raises(ResponseError, match="not trusted this folder"):
                 await client.request(METHOD, {})
 
 
-async def test_a_repository_that_starts_programs_is_refused(project: Path) -> None:
+async def test_a_repository_with_a_git_filter_program_is_refused(project: Path) -> None:
     ran = project.parent / "ran"
     git(project, "config", "filter.bad.clean", f"touch {ran}; cat")
     (project / ".gitattributes").write_text("*.py filter=bad\n")
@@ -118,7 +118,7 @@ async def test_a_folder_that_is_not_open_or_has_no_changes_is_refused(project: P
                 await client.request(METHOD, params)
 
 
-async def test_a_cancelled_request_ends_the_call(project: Path) -> None:
+async def test_cancelling_the_request_ends_the_model_call(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[gate], "shop: x"]) as provider:
         async with connected(project, provider) as client:
@@ -149,7 +149,7 @@ async def test_provider_failures_keep_their_error_kind(project: Path) -> None:
             await client.request(METHOD, {})
 
 
-async def test_the_model_of_suggestions_answers(project: Path) -> None:
+async def test_the_commit_message_is_requested_from_the_suggestions_model(project: Path) -> None:
     with AnthropicServer(["shop: x"]) as provider:
         async with connected(
             project, provider, models={"suggestions": "anthropic/claude-haiku-4-5"}, model="claude-sonnet-5-5"

@@ -40,7 +40,7 @@ async def offered(editor: Editor, query: str, trigger: str = "@", **params: Any)
 
 
 @pytest.mark.req("H9", "H12")
-async def test_files_and_folders_are_offered_open_ones_first_and_nothing_outside(project: Path) -> None:
+async def test_completion_lists_open_files_first_and_no_files_outside_the_workspace(project: Path) -> None:
     async with editing(project) as editor:
         cart = project / "tests" / "test_cart.py"
         await editor.open(cart)
@@ -58,7 +58,7 @@ async def test_files_and_folders_are_offered_open_ones_first_and_nothing_outside
 
 
 @pytest.mark.req("H9", "H12")
-async def test_problems_and_the_selection_are_completed_if_they_exist(project: Path) -> None:
+async def test_completion_lists_diagnostics_and_the_selection_if_they_exist(project: Path) -> None:
     async with editing(project) as editor:
         cart = project / "shop" / "cart.py"
         await editor.open(cart)
@@ -83,7 +83,7 @@ async def test_problems_and_the_selection_are_completed_if_they_exist(project: P
 
 
 @pytest.mark.req("H9", "T12")
-async def test_commands_are_listed_offered_and_expanded(project: Path) -> None:
+async def test_slash_commands_are_listed_completed_and_expanded(project: Path) -> None:
     async with editing(project) as editor:
         listed = (await editor.client.request("agent/commands", {}))["commands"]
         offers = await offered(editor, "", "/")
@@ -100,7 +100,7 @@ async def test_commands_are_listed_offered_and_expanded(project: Path) -> None:
 
 
 @pytest.mark.req("T12")
-async def test_commands_in_project_files_are_offered_and_expanded(project: Path) -> None:
+async def test_slash_commands_in_project_files_are_completed_and_expanded(project: Path) -> None:
     page = project / ".claude" / "commands" / "git" / "tidy.md"
     page.parent.mkdir(parents=True)
     page.write_text("---\ndescription: Tidies up\n---\nTidy $1, then show !`git status`.\n")
@@ -116,7 +116,7 @@ async def test_commands_in_project_files_are_offered_and_expanded(project: Path)
 
 
 @pytest.mark.req("R5")
-async def test_names_of_other_folders_are_not_disclosed(project: Path) -> None:
+async def test_completion_in_a_folder_that_is_not_open_is_refused(project: Path) -> None:
     async with editing(project) as editor:
         for folder in (project.parent.as_uri(), "file:///"):
             with pytest.raises(ResponseError) as refused:

@@ -121,7 +121,9 @@ async def test_the_settings_are_pulled_again_after_a_change_notification(tmp_pat
         assert len(answering.asked) == 3
 
 
-async def test_settings_sent_with_the_change_are_used_without_a_request(tmp_path: Path) -> None:
+async def test_settings_in_a_change_notification_are_used_without_a_configuration_request(
+    tmp_path: Path,
+) -> None:
     answering = Answering([None])
     async with configured(tmp_path, answering) as client:
         await client.notify(CHANGED, {"settings": {"agentLs": {"mode": "plan"}}})
@@ -167,13 +169,15 @@ async def test_an_invalid_setting_is_reported_once_with_the_allowed_values_and_k
     ],
     ids=str,
 )
-async def test_an_unusable_answer_changes_nothing(answer: Any, tmp_path: Path) -> None:
+async def test_an_invalid_configuration_response_leaves_the_settings_unchanged(
+    answer: Any, tmp_path: Path
+) -> None:
     async with configured(tmp_path, Answering(answer), mode="plan") as client:
         assert (await new_session(client))["mode"] == "plan"
 
 
 @pytest.mark.req("R5")
-async def test_a_client_that_never_answers_still_gets_its_session(tmp_path: Path) -> None:
+async def test_a_session_starts_if_the_client_never_answers_the_configuration_request(tmp_path: Path) -> None:
     never = anyio.Event()
 
     class Silent(Answering):
@@ -206,7 +210,7 @@ async def test_change_notifications_are_registered_if_the_client_supports_it(
     assert (one["method"], one.get("registerOptions")) == (CHANGED, options)
 
 
-async def test_a_client_without_pull_support_is_not_asked(tmp_path: Path) -> None:
+async def test_a_client_without_pull_support_gets_no_configuration_request(tmp_path: Path) -> None:
     async with server_process() as server:
         await server.client.initialize(folder=tmp_path, capabilities=capabilities(pull=False))
         await server.client.notify(CHANGED, {"settings": None})
@@ -216,7 +220,7 @@ async def test_a_client_without_pull_support_is_not_asked(tmp_path: Path) -> Non
 
 
 @pytest.mark.req("X8")
-async def test_in_an_untrusted_folder_settings_permit_nothing_more_until_it_is_trusted(
+async def test_permissive_settings_of_an_untrusted_folder_apply_only_after_the_folder_is_trusted(
     tmp_path: Path,
 ) -> None:
     answering = Answering([{"mode": "full", "review": "before", "webFetch": True}])
@@ -232,7 +236,7 @@ async def test_in_an_untrusted_folder_settings_permit_nothing_more_until_it_is_t
 
 
 @pytest.mark.req("H8", "E1")
-async def test_the_save_setting_changes_in_an_open_session(tmp_path: Path) -> None:
+async def test_a_change_of_the_save_setting_applies_to_an_open_session(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "a.py").write_text("old\n")

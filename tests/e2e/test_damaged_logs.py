@@ -92,7 +92,9 @@ def damaged(log: Path, damage: Callable[[list[bytes], int], None], nth: int) -> 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", [*DAMAGES][::STEP])
-async def test_no_damaged_line_reaches_a_client_and_no_number_is_missing(name: str, tmp_path: Path) -> None:
+async def test_a_client_gets_no_damaged_log_line_and_no_gap_in_the_event_numbers(
+    name: str, tmp_path: Path
+) -> None:
     with AnthropicServer(["First answer.", "Second answer.", "Third answer."]) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await stored_session(found)
@@ -129,7 +131,7 @@ async def test_no_damaged_line_reaches_a_client_and_no_number_is_missing(name: s
 
 
 @pytest.mark.parametrize("since", [0, 5, 10])
-async def test_a_client_with_part_of_a_damaged_session_gets_the_rest_without_a_gap(
+async def test_subscribing_to_a_damaged_session_from_any_event_returns_the_rest_without_a_gap(
     since: int, tmp_path: Path
 ) -> None:
     with AnthropicServer(["First answer.", "Second answer."]) as provider:

@@ -56,7 +56,7 @@ def user_texts(provider: AnthropicServer) -> list[str]:
 
 
 @pytest.mark.req("H12", "O6")
-async def test_the_model_gets_the_users_position_once_and_again_when_it_changes(tmp_path: Path) -> None:
+async def test_the_editor_position_is_sent_to_the_model_once_and_again_after_a_change(tmp_path: Path) -> None:
     with AnthropicServer(["Hm."] * 4) as provider:
         async with editing(tmp_path, provider) as editor:
             session_id = await editor.new_session(provider="anthropic")
@@ -85,7 +85,7 @@ async def test_the_model_gets_the_users_position_once_and_again_when_it_changes(
 
 
 @pytest.mark.req("H12")
-async def test_new_problems_of_an_edit_are_in_its_result(tmp_path: Path) -> None:
+async def test_new_diagnostics_after_an_edit_are_in_the_tool_result(tmp_path: Path) -> None:
     with AnthropicServer(EDIT) as provider:
         async with editing(tmp_path, provider, diagnosticsWaitMs=30_000) as editor:
             uri = (tmp_path / "a.py").as_uri()
@@ -111,7 +111,9 @@ async def test_new_problems_of_an_edit_are_in_its_result(tmp_path: Path) -> None
 
 
 @pytest.mark.req("H12", "H2")
-async def test_stopping_the_wait_for_problems_keeps_the_edit_and_its_result(tmp_path: Path) -> None:
+async def test_interrupting_the_wait_for_diagnostics_keeps_the_edit_and_the_tool_result(
+    tmp_path: Path,
+) -> None:
     with AnthropicServer([*EDIT, "I see."]) as provider:
         async with editing(tmp_path, provider, diagnosticsWaitMs=60_000) as editor:
             session_id = await editor.new_session(provider="anthropic")
@@ -125,7 +127,7 @@ async def test_stopping_the_wait_for_problems_keeps_the_edit_and_its_result(tmp_
 
 
 @pytest.mark.req("H12")
-async def test_an_unfinished_check_is_reported_as_such_and_not_waited_for_longer(tmp_path: Path) -> None:
+async def test_the_tool_result_reports_that_diagnostics_did_not_arrive_in_time(tmp_path: Path) -> None:
     with AnthropicServer(EDIT) as provider:
         async with editing(tmp_path, provider, diagnosticsWaitMs=1) as editor:
             session_id = await editor.new_session(provider="anthropic")

@@ -113,7 +113,7 @@ def _kind(message: dict[str, Any]) -> str:
 
 @pytest.mark.req("R1", "R5", "T1", "U8", "L3")
 @pytest.mark.parametrize("name", SERVERS)
-async def test_each_failure_is_reported_once_and_leaves_the_specified_state(
+async def test_each_provider_failure_is_reported_once_and_leaves_the_specified_session_state(
     name: str, tmp_path: Path
 ) -> None:
     answers: list[Answer] = []

@@ -65,7 +65,9 @@ def numbers(found: Served, session_id: str) -> list[int]:
     return [record["event"]["seq"] for line in lines if "event" in (record := json.loads(line))]
 
 
-async def test_sessions_beyond_the_file_limit_are_refused_and_others_continue(tmp_path: Path) -> None:
+async def test_new_sessions_beyond_the_open_file_limit_are_refused_and_open_sessions_continue(
+    tmp_path: Path,
+) -> None:
     with AnthropicServer(work) as provider:
         async with served(tmp_path, provider=provider, command=limited(48)) as found:
             ids, error = await sessions_until_refused(found)
@@ -84,7 +86,7 @@ async def test_sessions_beyond_the_file_limit_are_refused_and_others_continue(tm
                 assert found_numbers == list(range(1, len(found_numbers) + 1))
 
 
-async def test_commands_beyond_the_file_limit_are_refused_and_run_again_after_others_ended(
+async def test_commands_beyond_the_open_file_limit_are_refused_until_other_sessions_are_closed(
     tmp_path: Path,
 ) -> None:
     with AnthropicServer(work) as provider:

@@ -116,13 +116,15 @@ async def test_an_open_file_is_deleted_by_the_editor_or_on_disk(tmp_path: Path, 
         assert (found.project / "a.txt").read_text() == "a\n"
 
 
-async def test_an_editor_without_file_operations_is_not_asked(tmp_path: Path) -> None:
+async def test_an_editor_without_file_operation_support_gets_no_file_operation_request(
+    tmp_path: Path,
+) -> None:
     async with patched(tmp_path, "does it", DELETE, "neovim") as (found, operations, _):
         assert operations == [] and not (found.project / "a.txt").exists()
 
 
 @pytest.mark.parametrize("is_dropped", [True, False], ids=["dropped by the editor", "only its file deleted"])
-async def test_a_user_who_types_during_a_deletion_keeps_the_text_and_no_other_file_changes(
+async def test_text_typed_during_a_file_deletion_is_preserved_and_the_whole_patch_fails(
     tmp_path: Path, is_dropped: bool
 ) -> None:
     """The editor checks no version, so it deletes the file together with the text typed a moment before."""

@@ -38,7 +38,7 @@ async def stopped_when_all_is_staged(first: Served) -> None:
     assert len(list(folder.glob(".agent-ls-*"))) == FILES
 
 
-async def test_a_commit_interrupted_by_a_forced_take_over_is_never_completed(tmp_path: Path) -> None:
+async def test_a_file_write_interrupted_by_a_forced_take_over_is_never_completed(tmp_path: Path) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": COMMAND})], "By the other."]) as provider:
         async with (
             served(tmp_path, provider=provider, command=STOPPING) as first,

@@ -66,7 +66,9 @@ async def hunks(found: Served, session_id: str) -> list[dict[str, Any]]:
 async def nothing(found: Served) -> None: ...
 
 
-async def test_all_files_are_restored_when_a_later_document_is_closed(tmp_path: Path) -> None:
+async def test_all_files_of_a_patch_are_restored_if_one_document_is_closed_during_the_edit(
+    tmp_path: Path,
+) -> None:
     async with patched(tmp_path, nothing) as (found, session_id, end):
         assert end["isError"] and LEFT in end["output"] and "closed" in end["output"]
         assert text_of(found, OPEN) == OLD
@@ -74,7 +76,7 @@ async def test_all_files_are_restored_when_a_later_document_is_closed(tmp_path: 
         assert await hunks(found, session_id) == []
 
 
-async def test_a_file_that_cannot_be_restored_is_named_and_remains_under_review(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_restored_is_reported_and_the_hunk_remains_open(tmp_path: Path) -> None:
     async def type_into_the_change(found: Served) -> None:
         await found.editor.type(found.project / OPEN, 1, "typed ")
 

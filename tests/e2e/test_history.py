@@ -108,7 +108,7 @@ async def test_a_draft_survives_a_killed_server_and_is_deleted_when_emptied(
 
 
 @pytest.mark.req("R5")
-async def test_a_draft_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+async def test_an_invalid_stored_draft_is_omitted_from_the_subscription(tmp_path: Path) -> None:
     async with served(tmp_path) as found:
         session_id = await found.editor.new_session()
         for damaged in ("[1]", "{", '{"text": 3}', '{"text": "x", "attachments": [{"type": "hologram"}]}'):
@@ -118,7 +118,7 @@ async def test_a_draft_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.req("H2")
 @pytest.mark.parametrize(("method", "params"), [("history", {}), ("draft", {"text": "x"})])
-async def test_an_unknown_session_has_no_history_and_no_draft(
+async def test_history_and_draft_requests_for_an_unknown_session_are_refused(
     tmp_path: Path, method: str, params: dict[str, Any]
 ) -> None:
     async with served(tmp_path) as found:

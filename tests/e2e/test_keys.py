@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.req("H16", "H2")
-async def test_a_key_set_later_applies_to_the_open_session_at_once(folder: Path) -> None:
+async def test_an_api_key_set_after_an_error_applies_to_the_open_session_at_once(folder: Path) -> None:
     with AnthropicServer(["Hello."], key=RIGHT) as provider:
         async with editing(folder, provider.base_url) as (editor, _):
             session_id = await editor.new_session(provider="anthropic")
@@ -120,7 +120,7 @@ async def test_a_running_model_call_keeps_its_key(folder: Path) -> None:
 
 
 @pytest.mark.req("H16", "X5")
-async def test_no_command_gets_a_key_that_was_given_later(folder: Path) -> None:
+async def test_commands_do_not_inherit_an_api_key_that_was_set_after_the_server_start(folder: Path) -> None:
     answers: list[Answer] = [[ToolCall("shell", {"command": "env; cat /proc/$PPID/cmdline; true"})], "Done."]
     with AnthropicServer(answers, key=RIGHT) as provider:
         # COPY contains the key, which the server did not know when it started.
@@ -155,7 +155,7 @@ async def test_an_invalid_key_is_refused_without_repeating_it(
 
 
 @pytest.mark.req("H16")
-async def test_the_same_client_key_sets_a_key_once(folder: Path) -> None:
+async def test_a_repeated_set_credential_request_with_the_same_client_key_is_accepted(folder: Path) -> None:
     async with editing(folder, "http://127.0.0.1:9") as (editor, _):
         client_key = new_key()
         assert await give(editor, RIGHT, key=client_key) == await give(editor, RIGHT, key=client_key)
@@ -218,7 +218,7 @@ def costs(editor: Editor, after: int = 0) -> list[tuple[float | None, float | No
 
 
 @pytest.mark.req("P5")
-async def test_servers_without_a_key_are_looked_for_only_when_the_picker_asks(folder: Path) -> None:
+async def test_local_model_servers_are_queried_only_on_request_of_the_model_picker(folder: Path) -> None:
     with ChatServer([]) as local:
         local.listed = {"data": [{"id": "qwen", "max_model_len": 32_768}]}
         async with editing(folder, "http://127.0.0.1:9", VLLM_BASE_URL=local.base_url) as (editor, _):

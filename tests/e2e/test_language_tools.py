@@ -110,7 +110,7 @@ ALL = {"language": True, "diagnostics": True}
     [(ALL, TOOLS), ({"language": True}, TOOLS), ({"diagnostics": True}, ["diagnostics"]), ({}, [])],
     ids=["all", "only asked", "only told", "none"],
 )
-async def test_the_offered_tools_are_those_that_the_client_can_answer(
+async def test_the_model_is_offered_only_language_tools_that_the_client_supports(
     tmp_path: Path, abilities: dict[str, bool], expected: list[str]
 ) -> None:
     async with language_rig(tmp_path, ["Hm.", "Hm."], abilities) as found:
@@ -163,7 +163,9 @@ RENAME: list[Answer] = [
 
 
 @pytest.mark.req("T14", "H6")
-async def test_a_rename_is_an_edit_of_the_agent_in_open_and_closed_files(tmp_path: Path) -> None:
+async def test_rename_symbol_edits_open_and_closed_files_and_creates_hunks_that_can_be_undone(
+    tmp_path: Path,
+) -> None:
     async with language_rig(tmp_path, RENAME, ALL, mode="ask") as found, anyio.create_task_group() as tasks:
         found.answers["rename"] = lambda params: {"documents": found.renamed(params["newName"])}
         session_id = await found.editor.new_session(provider="anthropic")
@@ -186,7 +188,7 @@ async def test_a_rename_is_an_edit_of_the_agent_in_open_and_closed_files(tmp_pat
 
 
 @pytest.mark.req("T14")
-async def test_an_answer_for_an_old_version_is_requested_again(tmp_path: Path) -> None:
+async def test_a_rename_answer_for_an_old_document_version_is_requested_again(tmp_path: Path) -> None:
     async with language_rig(tmp_path, RENAME, ALL) as found:
         versions = iter([7, 3])
 
@@ -238,7 +240,9 @@ NONSENSE: list[tuple[Any, str]] = [
 
 
 @pytest.mark.req("T14", "R5")
-async def test_a_nonsensical_answer_is_an_error_of_the_call_and_changes_nothing(tmp_path: Path) -> None:
+async def test_an_invalid_client_answer_to_a_rename_is_a_tool_error_and_changes_no_file(
+    tmp_path: Path,
+) -> None:
     async with language_rig(tmp_path, RENAME * len(NONSENSE), ALL) as found:
         session_id = await found.editor.new_session(provider="anthropic")
         for number, (answer, words) in enumerate(NONSENSE):
@@ -255,7 +259,7 @@ async def test_a_nonsensical_answer_is_an_error_of_the_call_and_changes_nothing(
 
 
 @pytest.mark.req("T14")
-async def test_a_call_stopped_before_the_clients_answer_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_a_client_answer_after_an_interrupt_is_refused_and_changes_no_file(tmp_path: Path) -> None:
     async with language_rig(tmp_path, [*RENAME, "I see."], ALL) as found:
         session_id = await found.editor.new_session(provider="anthropic")
         await found.editor.submit(session_id, "Go on.")
@@ -272,7 +276,7 @@ async def test_a_call_stopped_before_the_clients_answer_leaves_nothing_behind(tm
 
 
 @pytest.mark.req("T14", "H12")
-async def test_diagnostics_are_pulled_or_taken_from_reports(tmp_path: Path) -> None:
+async def test_the_diagnostics_tool_queries_the_client_or_uses_reported_diagnostics(tmp_path: Path) -> None:
     script: list[Answer] = [[ToolCall("diagnostics", {})], "Done."]
     told = {"startLine": 1, "endLine": 1, "message": "odd", "source": "lint"}
     async with language_rig(tmp_path, script, {"diagnostics": True}) as found:
@@ -319,7 +323,7 @@ async def test_an_edit_requests_diagnostics_from_a_client_that_does_not_report_t
 
 
 @pytest.mark.req("T14", "X6")
-async def test_a_rename_changes_no_file_that_an_edit_could_not_change(tmp_path: Path) -> None:
+async def test_rename_symbol_changes_nothing_if_one_of_its_files_is_denied_or_ignored(tmp_path: Path) -> None:
     project, outside = tmp_path / "project", tmp_path / "outside.py"
     project.mkdir()
     for path in (outside, project / "hidden.py", project / ".env"):

@@ -26,7 +26,7 @@ PATCH = (
 
 @pytest.mark.req("H4", "T4")
 @pytest.mark.parametrize("review", ["after", "before"])
-async def test_an_edit_of_one_line_in_a_large_document_sends_only_its_range(
+async def test_an_edit_of_one_line_in_a_large_document_sends_only_the_changed_range(
     review: str, tmp_path: Path
 ) -> None:
     text = "".join(f"value = {at}  # a line of the text\n" for at in range(LINES))

@@ -27,7 +27,7 @@ async def ended(found: Served, session_id: str, text: str) -> None:
     await found.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=start)
 
 
-async def test_processes_left_by_a_killed_server_end_on_resume_and_the_model_is_informed(
+async def test_background_processes_of_a_killed_server_are_ended_on_resume_and_the_model_is_informed(
     tmp_path: Path,
 ) -> None:
     mine, other = new_token(), new_token()

@@ -14,7 +14,7 @@ LOOK = ToolCall("glob", {"pattern": "*"})
 pytestmark = pytest.mark.req("H2", "H18", "R4")
 
 
-async def test_a_limit_set_during_a_turn_pauses_it_and_its_question_survives_the_server(
+async def test_reaching_a_token_limit_pauses_the_turn_and_the_question_survives_a_server_restart(
     tmp_path: Path,
 ) -> None:
     with AnthropicServer([[LOOK], [LOOK], "Done."]) as provider:

@@ -65,7 +65,7 @@ def logged(folder: Path) -> list[int]:
     return [record["event"]["seq"] for line in lines if "event" in (record := json.loads(line))]
 
 
-def test_exec_ends_with_an_error_when_its_log_cannot_be_written(tmp_path: Path) -> None:
+def test_exec_ends_with_an_error_when_the_session_log_cannot_be_written(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     with AnthropicServer(counting) as provider:
@@ -139,7 +139,9 @@ def block(folder: Path) -> Path:
     return folder.parent
 
 
-async def test_a_session_without_its_log_asks_before_anything_is_run(tmp_path: Path) -> None:
+async def test_a_session_with_an_unwritable_log_asks_the_user_before_it_runs_a_command(
+    tmp_path: Path,
+) -> None:
     lines = ["echo ran >> ran.txt"] * 3
     with AnthropicServer(
         [*commands(lines[0]), [ToolCall("shell", {"command": lines[1]})], *commands(*lines[2:])]

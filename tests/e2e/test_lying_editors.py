@@ -85,7 +85,9 @@ def check_in_step(found: list[dict[str, Any]], text: str) -> None:
 
 
 @pytest.mark.req("H4", "H6", "R5")
-async def test_with_review_after_the_result_matches_the_text(tmp_path: Path) -> None:
+async def test_with_review_after_the_tool_result_matches_the_document_despite_false_editor_results(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     async with editing(folder, "after") as (editor, sessions, server):
@@ -105,7 +107,7 @@ async def test_with_review_after_the_result_matches_the_text(tmp_path: Path) -> 
 
 
 @pytest.mark.req("H4", "H6", "R5")
-async def test_with_review_before_a_hunk_is_kept_when_the_text_contains_it(
+async def test_with_review_before_a_hunk_becomes_kept_only_if_the_document_contains_the_change(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "project"
@@ -142,7 +144,7 @@ async def test_with_review_before_a_hunk_is_kept_when_the_text_contains_it(
 
 
 @pytest.mark.req("H4", "R3")
-async def test_if_the_editor_disconnects_before_answering_the_turn_settles_and_the_text_is_unchanged(
+async def test_a_turn_ends_and_the_file_is_unchanged_if_the_editor_disconnects_before_answering_an_edit(
     tmp_path: Path,
 ) -> None:
     script: list[Answer] = [

@@ -34,7 +34,7 @@ def ends(server: Any, script: list[Answer], tmp_path: Path) -> tuple[list[dict[s
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_two_calls_with_one_id_have_a_result_each(server: Any, tmp_path: Path) -> None:
+def test_two_tool_calls_with_the_same_id_each_get_a_result(server: Any, tmp_path: Path) -> None:
     calls = [ToolCall("shell", {"command": f"echo {word}"}, id="call_same") for word in ("one", "two")]
     found, requests = ends(server, [calls, "Done."], tmp_path)
     assert len({end["callId"] for end in found}) == 2
@@ -44,7 +44,7 @@ def test_two_calls_with_one_id_have_a_result_each(server: Any, tmp_path: Path) -
     assert len(requests) == 2
 
 
-def test_calls_above_the_limit_are_refused_with_a_message(tmp_path: Path) -> None:
+def test_tool_calls_above_the_limit_are_refused_with_a_message(tmp_path: Path) -> None:
     count = 3 * MAX_CALLS
     calls = [ToolCall("no_such_tool", {}, id=f"call_{n}") for n in range(count)]
     found, requests = ends(AnthropicServer, [calls, "Done."], tmp_path)

@@ -37,7 +37,7 @@ def text(words: str) -> dict[str, Any]:
 
 
 @pytest.mark.req("H2", "H6")
-async def test_a_note_needs_approval_and_later_sessions_start_with_it(tmp_path: Path) -> None:
+async def test_a_memory_note_needs_approval_and_is_in_the_prompt_of_later_sessions(tmp_path: Path) -> None:
     script: list[Answer] = [
         "Hello.", [ToolCall("remember", {"note": NOTE})], "Noted.", "And?", "Later.", "Once more.", "Resumed.",
     ]  # fmt: skip

@@ -89,7 +89,9 @@ async def offered(editor: Editor, query: str, **params: Any) -> list[dict[str, A
     return items
 
 
-async def test_a_diff_has_changes_and_new_files_but_nothing_of_protected_files(project: Path) -> None:
+async def test_a_diff_mention_attaches_changes_and_names_new_files_but_omits_protected_files(
+    project: Path,
+) -> None:
     async with editing(project) as editor:
         diff, staged = [item for item in await offered(editor, "") if item["kind"] == "diff"]
         session_id = await editor.new_session()
@@ -110,7 +112,9 @@ async def test_a_diff_has_changes_and_new_files_but_nothing_of_protected_files(p
         assert "git reports nothing changed" in await refused(editor, session_id, diff["part"])
 
 
-async def test_commits_are_offered_by_id_and_subject_and_attached_with_their_diff(project: Path) -> None:
+async def test_commit_mentions_are_offered_by_id_and_subject_and_attached_with_the_diff(
+    project: Path,
+) -> None:
     commit = git(project, "rev-parse", "HEAD")
     async with editing(project) as editor:
         (by_subject,) = [item for item in await offered(editor, "commit:lines") if item["kind"] == "commit"]
@@ -166,7 +170,7 @@ async def test_git_is_not_run_for_a_mention_if_the_repository_may_make_it_run_a_
         assert not (project / "ran").exists()
 
 
-async def test_a_symbol_is_offered_by_the_language_servers_and_attached_with_all_its_lines(
+async def test_a_symbol_mention_from_a_language_server_attaches_all_lines_of_the_symbol(
     project: Path,
 ) -> None:
     (project / "a.py").write_text("import b\n\n\ndef total(rows):\n    return sum(rows)\n\n\nlast = 1\n")
@@ -210,7 +214,7 @@ async def test_a_symbol_is_offered_by_the_language_servers_and_attached_with_all
         tasks.cancel_scope.cancel()
 
 
-async def test_a_symbol_is_refused_with_a_sentence_by_an_editor_without_language_servers(
+async def test_a_symbol_mention_is_refused_if_the_editor_shares_no_language_servers(
     project: Path,
 ) -> None:
     async with editing(project) as editor:
@@ -220,7 +224,7 @@ async def test_a_symbol_is_refused_with_a_sentence_by_an_editor_without_language
         assert "gives agent-ls no access to its language servers" in await refused(editor, session_id, part)
 
 
-async def test_text_of_a_terminal_is_rendered_cut_and_without_keys(project: Path) -> None:
+async def test_a_terminal_mention_is_stripped_of_escape_codes_truncated_and_redacted(project: Path) -> None:
     async with editing(project) as editor:
         session_id = await editor.new_session()
         printed = "\x1b[31m3 failed\x1b[0m\r\n```\n" + f"key {KEY}"

@@ -69,11 +69,11 @@ def changed(message: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("message", [DIAGNOSTICS, EDIT, PROGRESS, REFRESH])
-def test_message_that_fits_the_model_has_no_fault(message: dict[str, Any]) -> None:
+def test_no_error_is_found_in_a_message_that_conforms_to_the_lsp_meta_model(message: dict[str, Any]) -> None:
     assert error_in_message(message, "") == ""
 
 
-def test_answer_that_fits_the_model_has_no_fault() -> None:
+def test_no_error_is_found_in_a_response_that_conforms_to_the_lsp_meta_model() -> None:
     assert error_in_message(ACTIONS, "textDocument/codeAction") == ""
     assert error_in_message({"jsonrpc": "2.0", "id": 1, "result": None}, "shutdown") == ""
     error = {"code": -32601, "message": "unknown", "data": [1]}
@@ -102,7 +102,7 @@ def test_answer_that_fits_the_model_has_no_fault() -> None:
         (REFRESH, "params", None),
     ],
 )
-def test_fault_in_a_message_is_found(message: dict[str, Any], path: str, value: Any) -> None:
+def test_an_error_is_found_in_an_invalid_lsp_message(message: dict[str, Any], path: str, value: Any) -> None:
     assert error_in_message(changed(message, path, value), "")
 
 
@@ -110,5 +110,5 @@ def test_fault_in_a_message_is_found(message: dict[str, Any], path: str, value: 
     ("path", "value"),
     [("result.0.title", REMOVED), ("result.0.sort", 1), ("result.0.command.title", None), ("result", "no")],
 )
-def test_fault_in_an_answer_is_found(path: str, value: Any) -> None:
+def test_an_error_is_found_in_an_invalid_lsp_response(path: str, value: Any) -> None:
     assert error_in_message(changed(ACTIONS, path, value), "textDocument/codeAction")

@@ -75,7 +75,7 @@ async def sent(editor: Editor, path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.req("H6")
-async def test_a_line_typed_above_a_hunk_moves_it_for_the_client(tmp_path: Path) -> None:
+async def test_a_line_typed_above_a_hunk_sends_the_new_hunk_position_to_the_client(tmp_path: Path) -> None:
     async with edited(tmp_path, [*calls(EDITS[:1]), "Done."]) as (editor, path):
         before = await ledger(editor, path)
         await editor.type(path, 0, "one\ntwo\n")
@@ -88,7 +88,7 @@ async def test_a_line_typed_above_a_hunk_moves_it_for_the_client(tmp_path: Path)
 
 
 @pytest.mark.req("H6")
-async def test_an_edit_of_the_agent_above_a_hunk_moves_it_for_the_client(tmp_path: Path) -> None:
+async def test_an_agent_edit_above_a_hunk_sends_the_new_hunk_positions_to_the_client(tmp_path: Path) -> None:
     async with edited(tmp_path, [*calls(EDITS[3:]), *calls(EDITS[:1]), "Done."]) as (editor, path):
         params = await sent(editor, path)
 
@@ -111,7 +111,9 @@ def random_change(dice: random.Random, document: SyncedDocument) -> tuple[Any, A
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("seed", range(4))
-async def test_after_any_typing_the_client_has_the_positions_of_the_ledger(tmp_path: Path, seed: int) -> None:
+async def test_after_random_typing_the_client_has_the_same_hunk_positions_as_the_server(
+    tmp_path: Path, seed: int
+) -> None:
     dice = random.Random(seed)
     compared = 0
     async with edited(tmp_path, [*calls(EDITS), "Done."]) as (editor, path):

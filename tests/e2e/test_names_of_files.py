@@ -109,7 +109,7 @@ def made(tmp_path: Path, name: str) -> Path:
     return path
 
 
-async def test_a_document_is_found_for_every_uri_form_of_its_editor(tmp_path: Path) -> None:
+async def test_an_open_document_is_found_for_each_uri_form_that_an_editor_sends(tmp_path: Path) -> None:
     files = []
     for number, style in enumerate(STYLES.values()):
         path = made(tmp_path, f"{number} {NAME}")
@@ -117,7 +117,7 @@ async def test_a_document_is_found_for_every_uri_form_of_its_editor(tmp_path: Pa
     await check_edited(tmp_path, files)
 
 
-async def test_changes_with_another_uri_of_the_file_are_applied(tmp_path: Path) -> None:
+async def test_a_change_notification_with_a_different_uri_form_of_the_file_is_applied(tmp_path: Path) -> None:
     files = []
     for number, style in enumerate(STYLES.values()):
         path = made(tmp_path, f"{number} {NAME}")
@@ -157,7 +157,7 @@ NAMES: Sequence[Callable[[Path], str]] = (
 )
 
 
-async def test_a_document_is_found_for_every_path_that_the_model_uses(tmp_path: Path) -> None:
+async def test_an_open_document_is_found_for_each_path_form_that_the_model_uses(tmp_path: Path) -> None:
     files = []
     for number, name in enumerate(NAMES):
         path = made(tmp_path, f"{number} {NAME}")
@@ -165,7 +165,9 @@ async def test_a_document_is_found_for_every_path_that_the_model_uses(tmp_path: 
     await check_edited(tmp_path, files)
 
 
-async def test_a_document_is_found_in_a_workspace_opened_through_a_link(tmp_path: Path) -> None:
+async def test_an_open_document_is_found_in_a_workspace_opened_through_a_symbolic_link(
+    tmp_path: Path,
+) -> None:
     """The editor uses the path with the link; commands report the path without it to the model."""
     (tmp_path / "real").mkdir()
     real = made(tmp_path / "real", "a.py")

@@ -54,7 +54,7 @@ ANSWERS: list[Answer] = [
 ]
 
 
-async def test_a_key_from_any_input_is_in_no_output(folder: Path) -> None:
+async def test_an_api_key_from_any_input_appears_in_no_output(folder: Path) -> None:
     with AnthropicServer(ANSWERS, key=KEY) as provider:
         state = folder.parent / "state"
         env = {"ANTHROPIC_BASE_URL": provider.base_url, "AGENT_LS_STATE_DIR": str(state)}
@@ -166,7 +166,7 @@ def check_exports(state: Path, folder: Path, session_id: str, recording: Path) -
 
 
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
-def test_a_key_is_in_no_output_of_a_headless_run(folder: Path, arguments: list[str]) -> None:
+def test_an_api_key_appears_in_no_output_of_a_headless_run(folder: Path, arguments: list[str]) -> None:
     script: list[Answer] = [
         [Text(f"I heard {KEY}."), ToolCall("shell", {"command": "cat keys.txt"})],
         [ToolCall("shell", {"command": f"touch {KEY.replace('/', '-')}; echo {KEY}"})],

@@ -13,7 +13,7 @@ from tests.support.notebook_editor import READ, TEXT, NotebookEditor, edit, open
 pytestmark = pytest.mark.req("H15", "H4")
 
 
-async def test_cells_are_read_as_they_are_synced_and_changed_by_the_client(tmp_path: Path) -> None:
+async def test_synced_notebook_cells_are_read_and_edits_are_sent_to_the_client(tmp_path: Path) -> None:
     script = (
         READ,
         edit(action="replace", cell="calc", old_string="2", source="3"),
@@ -56,7 +56,7 @@ async def test_text_typed_right_after_a_notebook_change_belongs_to_the_user(tmp_
         assert [cell["text"] for cell in notebook.cells] == ["# Typed", "y", "as it is"]
 
 
-async def test_after_an_unreadable_change_a_notebook_is_not_changed_until_reopened(
+async def test_after_an_invalid_notebook_change_notification_edits_are_refused_until_a_reopen(
     tmp_path: Path,
 ) -> None:
     change = edit(action="replace", cell="2", source="y")
@@ -83,7 +83,7 @@ async def test_after_an_unreadable_change_a_notebook_is_not_changed_until_reopen
 
 
 @pytest.mark.parametrize("fault", ["refused", "lies", "cannot"])
-async def test_notebook_edits_that_the_client_omits_are_reported_and_nothing_is_lost(
+async def test_a_notebook_edit_that_the_client_does_not_apply_is_reported_to_the_model(
     tmp_path: Path, fault: str
 ) -> None:
     script = (READ, edit(action="replace", cell="2", source="y"))
@@ -120,7 +120,9 @@ async def test_a_notebook_that_was_closed_is_changed_on_disk(tmp_path: Path) -> 
         assert path.read_text() == TEXT.replace("x = 1", "y")
 
 
-async def test_a_notebook_that_is_dirty_and_not_synced_is_refused(tmp_path: Path) -> None:
+async def test_an_edit_of_an_unsaved_notebook_that_the_editor_does_not_sync_is_refused(
+    tmp_path: Path,
+) -> None:
     async with opened(tmp_path, READ, edit(action="replace", cell="2", source="y")) as (
         notebook, session_id, path, provider,
     ):  # fmt: skip
@@ -160,7 +162,7 @@ async def sent_hunks(notebook: NotebookEditor, count: int = 1) -> list[dict[str,
 
 
 @pytest.mark.req("H9")
-async def test_hunks_of_an_open_notebook_are_sent_with_lines_of_its_cells(tmp_path: Path) -> None:
+async def test_hunks_of_an_open_notebook_are_sent_with_cell_indexes_and_line_ranges(tmp_path: Path) -> None:
     script = (
         READ,
         edit(action="replace", cell="2", source="x = 1\ny = 2"),
@@ -178,7 +180,7 @@ async def test_hunks_of_an_open_notebook_are_sent_with_lines_of_its_cells(tmp_pa
 
 
 @pytest.mark.req("H9")
-async def test_typing_in_a_cell_moves_its_hunk_and_changes_its_lines(tmp_path: Path) -> None:
+async def test_typing_in_a_notebook_cell_updates_the_position_and_text_of_its_hunk(tmp_path: Path) -> None:
     async with opened(tmp_path, READ, edit(action="replace", cell="2", source="y = 2")) as (
         notebook, session_id, _, _,
     ):  # fmt: skip
@@ -198,7 +200,7 @@ async def test_typing_in_a_cell_moves_its_hunk_and_changes_its_lines(tmp_path: P
 
 
 @pytest.mark.req("H9")
-async def test_a_hunk_gets_cell_documents_when_the_notebook_is_opened(tmp_path: Path) -> None:
+async def test_hunks_include_cell_document_uris_after_the_notebook_is_opened(tmp_path: Path) -> None:
     async with opened(tmp_path, READ, edit(action="replace", cell="2", source="y = 2")) as (
         notebook, session_id, _, _,
     ):  # fmt: skip

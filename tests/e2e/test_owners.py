@@ -148,7 +148,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-async def test_a_follower_cannot_change_anything_and_gets_a_hint(tmp_path: Path) -> None:
+async def test_requests_of_a_follower_that_change_the_session_are_refused_with_a_hint(tmp_path: Path) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": "touch made"})]]) as provider:
         async with served(tmp_path, provider=provider) as first, served(tmp_path) as second:
             session_id = await first.editor.new_session(provider="anthropic")
@@ -212,7 +212,9 @@ async def test_an_idle_session_is_taken_over_and_the_former_owner_follows_it(tmp
         check_log(second, session_id)
 
 
-async def test_a_follower_still_answers_requests_of_its_own_session(tmp_path: Path) -> None:
+async def test_a_client_that_follows_one_session_still_answers_requests_for_a_session_that_it_owns(
+    tmp_path: Path,
+) -> None:
     """The server sends a client's requests to the session that it subscribed to last, whichever process owns it."""
     async with served(tmp_path) as first, served(tmp_path) as second:
         session_id = await first.editor.new_session()
@@ -230,7 +232,7 @@ def owner(found: Served) -> dict[str, Any]:
     return {"pid": found.server.process.pid, "host": socket.gethostname(), "program": "Visual Studio Code"}
 
 
-async def test_only_the_new_owner_decides_about_hunks(tmp_path: Path) -> None:
+async def test_after_a_take_over_only_the_new_owner_can_review_hunks(tmp_path: Path) -> None:
     async with served(tmp_path) as first, served(tmp_path) as second:
         session_id = await first.task_done()
         await second.editor.subscribe(session_id)
@@ -252,7 +254,7 @@ async def test_only_the_new_owner_decides_about_hunks(tmp_path: Path) -> None:
         assert told["data"]["hunks"][0]["id"] == hunk["id"]
 
 
-async def test_a_streaming_turn_is_interrupted_with_its_text_kept(tmp_path: Path) -> None:
+async def test_a_take_over_interrupts_a_streaming_turn_and_keeps_its_partial_text(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Half of ", gate, "it.")], "The other."]) as provider:
         async with (
@@ -283,7 +285,7 @@ async def test_a_streaming_turn_is_interrupted_with_its_text_kept(tmp_path: Path
             check_received(first, session_id, min(seqs(first, session_id)), last)
 
 
-async def test_a_turn_waiting_for_the_user_keeps_waiting_with_the_same_request(tmp_path: Path) -> None:
+async def test_a_take_over_keeps_the_pending_approval_of_a_waiting_turn(tmp_path: Path) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": "touch made"})], "Made."]) as provider:
         async with (
             served(tmp_path, provider=provider) as first,
@@ -316,7 +318,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     return {"requestId": asked["data"]["requestId"], "decision": "allow", "scope": "once"}
 
 
-async def test_after_a_killed_owner_the_session_can_be_taken_over(tmp_path: Path) -> None:
+async def test_a_session_can_be_taken_over_after_its_owner_is_killed(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Half", gate)]]) as provider:
         async with served(tmp_path, provider=provider) as first, served(tmp_path) as second:
@@ -377,7 +379,7 @@ async def test_a_frozen_owner_is_replaced_by_force_and_writes_nothing_afterwards
             check_received(first, session_id, min(seqs(first, session_id)), last)
 
 
-async def test_of_two_simultaneous_take_overs_one_succeeds_and_the_other_gets_an_error(
+async def test_two_simultaneous_take_overs_result_in_exactly_one_owner(
     tmp_path: Path,
 ) -> None:
     async with served(tmp_path) as first, served(tmp_path) as second, served(tmp_path) as third:
@@ -411,7 +413,7 @@ async def test_of_two_simultaneous_take_overs_one_succeeds_and_the_other_gets_an
         assert not list(first.folder(session_id).glob("handover*"))
 
 
-async def test_a_headless_run_can_be_followed_and_taken_over_and_ends(tmp_path: Path) -> None:
+async def test_a_headless_run_ends_when_its_session_is_taken_over(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Half", gate)], "Mine."]) as provider:
         async with served(tmp_path, provider=provider) as second:
@@ -452,7 +454,7 @@ async def listed(found: Served, session_id: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("how", ["question", "proposal"])
-async def test_pending_questions_of_a_turn_are_taken_over_too(tmp_path: Path, how: str) -> None:
+async def test_a_take_over_includes_pending_questions_and_proposed_hunks(tmp_path: Path, how: str) -> None:
     call = (
         ToolCall("ask_user", {"question": "Which one?", "choices": ["this", "that"]})
         if how == "question"

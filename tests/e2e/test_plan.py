@@ -32,7 +32,7 @@ async def plan_made(found: Served, mode: str = "plan") -> str:
     return session_id
 
 
-async def test_the_accepted_text_is_the_users_message_and_the_work_begins_in_the_chosen_mode(
+async def test_accepting_a_plan_sends_the_edited_text_and_starts_work_in_the_chosen_mode(
     tmp_path: Path,
 ) -> None:
     script: list[Answer] = ["1. Read.\n2. Write.", WRITE, "Done."]
@@ -54,7 +54,9 @@ async def test_the_accepted_text_is_the_users_message_and_the_work_begins_in_the
     assert "1. Only write." in accepted and "2. Write." not in accepted and "I accept this plan" in accepted
 
 
-async def test_a_plan_is_refused_if_it_is_empty_or_the_session_is_in_another_mode(tmp_path: Path) -> None:
+async def test_accepting_a_plan_is_refused_if_it_is_empty_or_the_session_is_not_in_plan_mode(
+    tmp_path: Path,
+) -> None:
     with AnthropicServer(["1. Read."] * 2) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await plan_made(found)
@@ -66,7 +68,9 @@ async def test_a_plan_is_refused_if_it_is_empty_or_the_session_is_in_another_mod
     assert len(provider.requests) == 2
 
 
-async def test_the_plan_in_a_plain_chat_is_edited_there_and_accepted_by_a_code_action(tmp_path: Path) -> None:
+async def test_a_plan_in_a_chat_document_is_edited_there_and_accepted_by_a_code_action(
+    tmp_path: Path,
+) -> None:
     copy_sample_project(tmp_path / "project")
     chat = tmp_path / "project" / "chat.agent.md"
     look = [ToolCall("glob", {"pattern": "*.md"})]

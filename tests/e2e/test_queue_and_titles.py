@@ -113,7 +113,9 @@ async def test_images_of_a_queued_message_survive_an_edit_of_its_text_and_a_kill
 
 
 @pytest.mark.req("H2")
-async def test_an_edit_without_keep_images_has_only_its_own_images(tmp_path: Path) -> None:
+async def test_an_edit_of_a_queued_message_without_keep_images_removes_the_former_images(
+    tmp_path: Path,
+) -> None:
     gate = Gate()
     with AnthropicServer([[gate], "seen"]) as provider:
         async with served(tmp_path, provider=provider) as found:
@@ -145,7 +147,9 @@ async def test_a_queue_request_without_exactly_one_change_is_refused(
 
 
 @pytest.mark.req("H2", "R7")
-async def test_a_session_is_named_after_its_first_input_and_renamed_live_and_stored(tmp_path: Path) -> None:
+async def test_a_session_is_titled_after_its_first_input_and_can_be_renamed_while_open_or_stored(
+    tmp_path: Path,
+) -> None:
     async with served(tmp_path) as found:
         session_id = await found.task_done(f"{TASK}\nAll of it.")
         await found.editor.submit(session_id, "Again")

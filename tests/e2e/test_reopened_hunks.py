@@ -57,7 +57,7 @@ async def end(found: Served, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["orderly", "killed"])
 @pytest.mark.parametrize("is_saved", [True, False], ids=["saved", "unsaved"])
-async def test_a_hunk_reopened_before_a_restart_is_open_after_it(
+async def test_a_hunk_reopened_by_the_editors_undo_is_still_pending_after_a_restart(
     tmp_path: Path, how: str, is_saved: bool
 ) -> None:
     path = tmp_path / "project" / "b.py"
@@ -92,7 +92,9 @@ async def test_a_hunk_reopened_before_a_restart_is_open_after_it(
 
 
 @pytest.mark.parametrize("how", ["orderly", "killed"])
-async def test_text_restored_only_after_a_restart_is_a_user_change(tmp_path: Path, how: str) -> None:
+async def test_text_that_the_editor_restores_only_after_a_restart_is_a_user_change(
+    tmp_path: Path, how: str
+) -> None:
     path = tmp_path / "project" / "b.py"
     path.parent.mkdir()
     path.write_text(OLD)

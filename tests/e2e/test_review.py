@@ -54,7 +54,7 @@ async def content(editor: Editor, kind: str, path: Path) -> str:
 
 
 @pytest.mark.req("H6", "H7")
-async def test_the_virtual_document_of_the_accepted_text_follows_decisions(tmp_path: Path) -> None:
+async def test_a_decision_on_a_hunk_updates_the_virtual_document_of_accepted_text(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as (editor, cart, hunk):
 
         async def refresh(params: Any) -> None:
@@ -72,7 +72,9 @@ async def test_the_virtual_document_of_the_accepted_text_follows_decisions(tmp_p
 
 
 @pytest.mark.req("H6")
-async def test_a_replacement_text_replaces_a_line_of_a_hunk(tmp_path: Path) -> None:
+async def test_a_replacement_text_in_a_review_request_replaces_the_selected_lines_of_a_hunk(
+    tmp_path: Path,
+) -> None:
     async with reviewing(tmp_path) as (editor, cart, hunk):
         wanted = {"clientKey": new_key(), "hunkIds": [hunk["id"]], "verdict": "keep", "lines": [0, 1]}
         result = await editor.client.request("agent/review", {**wanted, "replacement": "# mine\n"})
@@ -184,7 +186,7 @@ async def test_proposed_hunks_survive_a_kill_of_the_server(tmp_path: Path) -> No
 
 
 @pytest.mark.req("X8", "H7")
-async def test_the_command_that_the_user_changed_in_its_approval_runs(tmp_path: Path) -> None:
+async def test_an_approval_with_a_replacement_command_runs_the_replacement(tmp_path: Path) -> None:
     project = copy_sample_project(tmp_path / "project")
     async with server_process() as server:
         editor = Editor(server.client)

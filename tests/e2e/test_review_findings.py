@@ -109,7 +109,9 @@ def tool_names(request: Any) -> list[str]:
 
 
 @pytest.mark.req("H21", "H2")
-async def test_findings_are_plain_diagnostics_that_move_and_are_dropped(tmp_path: Path) -> None:
+async def test_findings_are_plain_text_diagnostics_that_move_with_edits_and_disappear_when_their_line_changes(
+    tmp_path: Path,
+) -> None:
     async with reviewed(tmp_path, review()) as (found, session_id, cart, _):
         await send_review(found, session_id)
         sent = await found.client.wait_for(is_marked(cart, 0, 10))
@@ -156,7 +158,9 @@ async def test_actions_fix_explain_and_dismiss_a_finding(tmp_path: Path) -> None
 
 
 @pytest.mark.req("H21", "H2")
-async def test_the_tool_is_offered_from_the_first_review_on_also_after_a_resume(tmp_path: Path) -> None:
+async def test_the_finding_tool_is_offered_from_the_first_review_on_also_after_a_resume(
+    tmp_path: Path,
+) -> None:
     script: list[Answer] = ["Hello.", *review(), "Bye.", "Again."]
     async with reviewed(tmp_path, script) as (found, session_id, _, provider):
         await say(found, session_id, "hello")
@@ -174,7 +178,9 @@ async def test_the_tool_is_offered_from_the_first_review_on_also_after_a_resume(
 
 
 @pytest.mark.req("H21", "H2", "H11")
-async def test_an_editor_without_a_plugin_has_the_same_marks_and_actions(tmp_path: Path) -> None:
+async def test_an_editor_without_a_plugin_gets_diagnostics_and_code_actions_of_findings(
+    tmp_path: Path,
+) -> None:
     project = copy_sample_project(tmp_path / "project")
     cart = project / "shop" / "cart.py"
     with AnthropicServer([*review(), "Fixed."]) as provider:

@@ -12,7 +12,9 @@ from tests.support.served import served
 
 
 @pytest.mark.req("H7")
-async def test_a_rule_is_stored_listed_by_all_front_ends_and_deleted(tmp_path: Path) -> None:
+async def test_a_stored_approval_rule_is_listed_by_the_server_and_the_command_line_and_can_be_deleted(
+    tmp_path: Path,
+) -> None:
     calls = [ToolCall("shell", {"command": f"touch {name}"}) for name in ("a", "b")]
     with AnthropicServer([[calls[0]], "One.", [calls[1]], "Two."]) as provider:
         async with served(tmp_path, provider=provider) as found:

@@ -45,7 +45,7 @@ async def reached(gate: Gate, editor: StockEditor, provider: AnthropicServer) ->
 
 @pytest.mark.req("H8", "H6", "H7", "H5", "R4", "L6")
 @pytest.mark.parametrize("name", stock_editors())
-async def test_a_session_with_only_the_server_configured_is_the_same_in_each_editor(
+async def test_the_same_session_scenario_completes_in_each_editor_without_a_plugin(
     name: str, tmp_path: Path
 ) -> None:
     project = tmp_path / "project"

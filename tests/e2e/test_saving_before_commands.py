@@ -27,7 +27,7 @@ CALLS = [[ToolCall("shell", {"command": "cat a.py"})]] * 2
         ("agent", "Save", "old\n", 0),
     ],
 )
-async def test_a_command_reads_the_text_that_the_setting_selects(
+async def test_a_command_reads_saved_or_unsaved_text_as_the_save_setting_selects(
     tmp_path: Path, policy: str, answer: str | None, read: str, questions: int
 ) -> None:
     project = tmp_path / "project"

@@ -47,7 +47,7 @@ def sources(path: Path) -> list[str]:
         ("never", True, "", False),
     ],
 )
-async def test_a_command_reads_the_cells_that_the_setting_selects(
+async def test_a_command_reads_saved_or_unsaved_cells_as_the_save_setting_selects(
     tmp_path: Path, policy: str, is_edited: bool, does: str, saved: bool
 ) -> None:
     script = (READ, EDIT, CAT) if is_edited else (CAT,)
@@ -89,7 +89,7 @@ async def test_text_typed_during_the_save_request_is_not_saved(tmp_path: Path) -
         assert "the user's unsaved changes" in output and path.read_text() == TEXT
 
 
-async def test_unchanged_cells_are_not_saved_in_any_layout(
+async def test_a_notebook_with_unchanged_cells_is_not_saved_whatever_its_json_layout(
     tmp_path: Path,
 ) -> None:
     async with opened(tmp_path, CAT, save="auto") as (notebook, session_id, path, _):
@@ -102,7 +102,7 @@ async def test_unchanged_cells_are_not_saved_in_any_layout(
         assert not [e for e in notebook.editor.client.events if e["kind"] == "save_requested"]
 
 
-async def test_a_notebook_whose_file_has_changed_is_not_saved_over_it(tmp_path: Path) -> None:
+async def test_unsaved_cells_do_not_overwrite_a_notebook_file_that_changed_on_disk(tmp_path: Path) -> None:
     async with opened(tmp_path, CAT, save="auto") as (notebook, session_id, path, _):
         newer = TEXT.replace("x = 1", "x = 9")
         path.write_text(newer)
@@ -121,7 +121,9 @@ async def test_text_typed_after_a_save_is_a_user_change(tmp_path: Path) -> None:
         assert "Not saved" not in output and sources(path) == ["# Typed", "y = 5", "as it is"]
 
 
-async def test_a_save_by_the_user_during_a_process_is_not_its_change(tmp_path: Path) -> None:
+async def test_a_save_by_the_user_during_a_background_process_is_not_reported_as_a_change_of_the_process(
+    tmp_path: Path,
+) -> None:
     start = [ToolCall("shell", {"command": "mkfifo go; cat go", "background": True})]
     async with opened(tmp_path, start, "Started.") as (notebook, session_id, path, _):
         client = notebook.editor.client

@@ -190,7 +190,9 @@ async def test_requests_with_the_same_client_key_have_one_effect(project: Path) 
 
 
 @pytest.mark.req("H2", "L6")
-async def test_steer_queue_interrupt_and_abort_have_their_effects(project: Path) -> None:
+async def test_steer_follow_up_interrupt_and_abort_requests_take_effect_on_a_running_turn(
+    project: Path,
+) -> None:
     async with editing(project) as (editor, _):
         client, session_id = editor.client, await editor.new_session()
         turn = await editor.submit(session_id, TASK)
@@ -270,7 +272,9 @@ PARAMS_ERRORS: list[tuple[str, dict[str, Any] | None, str]] = [
 
 
 @pytest.mark.req("R5")
-async def test_a_refused_request_has_a_reason_and_a_hint(project: Path) -> None:
+async def test_requests_with_invalid_params_are_refused_with_an_error_kind_and_no_traceback(
+    project: Path,
+) -> None:
     async with editing(project) as (editor, server):
         for method, params, kind in PARAMS_ERRORS:
             with pytest.raises(ResponseError) as caught:
@@ -282,7 +286,9 @@ async def test_a_refused_request_has_a_reason_and_a_hint(project: Path) -> None:
 
 
 @pytest.mark.req("H8")
-async def test_a_client_that_did_not_announce_events_gets_a_hint(project: Path) -> None:
+async def test_new_session_is_refused_with_a_hint_for_a_client_without_the_agent_ls_capability(
+    project: Path,
+) -> None:
     async with editing(project, "minimal") as (editor, _):
         with pytest.raises(ResponseError) as refused:
             await editor.new_session()
@@ -364,7 +370,7 @@ async def test_a_resume_after_a_kill_keeps_everything_but_the_running_turn(proje
 
 @pytest.mark.req("R4", "L16")
 @pytest.mark.parametrize("how", ["hang up", "shutdown", "SIGTERM"])
-async def test_the_end_of_the_editor_ends_processes_of_commands(how: str, project: Path) -> None:
+async def test_an_editor_exit_ends_the_processes_of_running_commands(how: str, project: Path) -> None:
     tests = project / "tests" / "test_cart.py"
     pid_file = project / "pid"
     async with editing(project) as (editor, server):

@@ -62,7 +62,7 @@ async def test_a_client_that_stops_reading_during_a_flood_costs_bounded_memory_a
 
 
 @pytest.mark.req("E4", "R5", "H3")
-async def test_a_client_that_reads_nothing_of_two_sessions_is_answered_at_once(
+async def test_a_client_that_does_not_read_the_events_of_two_sessions_is_still_answered_at_once(
     tmp_path: Path,
 ) -> None:
     noisy = ToolCall("shell", {"command": f"yes 0123456789 | head -c {PRINTED}"})
@@ -121,7 +121,7 @@ async def test_a_client_that_sends_without_reading_is_paused_and_gets_each_answe
 
 
 @pytest.mark.req("R5")
-async def test_a_message_announced_as_too_large_is_refused_before_its_body_is_read() -> None:
+async def test_a_message_with_a_too_large_content_length_is_refused_before_its_body_is_read() -> None:
     async with server_process() as server:
         await server.client.initialize()
         await server.client.send_raw(b"Content-Length: 68719476736\r\n\r\n")

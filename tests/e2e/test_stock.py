@@ -92,7 +92,9 @@ async def test_code_lenses_are_refreshed_when_they_differ_and_not_at_every_step_
 @pytest.mark.parametrize(
     "answer", [None, {}, {"title": ""}, {"title": "allow once"}, {"title": 7}, [], "error"]
 )
-async def test_an_answer_that_is_not_an_offered_title_approves_nothing(answer: Any, project: Path) -> None:
+async def test_a_prompt_answer_that_is_not_an_offered_title_approves_nothing(
+    answer: Any, project: Path
+) -> None:
     async with chatting(project) as editor:
         editor.on_prompt = lambda titles: answer
         await editor.say(TASK)
@@ -108,7 +110,9 @@ async def test_an_answer_that_is_not_an_offered_title_approves_nothing(answer: A
 
 
 @pytest.mark.req("H8", "H7")
-async def test_a_prompt_is_displayed_after_the_chat_contains_its_request(project: Path) -> None:
+async def test_an_approval_prompt_is_displayed_only_after_the_chat_contains_the_request(
+    project: Path,
+) -> None:
     chat, seen = project / "chat.agent.md", list[str]()
 
     def looks(titles: list[str]) -> str:
@@ -124,7 +128,7 @@ async def test_a_prompt_is_displayed_after_the_chat_contains_its_request(project
 
 
 @pytest.mark.req("H8", "H7")
-async def test_an_unanswered_prompt_is_withdrawn_when_a_code_action_answers(project: Path) -> None:
+async def test_an_unanswered_approval_prompt_is_cancelled_when_a_code_action_decides(project: Path) -> None:
     async with chatting(project) as editor:
         editor.on_prompt = None
         await editor.say(TASK)
@@ -138,7 +142,7 @@ async def test_an_unanswered_prompt_is_withdrawn_when_a_code_action_answers(proj
 
 
 @pytest.mark.req("H8", "H11")
-async def test_an_editor_that_takes_edits_only_after_commands_gets_the_answer_with_the_next_one(
+async def test_an_editor_that_refuses_unasked_edits_gets_the_answer_by_the_show_the_answer_action(
     project: Path,
 ) -> None:
     chat = project / "chat.agent.md"
@@ -163,7 +167,7 @@ async def test_an_editor_that_takes_edits_only_after_commands_gets_the_answer_wi
 
 
 @pytest.mark.req("H8")
-async def test_progress_displays_a_turn_and_its_cancel_button_stops_it(project: Path) -> None:
+async def test_the_cancel_button_of_the_work_done_progress_stops_the_turn(project: Path) -> None:
     async with chatting(project, "vscode") as editor:
         editor.on_prompt = None
         await editor.say(TASK)
@@ -179,7 +183,7 @@ async def test_progress_displays_a_turn_and_its_cancel_button_stops_it(project: 
 @pytest.mark.parametrize(
     ("name", "notify", "expected"), [("eglot", "unseen", 1), ("eglot", "off", 0), ("vscode", "unseen", 0)]
 )
-async def test_the_end_of_a_turn_is_reported_once_without_progress(
+async def test_a_message_reports_the_end_of_a_turn_once_to_an_editor_without_progress_display(
     project: Path, name: str, notify: str, expected: int
 ) -> None:
     async with chatting(project, name, notify=notify) as editor:
@@ -248,7 +252,9 @@ async def test_a_chat_whose_answer_was_interrupted_by_the_editors_end_can_be_con
 
 
 @pytest.mark.req("H8", "R4")
-async def test_an_unsaved_answer_is_restored(project: Path) -> None:
+async def test_an_answer_that_was_not_saved_in_the_chat_is_restored_when_the_chat_is_reopened(
+    project: Path,
+) -> None:
     chat = project / "chat.agent.md"
     async with chatting(project, mode="full") as editor:
         await editor.say(TASK)
@@ -265,7 +271,7 @@ async def test_an_unsaved_answer_is_restored(project: Path) -> None:
 
 
 @pytest.mark.req("H8")
-async def test_a_chat_closed_during_its_answer_has_all_of_it_when_reopened(
+async def test_a_chat_closed_while_its_answer_streams_contains_the_complete_answer_when_reopened(
     project: Path,
 ) -> None:
     chat, cart = project / "chat.agent.md", project / "shop" / "cart.py"
@@ -297,7 +303,7 @@ async def told_by(provider: AnthropicServer, project: Path) -> AsyncIterator[Sto
 
 
 @pytest.mark.req("H8", "L15")
-async def test_an_answer_that_ends_with_a_question_can_be_answered(project: Path) -> None:
+async def test_the_user_can_reply_in_the_chat_to_an_answer_that_ends_with_a_question(project: Path) -> None:
     with AnthropicServer(["Shall I?", "I did."]) as provider:
         async with told_by(provider, project) as editor:
             await editor.say("Look.")
@@ -371,7 +377,7 @@ async def test_mentions_and_commands_are_completed_and_a_slash_inside_a_word_is_
 
 
 @pytest.mark.req("H8", "R5")
-async def test_invalid_commands_return_a_reason(project: Path) -> None:
+async def test_commands_with_invalid_arguments_are_refused_with_a_hint(project: Path) -> None:
     async with chatting(project) as editor:
         senseless: list[tuple[str, list[Any]]] = [
             ("agentLs.send", [{"uri": "file:///elsewhere.agent.md"}]),

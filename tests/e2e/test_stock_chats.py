@@ -54,7 +54,7 @@ async def test_selected_lines_are_added_to_the_chat_that_the_user_chooses(chat: 
             assert editor.documents[chat.as_uri()].source == ""
 
 
-async def test_each_chat_has_only_the_code_actions_of_its_own_approvals(chat: Path) -> None:
+async def test_each_chat_offers_only_code_actions_for_its_own_approvals(chat: Path) -> None:
     cart, other = chat.parent / "shop" / "cart.py", chat.parent / "other.agent.md"
     touch = [ToolCall("shell", {"command": "touch new"})]
     with AnthropicServer([touch, touch, "Done."]) as provider:
@@ -95,7 +95,7 @@ async def test_files_are_completed_in_the_folder_where_the_chat_works(
         assert [item["label"] for item in found["items"]] == ["@zebra.py"]
 
 
-async def test_a_chat_moved_to_another_folder_says_that_it_starts_a_new_session(
+async def test_a_chat_moved_to_another_folder_reports_that_a_new_session_starts(
     chat: Path, tmp_path: Path
 ) -> None:
     with AnthropicServer(["One.", "Two."]) as provider:
@@ -126,7 +126,7 @@ async def test_a_chat_in_a_folder_opened_through_a_link_continues(chat: Path, tm
 
 
 @pytest.mark.req("H6")
-async def test_changes_are_marked_and_unmarked_while_their_chat_is_closed(chat: Path) -> None:
+async def test_diagnostics_of_hunks_are_published_and_cleared_while_the_chat_is_closed(chat: Path) -> None:
     cart, gate = chat.parent / "shop" / "cart.py", Gate()
     read = ToolCall("read_file", {"file_path": "shop/cart.py"})
     edit = ToolCall(
@@ -152,7 +152,9 @@ async def test_changes_are_marked_and_unmarked_while_their_chat_is_closed(chat: 
             )
 
 
-async def test_a_chat_reloaded_before_its_first_answer_was_saved_gets_the_answer_back(chat: Path) -> None:
+async def test_a_chat_reloaded_before_its_first_answer_was_saved_receives_the_answer_again(
+    chat: Path,
+) -> None:
     gate = Gate()
     with AnthropicServer([[Text("One.\n", gate, "Two.\n")], "Three."]) as provider:
         async with told_by(provider, chat) as editor:
@@ -170,9 +172,7 @@ async def test_a_chat_reloaded_before_its_first_answer_was_saved_gets_the_answer
 
 
 @pytest.mark.parametrize("is_opened_again", [True, False])
-async def test_another_message_in_a_chat_that_was_emptied_begins_another_session(
-    chat: Path, is_opened_again: bool
-) -> None:
+async def test_a_message_in_an_emptied_chat_starts_a_new_session(chat: Path, is_opened_again: bool) -> None:
     with AnthropicServer(["One.", "Two.", "Three."]) as provider:
         async with told_by(provider, chat) as editor:
             await editor.say("Go.")
@@ -192,7 +192,9 @@ async def test_another_message_in_a_chat_that_was_emptied_begins_another_session
         assert [len(it.body["messages"]) for it in provider.requests] == [1, 1, 3]
 
 
-async def test_a_reversed_selection_can_be_asked_about_and_only_in_files(chat: Path) -> None:
+async def test_a_reversed_selection_in_a_file_offers_the_ask_action_and_an_untitled_document_does_not(
+    chat: Path,
+) -> None:
     cart = chat.parent / "shop" / "cart.py"
     with AnthropicServer([]) as provider:
         async with told_by(provider, chat) as editor:
@@ -205,7 +207,7 @@ async def test_a_reversed_selection_can_be_asked_about_and_only_in_files(chat: P
             assert await editor.client.request("textDocument/codeAction", asked) == []
 
 
-async def test_text_typed_before_an_answer_begins_is_the_next_message(
+async def test_text_typed_in_a_chat_before_the_answer_begins_becomes_the_next_message(
     chat: Path,
 ) -> None:
     gate = Gate()
@@ -231,7 +233,7 @@ async def test_a_command_may_have_its_argument_in_the_next_line(chat: Path) -> N
         assert "Write tests for" in json.dumps(provider.requests[0].body["messages"])
 
 
-async def test_without_reported_diagnostics_the_model_gets_no_statement_about_problems(chat: Path) -> None:
+async def test_without_reported_diagnostics_a_problems_mention_does_not_claim_no_problems(chat: Path) -> None:
     with AnthropicServer(["One."]) as provider:
         async with told_by(provider, chat) as editor:
             await editor.say("Mend @problems please.")
@@ -258,7 +260,7 @@ async def test_a_chat_names_the_files_with_pending_changes(chat: Path) -> None:
 
 
 @pytest.mark.req("H7")
-async def test_an_approval_of_a_session_in_two_documents_is_asked_once(chat: Path) -> None:
+async def test_an_approval_of_a_session_open_in_two_chats_is_prompted_once(chat: Path) -> None:
     other, touch = chat.parent / "other.agent.md", ToolCall("shell", {"command": "touch new"})
     with AnthropicServer(["One.", [touch], "Done."]) as provider:
         async with told_by(provider, chat, mode="ask") as editor:
@@ -278,7 +280,7 @@ async def test_an_approval_of_a_session_in_two_documents_is_asked_once(chat: Pat
 
 
 @pytest.mark.req("H7")
-async def test_an_approval_is_asked_while_its_chat_is_closed(chat: Path) -> None:
+async def test_an_approval_prompt_is_displayed_while_the_chat_is_closed(chat: Path) -> None:
     gate, touch = Gate(), ToolCall("shell", {"command": "touch new"})
     with AnthropicServer([[Text("I touch."), gate, touch], "Done."]) as provider:
         async with told_by(provider, chat, mode="ask") as editor:
@@ -316,7 +318,7 @@ async def test_a_chat_that_is_closed_right_after_it_was_saved_has_its_answer_whe
 
 
 @pytest.mark.req("H20")
-async def test_a_problem_of_another_server_is_fixed_by_a_code_action(chat: Path) -> None:
+async def test_a_diagnostic_of_another_language_server_is_fixed_by_a_code_action(chat: Path) -> None:
     cart = chat.parent / "shop" / "cart.py"
     with AnthropicServer(["Fixed."]) as provider:
         async with told_by(provider, chat) as editor:

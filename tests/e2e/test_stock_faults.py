@@ -48,7 +48,7 @@ NONSENSE: list[Any] = [
 
 
 @pytest.mark.req("R5", "H8", "H7")
-async def test_invalid_messages_are_answered_and_approve_nothing(project: Path) -> None:
+async def test_requests_with_invalid_params_are_answered_and_approve_nothing(project: Path) -> None:
     async with server_process() as server:
         editor = StockEditor(server.client, "kate")
         editor.on_prompt = None
@@ -78,7 +78,7 @@ async def test_invalid_messages_are_answered_and_approve_nothing(project: Path) 
 
 
 @pytest.mark.req("H8", "H4")
-async def test_an_answer_whose_edits_are_dropped_but_reported_as_applied_is_in_the_chat_once(
+async def test_a_chat_contains_the_answer_once_when_the_editor_drops_edits_but_reports_them_as_applied(
     project: Path,
 ) -> None:
     async with server_process() as server:

@@ -55,7 +55,9 @@ async def answered(editor: StockEditor, message: str, answer: str) -> None:
     await editor.chat_until(f"{answer}\n\n## you\n", after=message)
 
 
-async def test_servers_are_listed_with_tools_and_errors_and_are_switched(chat: Path) -> None:
+async def test_mcp_servers_are_listed_with_tools_and_errors_and_can_be_switched_off_and_on(
+    chat: Path,
+) -> None:
     with AnthropicServer(["One.", "Two.", "Three."]) as provider:
         async with editing(provider, chat) as editor:
             await answered(editor, "/mcp", "> The MCP servers of a chat are started with its first message.")
@@ -77,7 +79,9 @@ async def test_servers_are_listed_with_tools_and_errors_and_are_switched(chat: P
     assert "/mcp" not in str([request.body["messages"] for request in provider.requests])
 
 
-async def test_resources_and_prompts_are_completed_and_sent_in_the_words_of_their_server(chat: Path) -> None:
+async def test_a_mention_of_an_mcp_resource_is_completed_and_sends_the_text_of_the_resource(
+    chat: Path,
+) -> None:
     with AnthropicServer(["One.", "Two.", "Three."]) as provider:
         async with editing(provider, chat) as editor:
             await answered(editor, "First.", "One.")
@@ -95,7 +99,7 @@ async def test_resources_and_prompts_are_completed_and_sent_in_the_words_of_thei
             assert "/mcp" in await labels("/mc")
 
 
-async def test_a_prompt_of_a_server_is_a_command(chat: Path) -> None:
+async def test_a_prompt_of_an_mcp_server_is_a_slash_command(chat: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as provider:
         async with editing(provider, chat) as editor:
             await answered(editor, "First.", "One.")
@@ -104,7 +108,9 @@ async def test_a_prompt_of_a_server_is_a_command(chat: Path) -> None:
     assert 'explain {"row": "seven"}' in last_prompt(provider).replace("\\", "")
 
 
-async def test_an_editor_that_refuses_the_edit_displays_the_list_as_a_message(chat: Path) -> None:
+async def test_the_mcp_server_list_is_displayed_as_a_message_if_the_editor_refuses_the_edit(
+    chat: Path,
+) -> None:
     with AnthropicServer([]) as provider:
         async with editing(provider, chat, "kate") as editor:
             editor.takes_edits = False

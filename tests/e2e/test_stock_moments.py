@@ -49,7 +49,7 @@ async def opened(pipe: Path) -> int:
 
 
 @pytest.mark.req("H8", "R4")
-async def test_a_chat_that_is_closed_and_opened_again_while_its_session_is_opened_has_each_answer_once(
+async def test_a_chat_closed_and_reopened_while_its_session_loads_contains_each_answer_once(
     tmp_path: Path, chat: Path
 ) -> None:
     env = {"AGENT_LS_STATE_DIR": str(tmp_path / "state")}
@@ -130,7 +130,7 @@ async def test_a_chat_saved_while_its_answer_is_being_written_is_not_sent_again(
 
 
 @pytest.mark.req("H8")
-async def test_a_chat_that_its_editor_saves_and_reloads_is_sent_and_answered(
+async def test_a_chat_that_the_editor_saves_and_reloads_sends_its_message_and_gets_the_answer(
     chat: Path,
 ) -> None:
     with AnthropicServer(["All done.", "Well then."]) as provider:

@@ -53,7 +53,7 @@ async def is_told(editor: StockEditor, words: str) -> None:
     )
 
 
-async def test_a_chat_of_another_editor_is_read_only_until_it_is_taken_over(chat: Path) -> None:
+async def test_a_chat_that_another_editor_owns_is_read_only_until_a_take_over(chat: Path) -> None:
     async with chatting(chat) as (first, _):
         first.on_prompt = lambda titles: "Allow once"
         await first.say(TASK)

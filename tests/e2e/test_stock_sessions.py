@@ -42,7 +42,9 @@ async def act(editor: StockEditor, chat: Path, title: str) -> None:
     await editor.choose(actions[title])
 
 
-async def test_a_chat_works_in_a_worktree_and_its_changes_are_brought_by_an_action(chat: Path) -> None:
+async def test_a_chat_works_in_a_worktree_and_a_code_action_applies_the_changes_to_the_folder(
+    chat: Path,
+) -> None:
     made = chat.parent / "made.txt"
     call = ToolCall("write_file", {"file_path": "made.txt", "content": "made\n"})
     with AnthropicServer([[call], "Done."]) as provider:

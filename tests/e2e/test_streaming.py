@@ -36,7 +36,7 @@ async def reached(gate: Gate) -> None:
 
 
 @pytest.mark.req("H3", "E2")
-async def test_a_subscription_during_a_stream_gets_the_open_text_and_the_following_deltas(
+async def test_a_subscription_during_a_stream_gets_the_text_so_far_and_the_following_deltas(
     tmp_path: Path,
 ) -> None:
     gate = Gate()
@@ -107,7 +107,7 @@ async def test_background_processes_are_listed_and_ended_on_request(tmp_path: Pa
 
 
 @pytest.mark.req("R1")
-async def test_a_wrong_key_is_one_clear_error_and_the_session_is_closed_and_can_be_resumed(
+async def test_a_wrong_api_key_emits_one_error_and_the_closed_session_can_be_resumed(
     tmp_path: Path,
 ) -> None:
     wrong = ErrorReply(401)
@@ -124,7 +124,7 @@ async def test_a_wrong_key_is_one_clear_error_and_the_session_is_closed_and_can_
 
 
 @pytest.mark.req("E4", "H3")
-async def test_a_burst_of_deltas_is_joined_and_other_requests_are_answered_during_it(
+async def test_a_burst_of_text_deltas_is_merged_and_requests_are_answered_during_the_burst(
     tmp_path: Path,
 ) -> None:
     pieces, begun = [f"{number} " for number in range(10_000)], Gate()

@@ -134,7 +134,7 @@ async def test_a_suggestion_completes_the_unsaved_text_at_the_cursor(tmp_path: P
         )
 
 
-async def test_positions_count_in_the_units_of_the_editor(tmp_path: Path) -> None:
+async def test_suggestion_positions_use_the_position_encoding_of_the_editor(tmp_path: Path) -> None:
     with AnthropicServer(["x"]) as provider:
         async with suggesting(tmp_path, provider) as found:
             file = found.project / "a.py"
@@ -144,7 +144,9 @@ async def test_positions_count_in_the_units_of_the_editor(tmp_path: Path) -> Non
         assert "<before_cursor>\U0001f6d2\U0001f6d2 = </before_cursor>" in str(provider.requests[0].body)
 
 
-async def test_long_documents_are_sent_in_part_and_keys_not_at_all(tmp_path: Path) -> None:
+async def test_a_suggestion_request_sends_only_part_of_a_long_document_and_redacts_keys(
+    tmp_path: Path,
+) -> None:
     with AnthropicServer(["x"]) as provider:
         async with suggesting(tmp_path, provider) as found:
             file = found.project / "a.py"
@@ -157,7 +159,9 @@ async def test_long_documents_are_sent_in_part_and_keys_not_at_all(tmp_path: Pat
         assert KEY not in sent and "secret removed" in sent
 
 
-async def test_nothing_is_offered_or_sent_by_default(tmp_path: Path) -> None:
+async def test_suggestions_are_neither_offered_nor_requested_from_the_model_by_default(
+    tmp_path: Path,
+) -> None:
     with AnthropicServer([]) as provider:
         async with suggesting(tmp_path, provider, suggestions=False) as found:
             file = found.project / "a.py"
@@ -169,7 +173,7 @@ async def test_nothing_is_offered_or_sent_by_default(tmp_path: Path) -> None:
         assert not provider.requests
 
 
-async def test_requests_while_the_user_types_are_answered_empty(tmp_path: Path) -> None:
+async def test_automatic_suggestion_requests_while_the_user_types_get_an_empty_list(tmp_path: Path) -> None:
     with AnthropicServer(["1"]) as provider:
         async with suggesting(tmp_path, provider) as found:
             file = found.project / "a.py"
@@ -179,7 +183,9 @@ async def test_requests_while_the_user_types_are_answered_empty(tmp_path: Path) 
         assert len(provider.requests) == 1
 
 
-async def test_the_feature_is_registered_and_withdrawn_with_its_setting(tmp_path: Path) -> None:
+async def test_inline_completion_is_registered_and_unregistered_when_the_setting_changes(
+    tmp_path: Path,
+) -> None:
     with AnthropicServer([]) as provider:
         async with suggesting(tmp_path, provider, suggestions=False) as found:
             await found.configure(suggestions=True)
@@ -197,7 +203,7 @@ async def test_the_feature_is_registered_and_withdrawn_with_its_setting(tmp_path
 
 @pytest.mark.parametrize("dynamic", [True, False])
 @pytest.mark.parametrize("is_on", [True, False])
-async def test_the_feature_is_offered_at_the_start_if_it_is_on_then(
+async def test_inline_completion_is_a_static_capability_if_the_setting_is_on_at_startup(
     tmp_path: Path, dynamic: bool, is_on: bool
 ) -> None:
     with AnthropicServer(["1"]) as provider:
@@ -209,7 +215,7 @@ async def test_the_feature_is_offered_at_the_start_if_it_is_on_then(
             assert not found.offered
 
 
-async def test_a_client_without_the_feature_is_offered_nothing(tmp_path: Path) -> None:
+async def test_a_client_without_inline_completion_is_offered_no_suggestions(tmp_path: Path) -> None:
     async with suggesting(tmp_path, dynamic=None) as found:
         file = found.project / "a.py"
         await found.editor.open(file, "x = ")
@@ -217,7 +223,7 @@ async def test_a_client_without_the_feature_is_offered_nothing(tmp_path: Path) -
         assert "inlineCompletionProvider" not in found.capabilities and not found.offered
 
 
-async def test_a_cancelled_request_ends_the_call(tmp_path: Path) -> None:
+async def test_cancelling_a_suggestion_request_ends_the_model_call(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[gate], "1"]) as provider:
         async with suggesting(tmp_path, provider) as found:
@@ -235,7 +241,9 @@ async def test_a_cancelled_request_ends_the_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["typing", "closing"])
-async def test_a_change_of_the_document_ends_the_call(tmp_path: Path, what: str) -> None:
+async def test_changing_or_closing_the_document_ends_the_model_call_of_a_suggestion(
+    tmp_path: Path, what: str
+) -> None:
     gate = Gate()
     with AnthropicServer([[gate]]) as provider:
         async with suggesting(tmp_path, provider) as found:
@@ -256,7 +264,7 @@ async def test_a_change_of_the_document_ends_the_call(tmp_path: Path, what: str)
         gate.open()
 
 
-async def test_a_newer_request_ends_the_older_one(tmp_path: Path) -> None:
+async def test_a_newer_suggestion_request_ends_the_older_one(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[gate], "2"]) as provider:
         async with suggesting(tmp_path, provider) as found:
@@ -279,7 +287,9 @@ async def test_a_newer_request_ends_the_older_one(tmp_path: Path) -> None:
         ("project/link.py", "outside the workspace"),
     ],
 )
-async def test_files_that_tools_must_not_read_are_not_sent(tmp_path: Path, name: str, words: str) -> None:
+async def test_a_suggestion_request_sends_no_text_of_files_that_tools_must_not_read(
+    tmp_path: Path, name: str, words: str
+) -> None:
     with AnthropicServer([]) as provider:
         async with suggesting(tmp_path, provider) as found:
             (found.project / ".agent-ls-ignore").write_text("private/\n")
@@ -294,7 +304,7 @@ async def test_files_that_tools_must_not_read_are_not_sent(tmp_path: Path, name:
         assert not provider.requests
 
 
-async def test_text_of_an_untrusted_folder_is_not_sent(tmp_path: Path) -> None:
+async def test_a_suggestion_request_sends_no_text_of_an_untrusted_folder(tmp_path: Path) -> None:
     with AnthropicServer([]) as provider:
         async with suggesting(tmp_path, provider, trusted=False) as found:
             file = found.project / "a.py"
@@ -306,7 +316,7 @@ async def test_text_of_an_untrusted_folder_is_not_sent(tmp_path: Path) -> None:
         assert not provider.requests
 
 
-async def test_a_missing_key_is_reported_once(tmp_path: Path) -> None:
+async def test_a_missing_api_key_for_suggestions_is_reported_once(tmp_path: Path) -> None:
     async with suggesting(tmp_path) as found:
         file = found.project / "a.py"
         await found.editor.open(file, "x = ")
@@ -316,7 +326,7 @@ async def test_a_missing_key_is_reported_once(tmp_path: Path) -> None:
         assert MODEL in message and "there is no API key" in message and "ANTHROPIC_API_KEY" in message
 
 
-async def test_the_walkthrough_suggests_nothing(tmp_path: Path) -> None:
+async def test_the_walkthrough_model_suggests_nothing_and_reports_that_once(tmp_path: Path) -> None:
     async with suggesting(tmp_path) as found:
         await found.configure(suggestions=True, models={}, provider="walkthrough")
         file = found.project / "a.py"
@@ -327,7 +337,9 @@ async def test_the_walkthrough_suggests_nothing(tmp_path: Path) -> None:
         assert "the scripted model of the walkthrough has no" in message and "models.suggestions" in message
 
 
-async def test_without_a_suggestion_model_the_model_of_titles_or_new_sessions_answers(tmp_path: Path) -> None:
+async def test_without_a_suggestion_model_suggestions_use_the_title_model_or_the_session_model(
+    tmp_path: Path,
+) -> None:
     with AnthropicServer(["1", "2"]) as provider:
         models = {"titles": "anthropic/claude-haiku-4-5"}
         async with suggesting(tmp_path, provider, models=models, model="claude-sonnet-5-5") as found:
@@ -356,7 +368,7 @@ async def test_each_model_failure_is_reported_once_until_a_suggestion_succeeds(t
             assert all(message.startswith(f"No suggestion: {MODEL} failed: ") for message in found.told)
 
 
-async def test_an_unreachable_server_is_reported_once(tmp_path: Path) -> None:
+async def test_an_unreachable_model_server_is_reported_once(tmp_path: Path) -> None:
     with AnthropicServer([]) as provider:
         address = provider.base_url
     async with suggesting(tmp_path, address=address) as found:
@@ -368,7 +380,7 @@ async def test_an_unreachable_server_is_reported_once(tmp_path: Path) -> None:
         assert MODEL in message and KEY not in message
 
 
-async def test_answers_without_text_to_insert_are_no_suggestion(tmp_path: Path) -> None:
+async def test_model_answers_without_insertable_text_give_no_suggestion(tmp_path: Path) -> None:
     with AnthropicServer(["a\x1b[2Jb", Reply([Text("")])], allow_violations=True) as provider:
         async with suggesting(tmp_path, provider) as found:
             file = found.project / "a.py"

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.req("H3", "H6", "R4")
 
 
 @pytest.mark.parametrize("how", ["asked", "forced"])
-async def test_changes_in_another_editors_unsaved_text_are_reported_and_reviewable_after_its_save(
+async def test_agent_changes_unsaved_in_the_former_owners_editor_are_reviewable_after_that_editor_saves(
     tmp_path: Path, how: str
 ) -> None:
     """The agent replaces a line and inserts one. The new owner's editor does not watch files."""

@@ -54,7 +54,7 @@ async def test_two_editors_have_separate_state_and_share_only_closed_sessions(
 
 
 @pytest.mark.req("R2", "R4")
-async def test_a_terminated_listener_ends_the_sessions_of_its_servers_in_order(
+async def test_sigterm_to_the_listener_ends_the_sessions_of_its_servers_cleanly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token, project, state = tmp_path / "token", tmp_path / "project", tmp_path / "state"
@@ -71,7 +71,7 @@ async def test_a_terminated_listener_ends_the_sessions_of_its_servers_in_order(
 
 
 @pytest.mark.parametrize("given", [None, "", "wrong", 7])
-async def test_a_connection_without_the_token_is_refused_and_others_continue(
+async def test_a_connection_without_the_token_is_refused_and_new_connections_are_still_accepted(
     given: object, tmp_path: Path
 ) -> None:
     token = tmp_path / "token"

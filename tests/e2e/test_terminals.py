@@ -43,7 +43,9 @@ async def read_until(found: Served, session_id: str, terminal_id: str, wanted: s
 
 
 @pytest.mark.req("H2", "T5")
-async def test_a_foreground_command_is_listed_read_and_ended_alone(tmp_path: Path) -> None:
+async def test_a_running_foreground_command_is_listed_and_readable_and_can_be_stopped_alone(
+    tmp_path: Path,
+) -> None:
     call = ToolCall("shell", {"command": "touch made; echo begun; exec sleep 1000", "timeout_ms": 600000})
     async with commanding(tmp_path, [[call], "I see."]) as (found, session_id):
         opened = (await found.client.event("terminal_open"))["data"]
@@ -73,7 +75,9 @@ async def test_a_foreground_command_is_listed_read_and_ended_alone(tmp_path: Pat
 
 
 @pytest.mark.req("H2", "T5")
-async def test_a_background_command_has_one_id_and_reports_its_end_after_its_turn(tmp_path: Path) -> None:
+async def test_a_background_command_reports_its_end_after_its_turn_under_the_same_terminal_id(
+    tmp_path: Path,
+) -> None:
     async with commanding(tmp_path, [[ToolCall("shell", BACKGROUND)], "Started."]) as (found, session_id):
         await found.client.event("processing_end", reason="completed")
         opened = (await found.client.event("terminal_open"))["data"]
@@ -99,7 +103,7 @@ async def test_a_background_command_has_one_id_and_reports_its_end_after_its_tur
 
 @pytest.mark.req("R3", "L16")
 @pytest.mark.parametrize("is_killed", [True, False])
-async def test_a_background_command_that_ends_with_its_process_is_reported_as_ended(
+async def test_a_background_command_that_ends_with_the_server_process_is_reported_as_ended(
     tmp_path: Path, is_killed: bool
 ) -> None:
     async with commanding(tmp_path, [[ToolCall("shell", BACKGROUND)], "Started."]) as (found, session_id):
@@ -119,7 +123,7 @@ async def test_a_background_command_that_ends_with_its_process_is_reported_as_en
 
 @pytest.mark.req("R4", "T5")
 @pytest.mark.parametrize("how", ["left", "taken over"])
-async def test_background_commands_end_with_their_owner_and_the_model_is_informed_once(
+async def test_background_commands_end_when_their_session_owner_changes_and_the_model_is_informed_once(
     how: str, tmp_path: Path
 ) -> None:
     token = new_token()
@@ -176,7 +180,7 @@ async def test_an_interrupt_keeps_or_ends_background_commands_as_requested(
 
 
 @pytest.mark.req("L6")
-async def test_an_interrupt_ends_a_command_as_before(tmp_path: Path) -> None:
+async def test_an_interrupt_ends_the_running_foreground_command(tmp_path: Path) -> None:
     call = ToolCall("shell", {"command": "touch made; exec sleep 1000", "timeout_ms": 600000})
     async with commanding(tmp_path, [[call]]) as (found, session_id):
         await found.client.event("terminal_open")

@@ -79,7 +79,7 @@ async def test_a_trust_request_answers_the_pending_approval(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("told", [True, "yes", 1, None])
-async def test_folders_trusted_in_the_editor_are_not_asked_about_and_not_stored(
+async def test_a_folder_that_the_editor_reports_as_trusted_is_trusted_but_not_stored(
     tmp_path: Path, told: object
 ) -> None:
     project = tmp_path / "project"
@@ -111,7 +111,7 @@ async def chatting(project: Path) -> AsyncIterator[StockEditor]:
 @pytest.mark.parametrize(
     ("title", "is_trusted"), [("Trust this folder", True), ("Do not trust it", False)], ids=str
 )
-async def test_an_editor_without_a_plugin_asks_in_a_prompt(
+async def test_an_editor_without_a_plugin_asks_for_folder_trust_in_a_prompt(
     tmp_path: Path, title: str, is_trusted: bool
 ) -> None:
     project = tmp_path / "project"

@@ -118,7 +118,7 @@ def problems(
 @pytest.mark.sweep
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("first", range(0, RUNS, AT_ONCE))
-async def test_typing_during_false_editor_results_loses_no_text_and_no_result_is_wrong(
+async def test_typing_while_the_editor_reports_false_edit_results_loses_no_text_and_gives_true_results(
     tmp_path: Path, first: int
 ) -> None:
     folder = tmp_path / "project"

@@ -72,7 +72,9 @@ def warnings(found: Served) -> list[str]:
 
 
 @pytest.mark.parametrize("by", ["session", "file", "turn", "hunk"])
-async def test_undo_of_a_file_that_was_saved_before_a_command_is_saved_too(tmp_path: Path, by: str) -> None:
+async def test_undo_in_a_file_that_was_saved_before_a_command_is_saved_to_disk_too(
+    tmp_path: Path, by: str
+) -> None:
     async with at_work(tmp_path, [READ, EDIT, COMMAND]) as (found, path):
         await found.editor.open(path)
         session_id = await work(found)
@@ -90,7 +92,7 @@ async def test_undo_of_a_file_that_was_saved_before_a_command_is_saved_too(tmp_p
         assert warnings(found) == []
 
 
-async def test_undo_of_a_closed_file_that_was_opened_later_is_saved(tmp_path: Path) -> None:
+async def test_undo_in_a_closed_file_that_was_opened_later_is_saved_to_disk(tmp_path: Path) -> None:
     async with at_work(tmp_path, [READ, EDIT]) as (found, path):
         session_id = await work(found)
         assert path.read_text() == NEW
@@ -107,7 +109,9 @@ async def test_undo_of_a_created_file_that_was_opened_later_deletes_it(tmp_path:
         assert not path.with_name("new.py").exists()
 
 
-async def test_roll_back_of_a_file_that_was_saved_before_a_command_is_saved_too(tmp_path: Path) -> None:
+async def test_roll_back_of_a_file_that_was_saved_before_a_command_is_saved_to_disk_too(
+    tmp_path: Path,
+) -> None:
     async with at_work(tmp_path, [READ, EDIT, COMMAND]) as (found, path):
         await found.editor.open(path)
         session_id = await work(found)
@@ -139,7 +143,7 @@ async def test_undo_with_saving_switched_off_warns_that_the_disk_still_has_the_c
         assert len(warnings(found)) == 1
 
 
-async def test_undo_is_not_saved_if_the_user_saved_the_change_or_nobody_did(tmp_path: Path) -> None:
+async def test_undo_is_not_saved_to_disk_unless_agent_ls_saved_the_change(tmp_path: Path) -> None:
     async with at_work(tmp_path, [READ, EDIT]) as (found, path):
         await found.editor.open(path)
         session_id = await work(found)
@@ -157,7 +161,7 @@ async def show(found: Served, path: Path, text: str) -> None:
     await found.editor._changed(document, [{"text": text}])
 
 
-async def test_undone_hunk_that_the_editors_own_undo_brings_back_is_pending_again(tmp_path: Path) -> None:
+async def test_a_hunk_undone_and_then_restored_by_the_editors_undo_is_pending_again(tmp_path: Path) -> None:
     more: Answer = [
         ToolCall("edit_file", {"file_path": "b.py", "old_string": "a = 1", "new_string": "a = 2"})
     ]

@@ -51,7 +51,9 @@ def prepare(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.mark.req("H6", "H4")
 @pytest.mark.parametrize("restarted", [False, True], ids=["same process", "after a restart"])
-async def test_undo_of_a_turn_keeps_later_turns_and_typing(restarted: bool, tmp_path: Path) -> None:
+async def test_undo_of_a_turn_keeps_changes_of_later_turns_and_text_typed_by_the_user(
+    restarted: bool, tmp_path: Path
+) -> None:
     a, b = prepare(tmp_path)
     script: list[Answer] = [
         *FIRST,
@@ -123,7 +125,7 @@ async def test_undo_of_a_turn_reports_lines_that_a_later_turn_rewrote(
 
 
 @pytest.mark.req("H6")
-async def test_undo_of_a_turn_with_review_before_refuses_proposals_and_keeps_kept_changes(
+async def test_undo_of_a_turn_with_review_before_rejects_pending_proposals_and_keeps_accepted_hunks(
     tmp_path: Path,
 ) -> None:
     a, _ = prepare(tmp_path)

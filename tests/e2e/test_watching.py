@@ -62,7 +62,7 @@ async def warning(editor: Editor, code: str) -> str:
 
 
 @pytest.mark.req("H4", "H6")
-async def test_a_commands_change_is_merged_into_unsaved_typing_and_reported(
+async def test_a_change_on_disk_by_a_command_is_merged_into_the_unsaved_document_and_reported(
     tmp_path: Path,
 ) -> None:
     async with editing(tmp_path, [[SHELL], "Done."]) as (editor, file, _):
@@ -79,7 +79,7 @@ async def test_a_commands_change_is_merged_into_unsaved_typing_and_reported(
 
 
 @pytest.mark.req("H4", "H6")
-async def test_a_commands_change_of_a_line_with_typing_is_a_conflict_that_keeps_both_texts(
+async def test_a_change_by_a_command_of_a_line_that_the_user_edited_is_a_conflict_that_keeps_both_texts(
     tmp_path: Path,
 ) -> None:
     async with editing(tmp_path, [[SHELL], "Done."]) as (editor, file, _):
@@ -95,7 +95,7 @@ async def test_a_commands_change_of_a_line_with_typing_is_a_conflict_that_keeps_
 
 @pytest.mark.req("H4", "H6")
 @pytest.mark.parametrize("relative", [True, False])
-async def test_used_files_are_watched_by_the_client_and_hunks_follow_its_reports(
+async def test_the_client_watches_files_that_the_agent_used_and_its_reports_update_hunks(
     relative: bool, tmp_path: Path
 ) -> None:
     watching = {"dynamicRegistration": True, "relativePatternSupport": relative}

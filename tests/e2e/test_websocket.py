@@ -104,7 +104,7 @@ async def closed_with(socket: ClientConnection) -> int | None:
     return socket.close_code
 
 
-async def test_each_client_has_its_own_server_and_gets_its_session_as_text_frames(
+async def test_each_websocket_client_has_its_own_server_and_gets_session_messages_as_text_frames(
     tmp_path: Path,
 ) -> None:
     token, project = tmp_path / "token", tmp_path / "project"
@@ -148,7 +148,7 @@ async def test_a_message_that_is_not_json_is_answered_and_the_connection_continu
     ],
     ids=str,
 )
-async def test_without_the_token_nothing_is_started(
+async def test_a_websocket_without_the_token_is_refused_and_starts_no_server(
     headers: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place:
@@ -163,7 +163,7 @@ async def test_without_the_token_nothing_is_started(
         assert place.started() == 1
 
 
-async def test_a_token_in_the_address_is_not_accepted_and_not_logged(tmp_path: Path) -> None:
+async def test_a_token_in_the_websocket_url_is_not_accepted_and_not_logged(tmp_path: Path) -> None:
     token = tmp_path / "token"
     async with listening(token) as (server, port):
         secret = token.read_text().strip()
@@ -213,7 +213,7 @@ def masked(first_byte: int, length: int) -> bytes:
 
 
 @pytest.mark.req("R5")
-async def test_fragments_are_one_message_and_pings_between_them_are_answered(
+async def test_fragmented_frames_are_joined_and_pings_between_them_are_answered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place, opened(place.port, bearer(place.token)) as socket:
@@ -280,7 +280,7 @@ async def test_invalid_frames_close_the_connection_with_a_reason_and_end_its_ser
     ],
     ids=["noise", "a frame of stdio", "many headers", "a long address", "another method", "too early"],
 )
-async def test_an_invalid_handshake_is_disconnected(
+async def test_a_connection_with_an_invalid_websocket_handshake_is_closed(
     first: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place:
@@ -346,7 +346,7 @@ async def test_an_idle_client_that_answers_pings_is_kept(
 
 
 @pytest.mark.parametrize(("word", "code"), [("exit", 1000), ("fail", 1011)])
-async def test_the_close_frame_says_how_the_server_ended(
+async def test_the_close_frame_code_reports_whether_the_server_exited_or_failed(
     word: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place, opened(place.port, bearer(place.token)) as socket:
@@ -369,7 +369,7 @@ async def test_the_last_messages_of_the_server_arrive_while_the_client_keeps_sen
         assert await closed_with(socket) == 1000
 
 
-async def test_a_close_frame_is_answered_and_the_server_ends_in_order(
+async def test_a_close_frame_is_answered_and_the_server_ends_cleanly(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place:
@@ -397,7 +397,7 @@ async def test_a_terminated_listener_informs_its_clients_and_ends_their_servers(
         assert await server.exit_code() == 0
 
 
-async def test_above_the_limit_a_connection_is_closed_and_the_others_stay(
+async def test_a_connection_above_the_connection_limit_is_closed_and_existing_connections_continue(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place, anyio.create_task_group() as tasks:

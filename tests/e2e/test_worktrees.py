@@ -26,7 +26,9 @@ async def say(found: Served, session_id: str, words: str) -> None:
     await found.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen)
 
 
-async def test_changes_reach_the_folder_after_the_turn_and_later_ones_on_request(tmp_path: Path) -> None:
+async def test_worktree_changes_are_applied_to_the_folder_after_the_turn_and_later_changes_on_request(
+    tmp_path: Path,
+) -> None:
     made: dict[str, Any] = {"file_path": "made.txt", "content": "made\n"}
     script: list[Answer] = [[ToolCall("write_file", made)], "Done."]
     with AnthropicServer(script) as provider:

@@ -53,7 +53,9 @@ def check_files(project: Path) -> None:
 
 
 @pytest.mark.skipif(bool(missing_rig()), reason=missing_rig() or "-")
-def test_the_official_typescript_client_plays_a_whole_story(project: Path, server: LoopbackProvider) -> None:
+def test_the_official_typescript_acp_client_completes_the_whole_scenario(
+    project: Path, server: LoopbackProvider
+) -> None:
     environ = process_environment(project.parent / "home", server)
     seen = play([rig_node(), str(STORIES / "story.mjs"), str(RIG), *command("acp")], project, environ)
     assert seen["problems"] == [] and seen["checked"] > 50
@@ -69,7 +71,7 @@ def test_the_official_typescript_client_plays_a_whole_story(project: Path, serve
     not shutil.which("emacs"), reason="needs Emacs (make test-editors installs it where it may)"
 )
 @pytest.mark.skipif(bool(missing_client("acp.el")), reason=missing_client("acp.el") or "-")
-def test_acp_el_in_emacs_plays_a_whole_story(project: Path, server: LoopbackProvider) -> None:
+def test_acp_el_in_emacs_completes_the_whole_scenario(project: Path, server: LoopbackProvider) -> None:
     environ = process_environment(project.parent / "home", server)
     argv = ["emacs", "-Q", "--batch", "-l", str(STORIES / "story.el")]
     seen = play(argv, project, environ, ACP_EL=str(CLIENTS / "acp.el"))
@@ -87,7 +89,9 @@ def test_acp_el_in_emacs_plays_a_whole_story(project: Path, server: LoopbackProv
 @pytest.mark.skipif(
     bool(missing_client("codecompanion.nvim")), reason=missing_client("codecompanion.nvim") or "-"
 )
-def test_codecompanion_in_neovim_plays_a_whole_story(project: Path, server: LoopbackProvider) -> None:
+def test_codecompanion_in_neovim_completes_the_whole_scenario(
+    project: Path, server: LoopbackProvider
+) -> None:
     environ = process_environment(project.parent / "home", server)
     argv = [str(NEOVIM), "--headless", "--clean", "-n", "-l", str(STORIES / "codecompanion.lua")]
     seen = play(argv, project, environ)
@@ -101,7 +105,7 @@ def test_codecompanion_in_neovim_plays_a_whole_story(project: Path, server: Loop
 
 @pytest.mark.neovim
 @pytest.mark.skipif(bool(missing_client("agentic.nvim")), reason=missing_client("agentic.nvim") or "-")
-def test_agentic_in_neovim_plays_a_story(project: Path, server: LoopbackProvider) -> None:
+def test_agentic_in_neovim_completes_a_scenario(project: Path, server: LoopbackProvider) -> None:
     environ = process_environment(project.parent / "home", server)
     argv = [str(NEOVIM), "--headless", "--clean", "-n", "-l", str(STORIES / "agentic.lua")]
     seen = play(argv, project, environ)

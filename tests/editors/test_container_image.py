@@ -84,14 +84,14 @@ def project(folder: Path, owner: int) -> Path:
 
 
 @pytest.mark.req("H13")
-def test_image_has_the_version_of_the_sources_and_plays_the_demo(image: str) -> None:
+def test_the_image_has_the_version_of_the_sources_and_the_demo_completes(image: str) -> None:
     assert in_container(image, "--version").strip() == f"agent-ls {release.current_version()}"
     assert "All tests pass." in in_container(image, "demo", "--headless")
 
 
 @pytest.mark.req("H13")
 @pytest.mark.parametrize("user", [AGENT, OTHER])
-def test_exec_in_the_image_changes_a_mounted_project_as_its_user(
+def test_exec_in_the_image_changes_files_of_a_mounted_project_as_the_container_user(
     image: str, tmp_path: Path, user: int
 ) -> None:
     shop = project(tmp_path, user)

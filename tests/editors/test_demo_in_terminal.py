@@ -30,7 +30,7 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.mark.req("H14", "H10", "H7", "L6")
-def test_the_demo_opens_neovim_and_plays_to_its_end(tmp_path: Path, home: Path) -> None:
+def test_the_demo_opens_neovim_and_completes(tmp_path: Path, home: Path) -> None:
     shop = tmp_path / "shop"
     path = f"{Path(find_nvim()).parent}:{commands.environment(home)['PATH']}"
     with demo(shop, home, path) as terminal:

@@ -70,7 +70,7 @@ def attacks(address: str) -> str:
 
 
 @pytest.mark.req("H2")
-def test_hostile_transcript_runs_nothing_and_loads_nothing(tmp_path: Path) -> None:
+def test_hostile_transcript_text_in_an_exported_page_runs_no_script_and_loads_nothing(tmp_path: Path) -> None:
     file = tmp_path / "chat.html"
     with counting_server() as (address, seen):
         text = attacks(address)
@@ -84,7 +84,7 @@ def test_hostile_transcript_runs_nothing_and_loads_nothing(tmp_path: Path) -> No
 
 
 @pytest.mark.req("H2")
-def test_the_content_security_policy_blocks_unescaped_content(tmp_path: Path) -> None:
+def test_the_content_security_policy_of_an_exported_page_blocks_unescaped_content(tmp_path: Path) -> None:
     """Insert unescaped mark-up into the page, so that only the Content Security Policy can block it."""
     file = tmp_path / "chat.html"
     with counting_server() as (address, seen):

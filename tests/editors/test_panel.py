@@ -49,7 +49,7 @@ async def play(link: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in process.stdout.splitlines()]
 
 
-async def test_a_panel_user_decides_in_the_editors_session_by_keyboard(tmp_path: Path) -> None:
+async def test_a_panel_user_decides_approvals_of_an_editor_session_by_keyboard(tmp_path: Path) -> None:
     async with served(tmp_path) as found:
         path = found.project / "shop" / "cart.py"
         before = path.read_text()

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.req("X12", "X3"), pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize("make", [places.ssh_place, places.docker_place], ids=["ssh", "docker"])
-def test_a_task_runs_at_a_real_place_and_leaves_nothing_there(
+def test_a_batch_task_runs_over_ssh_or_in_docker_and_leaves_nothing_at_the_remote_place(
     make: Callable[[], places.RealPlace], tmp_path: Path
 ) -> None:
     there = make()

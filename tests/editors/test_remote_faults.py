@@ -39,11 +39,11 @@ async def refused(place: places.RealPlace, words: str, folder: str = "/tmp") -> 
     assert place.place.machine in str(found.value) and found.value.hint
 
 
-async def test_a_key_that_ssh_refuses_is_reported() -> None:
+async def test_a_user_key_that_the_ssh_server_refuses_is_reported() -> None:
     await refused(places.ssh_place(key="stranger"), "your key was refused")
 
 
-async def test_a_host_with_an_unknown_key_is_not_trusted() -> None:
+async def test_an_ssh_host_with_an_unknown_host_key_is_refused() -> None:
     await refused(places.ssh_place(known=False), "its host key is unknown on this machine")
 
 
@@ -76,7 +76,7 @@ async def test_a_missing_container_or_a_container_without_python_is_reported(mak
     ids=["ssh", "sshd", "remote end"],
 )
 @pytest.mark.parametrize("work", [remote_kills.story_of_an_edit, remote_kills.story_of_a_command])
-async def test_kills_over_ssh_leave_no_torn_file_and_no_process(
+async def test_kills_during_work_over_ssh_leave_no_partially_written_file_and_no_process(
     kill: remote_kills.Kill, work: object, tmp_path: Path
 ) -> None:
     place = places.ssh_place()
@@ -91,7 +91,7 @@ async def test_kills_over_ssh_leave_no_torn_file_and_no_process(
 
 
 @pytest.mark.parametrize("make", [places.docker_place, places.podman_place], ids=["docker", "podman"])
-async def test_kills_of_a_containers_client_leave_no_process(make: object, tmp_path: Path) -> None:
+async def test_kills_of_a_container_client_leave_no_process(make: object, tmp_path: Path) -> None:
     place: places.RealPlace = make()  # type: ignore[operator]
     host = place.host()
     environment = place.environment(str(tmp_path), host)
@@ -142,7 +142,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-async def test_a_full_disk_keeps_every_file_as_it_was(small_disk: Path) -> None:
+async def test_a_commit_on_a_full_remote_disk_fails_and_changes_no_file(small_disk: Path) -> None:
     (small_disk / "a").write_text("old")
     place = places.ssh_place()
     host = place.host()
@@ -156,7 +156,7 @@ async def test_a_full_disk_keeps_every_file_as_it_was(small_disk: Path) -> None:
     await host.close()
 
 
-async def test_a_place_with_a_full_disk_is_reported(small_disk: Path) -> None:
+async def test_a_remote_place_whose_disk_is_full_is_reported_at_start(small_disk: Path) -> None:
     (small_disk / "filler").write_bytes(bytes(190_000))
     place = places.ssh_place()
     full = f"env HOME={small_disk} XDG_CACHE_HOME={small_disk} TMPDIR={small_disk} {places.PYTHON}"

@@ -24,7 +24,7 @@ PYTHON = str(Path(sys.executable).resolve())
 
 
 @pytest.mark.req("H6", "H7", "H9", "H12", "H17")
-def test_the_walkthrough_session_plays_on_the_packaged_server(tmp_path: Path) -> None:
+def test_the_walkthrough_completes_in_vscode_with_the_packaged_server(tmp_path: Path) -> None:
     copy_sample_project(tmp_path / "shop")
     index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str((vscode.RIG / "wheels").resolve())}
 
@@ -120,7 +120,7 @@ class Model:
 
 
 @pytest.mark.req("H6", "H7", "H9", "H12", "H16", "H17")
-def test_a_working_session_behaves_as_expected_and_survives_a_reload(tmp_path: Path) -> None:
+def test_a_session_with_a_provider_works_in_vscode_and_survives_a_window_reload(tmp_path: Path) -> None:
     project = tmp_path / "store"
     (project / "old").mkdir(parents=True)
     (project / "stock.py").write_text(STOCK)
@@ -153,7 +153,7 @@ def test_a_working_session_behaves_as_expected_and_survives_a_reload(tmp_path: P
 
 
 @pytest.mark.req("H6", "H9", "H12")
-def test_proposals_are_decided_first_and_sessions_are_managed(tmp_path: Path) -> None:
+def test_with_review_before_proposals_are_decided_in_vscode_and_sessions_are_managed(tmp_path: Path) -> None:
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)
@@ -206,7 +206,9 @@ def shop(tmp_path: Path) -> Path:
 
 
 @pytest.mark.req("H9")
-def test_a_hostile_answer_does_nothing_in_the_chat_and_axe_finds_nothing_serious(shop: Path) -> None:
+def test_a_hostile_model_answer_has_no_effect_in_the_chat_and_axe_finds_no_serious_problem(
+    shop: Path,
+) -> None:
     vscode.play("chat_safety.mjs", shop, **scripted())
 
 

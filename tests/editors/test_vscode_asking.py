@@ -29,7 +29,9 @@ def texts(body: Any) -> str:
 
 
 @pytest.mark.req("H20", "H9")
-def test_ask_in_place_makes_a_change_or_answers_there(store: Path, tmp_path: Path) -> None:
+def test_inline_ask_changes_the_selection_or_displays_the_answer_at_the_selection(
+    store: Path, tmp_path: Path
+) -> None:
     gate = Gate()
     simpler = {
         "file_path": "stock.py",
@@ -58,7 +60,9 @@ def test_ask_in_place_makes_a_change_or_answers_there(store: Path, tmp_path: Pat
 
 
 @pytest.mark.req("H20", "H24", "H9")
-def test_the_agent_is_asked_from_source_control_terminal_and_tests(store: Path, tmp_path: Path) -> None:
+def test_the_agent_is_asked_from_source_control_a_terminal_and_a_failed_test(
+    store: Path, tmp_path: Path
+) -> None:
     for words in (["init", "-q"], ["add", "stock.py"]):
         subprocess.run(["git", *words], cwd=store, check=True)
     (store / "check.sh").write_text("echo 3 parts are missing\nexit 3\n")

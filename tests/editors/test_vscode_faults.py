@@ -33,7 +33,7 @@ def read() -> list[ToolCall]:
 
 
 @pytest.mark.req("H9", "H12")
-def test_a_failure_is_a_card_with_working_buttons(store: Path, tmp_path: Path) -> None:
+def test_a_failure_is_displayed_as_a_card_with_working_buttons(store: Path, tmp_path: Path) -> None:
     story = "\n".join(f"- line {number} of the story" for number in range(1, 121))
     script: list[Any] = ["There are 12.", story, "They lived on.", "I see it."]
     with AnthropicServer(script, key=vscode.KEY) as server:
@@ -49,7 +49,7 @@ def test_a_failure_is_a_card_with_working_buttons(store: Path, tmp_path: Path) -
 
 
 @pytest.mark.req("H6", "H9")
-def test_marks_and_buttons_of_changes_stay_with_their_text(store: Path, tmp_path: Path) -> None:
+def test_change_decorations_and_code_lenses_move_with_their_text(store: Path, tmp_path: Path) -> None:
     count = edit("    return sum(list(stock.values()))", "    return sum(stock.values())")
     note = edit("# one\n", "# one\n# a note\n")
     script: list[Any] = [read(), count, "It is tidy.", read(), note, "It is noted."]
@@ -64,7 +64,7 @@ def test_marks_and_buttons_of_changes_stay_with_their_text(store: Path, tmp_path
 
 
 @pytest.mark.req("H6", "H9")
-def test_proposals_are_displayed_and_decided_in_the_chat(store: Path, tmp_path: Path) -> None:
+def test_proposed_hunks_are_displayed_and_decided_in_the_chat(store: Path, tmp_path: Path) -> None:
     names = "def names(stock):\n    return [name for name in stock]\n\n\n"
     script: list[Any] = [
         read(),
@@ -87,7 +87,7 @@ def test_proposals_are_displayed_and_decided_in_the_chat(store: Path, tmp_path: 
 
 
 @pytest.mark.req("H6", "H9", "H22")
-def test_an_edited_plan_is_carried_out_and_undo_all_reaches_the_disk(store: Path, tmp_path: Path) -> None:
+def test_an_edited_plan_is_carried_out_and_undo_all_is_saved_to_disk(store: Path, tmp_path: Path) -> None:
     (store / "parts.txt").write_text("bolt\nnut\n")
     parts = {"file_path": "parts.txt"}
     script: list[Any] = [

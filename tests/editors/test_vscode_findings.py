@@ -61,7 +61,9 @@ class Model:
 
 
 @pytest.mark.req("H21", "H26", "H27", "H9")
-def test_findings_notes_and_suggestions_are_decided_at_their_lines(tmp_path: Path) -> None:
+def test_findings_memory_notes_and_suggestions_are_decided_at_their_lines_in_the_editor(
+    tmp_path: Path,
+) -> None:
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)

@@ -58,7 +58,9 @@ def read_ledger(state: Path, path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.req("H6", "H7", "H9")
-def test_the_keyboard_is_enough_and_marks_follow_any_typing(tmp_path: Path) -> None:
+def test_a_session_works_by_keyboard_alone_and_change_decorations_follow_random_typing(
+    tmp_path: Path,
+) -> None:
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)

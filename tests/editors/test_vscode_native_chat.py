@@ -18,7 +18,7 @@ ANTHROPIC = WIRES[0]
 
 
 @pytest.mark.req("H20", "H9", "H12")
-def test_the_participant_and_the_tool_change_files_with_approval(tmp_path: Path) -> None:
+def test_the_native_chat_participant_and_tool_change_files_with_approval(tmp_path: Path) -> None:
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)

@@ -33,7 +33,7 @@ SCRIPT: list[Any] = [
 
 
 @pytest.mark.req("H9", "R4")
-def test_a_session_of_neovim_is_followed_and_taken_over_also_by_force(tmp_path: Path) -> None:
+def test_a_session_that_neovim_owns_is_followed_taken_over_and_taken_over_by_force(tmp_path: Path) -> None:
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)

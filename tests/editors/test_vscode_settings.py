@@ -45,7 +45,7 @@ def request_start(body: Any) -> tuple[str, str, set[str]]:
 
 
 @pytest.mark.req("H2", "H9")
-def test_changed_settings_apply_at_once_and_project_settings_permit_nothing_more(
+def test_changed_user_settings_apply_at_once_and_project_settings_grant_no_permission(
     tmp_path: Path,
 ) -> None:
     project = tmp_path / "store"

@@ -41,7 +41,7 @@ def store(tmp_path: Path) -> Path:
 
 
 @pytest.mark.req("H9", "H7")
-def test_commands_answers_and_costs_are_displayed_for_people(store: Path, tmp_path: Path) -> None:
+def test_commands_answers_and_costs_are_rendered_readably_in_the_chat(store: Path, tmp_path: Path) -> None:
     script: list[Any] = [
         ANSWER,
         [shell("mv parts.txt bolts.txt && echo the old name")],
@@ -68,7 +68,7 @@ def test_commands_answers_and_costs_are_displayed_for_people(store: Path, tmp_pa
 
 
 @pytest.mark.req("H6", "H9")
-def test_no_mark_is_drawn_over_a_comparison(store: Path, tmp_path: Path) -> None:
+def test_no_change_decoration_is_drawn_in_a_diff_editor(store: Path, tmp_path: Path) -> None:
     count = edit("    return sum(list(stock.values()))", "    return sum(stock.values())")
     new = ToolCall("write_file", {"file_path": "test_stock.py", "content": "def test():\n    assert True\n"})
     script: list[Any] = [read(), count, [new], [shell("rm parts.txt")], "Three files are changed."]

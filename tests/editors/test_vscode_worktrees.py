@@ -19,7 +19,9 @@ STOCK = "def count(stock):\n    return sum(list(stock.values()))\n"
 
 
 @pytest.mark.req("H9", "H23")
-def test_changes_of_a_worktree_are_brought_and_running_sessions_are_listed(tmp_path: Path) -> None:
+def test_changes_of_a_worktree_are_applied_to_the_folder_and_running_sessions_are_listed(
+    tmp_path: Path,
+) -> None:
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)

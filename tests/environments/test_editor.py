@@ -60,13 +60,13 @@ async def test_reading_a_file_that_is_not_open_gives_the_text_on_disk() -> None:
     assert await environment.read_bytes(A) == b"saved\n"
 
 
-async def test_a_document_over_the_limit_is_refused() -> None:
+async def test_reading_an_open_document_over_the_size_limit_is_refused() -> None:
     environment, _, _ = make({A: "x"}, {A: "éé"})
     with pytest.raises(FileTooLargeError, match="has 4 bytes"):
         await environment.read_bytes(A, 3)
 
 
-async def test_a_file_that_only_the_editor_has_exists() -> None:
+async def test_a_file_that_is_open_in_the_editor_but_not_on_disk_exists() -> None:
     environment, _, _ = make({}, {A: ""})
     assert await environment.file_exists("a.py")
     assert not await environment.file_exists("b.py")
@@ -77,7 +77,7 @@ async def test_a_file_that_only_the_editor_has_exists() -> None:
 
 
 @pytest.mark.req("H4")
-async def test_a_write_to_an_open_document_becomes_line_edits_and_leaves_the_disk() -> None:
+async def test_a_write_to_an_open_document_is_sent_as_line_edits_and_does_not_write_the_disk() -> None:
     environment, host, inner = make({A: "old\n"}, {A: "a\nb\nc\nd\ne\n"})
     states = await environment.commit([write(A, "a\nB\nc\ne\nf\n", "a\nb\nc\nd\ne\n")], WHO)
     assert states == [FileState(A, b"a\nb\nc\nd\ne\n", b"a\nB\nc\ne\nf\n")]
@@ -113,7 +113,7 @@ async def test_typing_while_an_edit_is_sent_is_kept() -> None:
     assert state.before == b"one\na\nb\nc\ntwo\n"
 
 
-async def test_a_user_who_never_stops_typing_is_not_overwritten() -> None:
+async def test_a_write_during_continuous_typing_fails_as_stale_and_overwrites_nothing() -> None:
     environment, host, _ = make({A: ABC}, {A: ABC})
     host.typing[A] = [lambda text: text + "x\n"] * MAX_TRIES
     with pytest.raises(StaleFileError, match="each of 8 tries"):
@@ -137,7 +137,7 @@ async def test_a_bom_on_disk_is_not_written_into_the_document() -> None:
 
 
 @pytest.mark.req("T2", "H4")
-async def test_a_change_in_the_declared_encoding_is_decoded_for_the_document() -> None:
+async def test_a_write_in_the_declared_file_encoding_is_decoded_for_the_open_document() -> None:
     head = "# coding: latin-1\n"
     environment, host, _ = make({A: head}, {A: head})
     await environment.commit([FileWrite(A, (head + "é\n").encode("latin-1"), head.encode())], WHO)
@@ -153,7 +153,7 @@ async def test_undecodable_bytes_are_not_written_into_a_document(content: bytes)
 
 
 @pytest.mark.req("R5")
-async def test_half_a_surrogate_pair_from_a_client_survives_an_edit_elsewhere() -> None:
+async def test_a_lone_surrogate_in_a_document_survives_an_edit_of_another_line() -> None:
     environment, host, _ = make({}, {A: "a\ud800\nb\n"})
     before = await environment.read_bytes(A)
     await environment.commit([FileWrite(A, before.replace(b"b", b"B"), before)], WHO)
@@ -192,7 +192,7 @@ async def test_a_write_that_would_lose_user_text_is_refused_before_any_write(
     assert on_disk(inner)[B] == b"1\n"
 
 
-async def test_a_new_file_with_an_empty_buffer_is_created_in_the_buffer() -> None:
+async def test_a_write_to_a_new_file_with_an_empty_open_document_edits_only_the_document() -> None:
     environment, host, inner = make({}, {A: ""})
     assert await environment.commit([write(A, "new\n", None)], WHO) == [FileState(A, b"", b"new\n")]
     assert host.text(A) == "new\n"
@@ -210,7 +210,7 @@ async def test_a_saved_open_file_is_deleted_on_disk_and_the_editor_informed() ->
 
 
 @pytest.mark.req("H4")
-async def test_open_and_closed_files_are_written_together_in_the_order_asked() -> None:
+async def test_one_commit_writes_open_and_closed_files_in_the_requested_order() -> None:
     environment, host, inner = make({A: "1\n", B: "1\n"}, {B: "b\n"})
     changes = [write("a.py", "2\n", "1\n"), write("b.py", "B\n", "b\n"), write("c.py", "new\n", None)]
     states = await environment.commit(changes, WHO)
@@ -220,7 +220,7 @@ async def test_open_and_closed_files_are_written_together_in_the_order_asked() -
 
 
 @pytest.mark.req("X9")
-async def test_a_stale_closed_file_is_seen_before_a_document_is_touched() -> None:
+async def test_a_stale_closed_file_fails_the_commit_before_any_document_is_edited() -> None:
     environment, host, _ = make({A: "other\n", B: "b\n"}, {B: "b\n"})
     with pytest.raises(StaleFileError):
         await environment.commit([write(B, "B\n", "b\n"), write(A, "2\n", "1\n")], WHO)
@@ -244,7 +244,7 @@ async def test_documents_are_restored_when_a_write_to_disk_fails() -> None:
     assert host.text(A) == ABC
 
 
-async def test_a_document_that_cannot_be_restored_is_named() -> None:
+async def test_the_commit_error_names_a_document_that_cannot_be_restored() -> None:
     environment, host, _ = make({}, {A: ABC, B: "b\n"})
     host.refusals[B] = "it is read-only"
     host.typing[A] = [lambda text: text, lambda text: text.replace("B", "typed")]
@@ -254,7 +254,7 @@ async def test_a_document_that_cannot_be_restored_is_named() -> None:
     assert host.text(A) == "a\ntyped\nc\n"
 
 
-async def test_one_file_named_twice_is_an_error() -> None:
+async def test_a_commit_that_names_one_file_twice_is_an_error() -> None:
     environment, host, _ = make({A: "a\n"}, {A: "a\n"})
     with pytest.raises(CommitError, match="twice"):
         await environment.commit([write(A, "1\n", "a\n"), write("./a.py", "2\n", "a\n")], WHO)

@@ -65,7 +65,7 @@ async def test_grep_searches_the_unsaved_text_of_open_documents() -> None:
         ("hit", "/project", GrepOptions(glob_filter="b.py"), ["b.py"]),
     ],
 )
-async def test_grep_of_unsaved_text_follows_the_options(
+async def test_grep_of_unsaved_text_applies_the_path_glob_case_and_literal_options(
     pattern: str, path: str, options: GrepOptions, paths: list[str]
 ) -> None:
     assert [line[0] for line in await found(pattern, path, options)] == paths

@@ -19,7 +19,7 @@ EDIT = LineEdit(9_000, 9_001, "line 9000: other words of an ordinary length\n")
 
 
 @pytest.mark.req("L5", "X9")
-async def test_the_lines_of_an_open_document_are_not_split_for_an_edit_of_one_line() -> None:
+async def test_an_edit_of_one_line_does_not_split_a_large_open_document_into_lines() -> None:
     host = FakeEditorHost({A: TEXT})
     environment = EditorEnvironment(MemoryEnvironment({A: TEXT}), host)
     counter = CountingProvider([], {("text.py", "split_lines"): "text", ("text.py", "count_lines"): "text"})

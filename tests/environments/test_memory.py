@@ -13,7 +13,7 @@ pytestmark = pytest.mark.req("X1")
 WHO = Attribution()
 
 
-async def test_modes_are_kept_and_moved_with_files() -> None:
+async def test_file_modes_are_kept_by_writes_and_moved_with_renamed_files() -> None:
     env = MemoryEnvironment()
     env.put("run.sh", "1", mode=0o755)
     env.put("old.sh", "2", mode=0o700)
@@ -30,7 +30,7 @@ async def test_modes_are_kept_and_moved_with_files() -> None:
     assert modes == {"/project/run.sh": 0o755, "/project/new.sh": 0o700, "/project/plain": DEFAULT_MODE}
 
 
-async def test_a_write_that_changes_nothing_keeps_the_time() -> None:
+async def test_a_write_of_unchanged_content_keeps_the_modification_time() -> None:
     env = MemoryEnvironment({"a": "1", "b": "2"})
     before = env.files["/project/a"]
     await env.commit([FileWrite("a", b"1", b"1"), FileWrite("b", b"3", b"2")], WHO)
@@ -47,7 +47,7 @@ async def test_a_read_only_file_is_not_overwritten() -> None:
     assert env.files == {}
 
 
-async def test_commands_are_passed_to_the_callable_with_their_folder() -> None:
+async def test_commands_are_passed_to_the_run_command_callable_with_their_working_folder() -> None:
     seen: list[tuple[str, str]] = []
 
     async def run(command: str, options: CommandOptions, on_output: OutputSink | None) -> ExecResult:

@@ -156,7 +156,9 @@ class SavingDisk(LocalEnvironment):
 
 
 @pytest.mark.parametrize("tool", ["read_file", "edit_notebook"])
-async def test_a_notebook_that_the_editor_is_saving_is_read_again(tmp_path: Path, tool: str) -> None:
+async def test_a_notebook_file_that_is_invalid_while_the_editor_saves_is_read_again(
+    tmp_path: Path, tool: str
+) -> None:
     (tmp_path / "a.ipynb").write_text(TEXT)
     disk = SavingDisk(str(tmp_path))
     host = FakeNotebookHost(path=str(tmp_path / "a.ipynb"))
@@ -175,7 +177,7 @@ async def test_a_notebook_that_the_editor_is_saving_is_read_again(tmp_path: Path
     assert (tmp_path / "a.ipynb").read_text() == TEXT
 
 
-async def test_a_notebook_that_stays_broken_on_disk_is_named(
+async def test_reading_a_notebook_whose_file_stays_invalid_json_is_a_tool_error(
     calls: ToolCalls, disk: MemoryEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notebooks, "SAVE_PAUSE_S", 0)
@@ -185,7 +187,9 @@ async def test_a_notebook_that_stays_broken_on_disk_is_named(
         await calls.call(READ_FILE, file_path="a.ipynb")
 
 
-async def test_undoing_a_change_edits_cells_too(calls: ToolCalls, host: FakeNotebookHost) -> None:
+async def test_undoing_a_notebook_change_edits_the_cells_of_the_open_notebook(
+    calls: ToolCalls, host: FakeNotebookHost
+) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
     output = await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="delete", cell="2")
     (state,) = output.files
@@ -207,7 +211,7 @@ async def test_text_typed_by_the_user_during_an_edit_is_not_overwritten(
     assert [cell.source for cell in host.cells()] == ["# Title", "typed"]
 
 
-async def test_a_refusal_of_the_editor_is_reported_and_nothing_is_written(
+async def test_a_notebook_edit_that_the_editor_refuses_is_reported_and_nothing_is_written(
     calls: ToolCalls, host: FakeNotebookHost, disk: MemoryEnvironment
 ) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
@@ -227,7 +231,7 @@ async def test_a_refusal_of_the_editor_is_reported_and_nothing_is_written(
         (None, "close the notebook there first"),
     ],
 )
-async def test_invalid_notebooks_and_deletions_are_refused_while_open(
+async def test_writing_invalid_content_to_an_open_notebook_or_deleting_an_open_notebook_is_refused(
     calls: ToolCalls, disk: MemoryEnvironment, content: bytes | None, words: str
 ) -> None:
     with pytest.raises(EditRefusedError, match=words):
@@ -245,7 +249,7 @@ async def test_text_tools_do_not_change_an_open_notebook(calls: ToolCalls, host:
     assert host.asked == []
 
 
-async def test_unknown_cells_are_not_written(
+async def test_a_commit_is_refused_if_the_cells_of_the_open_notebook_are_unknown(
     calls: ToolCalls, host: FakeNotebookHost, disk: MemoryEnvironment
 ) -> None:
     assert host.shown
@@ -257,7 +261,7 @@ async def test_unknown_cells_are_not_written(
     assert await disk.read_bytes(PATH) == TEXT.encode()
 
 
-async def test_a_commit_with_other_files_is_all_or_nothing(
+async def test_a_commit_of_a_notebook_and_other_files_is_all_or_nothing(
     calls: ToolCalls, host: FakeNotebookHost, disk: MemoryEnvironment
 ) -> None:
     writes = [
@@ -273,7 +277,9 @@ async def test_a_commit_with_other_files_is_all_or_nothing(
     assert host.cells()[0].source == "# T" and await disk.read_bytes("/project/b.txt") == b"b"
 
 
-async def test_a_notebook_that_cannot_be_restored_is_named(calls: ToolCalls, host: FakeNotebookHost) -> None:
+async def test_the_commit_error_names_a_notebook_that_cannot_be_restored(
+    calls: ToolCalls, host: FakeNotebookHost
+) -> None:
     def type_into_the_change() -> None:
         if host.asked:
             host.type(0, "typed")

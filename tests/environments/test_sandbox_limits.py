@@ -30,7 +30,7 @@ COMMAND = "echo \"it's\" && rm 'a b'"
 
 
 @pytest.mark.parametrize("sandbox", [BUBBLEWRAP, SEATBELT], ids=lambda it: it.kind)
-def test_the_command_is_one_word_for_the_inner_shell_and_the_outer_shell_is_replaced(
+def test_the_sandboxed_command_is_one_argument_and_exec_replaces_the_outer_shell(
     sandbox: Sandbox,
 ) -> None:
     line = confine_command(COMMAND, sandbox, LIMITS, "/home/ada/shop")
@@ -40,7 +40,7 @@ def test_the_command_is_one_word_for_the_inner_shell_and_the_outer_shell_is_repl
     assert argv[-3:] == ["/bin/bash", "-c", COMMAND]
 
 
-def test_hidden_and_guarded_paths_are_mounted_over_writable_ones() -> None:
+def test_bubblewrap_mounts_hidden_and_guarded_paths_after_writable_paths() -> None:
     argv = confined_argv(COMMAND, BUBBLEWRAP, LIMITS, "/home/ada/shop")
     opened = argv.index("/home/ada/shop")
     for place in (*LIMITS.guarded, *LIMITS.hidden, *LIMITS.hidden_files):
@@ -56,7 +56,7 @@ def test_network_access_is_optional(network: bool) -> None:
     assert ("(deny network*)" in seatbelt_profile(limits)) != network
 
 
-def test_the_sandbox_command_lacks_only_the_signal_program_if_that_is_missing() -> None:
+def test_the_bubblewrap_command_lacks_only_the_signal_reset_if_that_program_is_missing() -> None:
     with_it = confined_argv("x", BUBBLEWRAP, LIMITS, "/home/ada/shop")
     without = confined_argv(
         "x", Sandbox("bubblewrap", "/bin/bash", "/usr/bin/bwrap"), LIMITS, "/home/ada/shop"
@@ -70,7 +70,7 @@ def test_seatbelt_denies_guarded_names_that_do_not_exist() -> None:
     assert '(deny file-write* (subpath "/w/.vscode"))' in profile
 
 
-def test_the_profile_for_macos() -> None:
+def test_the_seatbelt_profile_allows_writable_paths_and_denies_guarded_and_hidden_paths() -> None:
     assert seatbelt_profile(LIMITS).split("\n") == [
         "(version 1)",
         "(allow default)",

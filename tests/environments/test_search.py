@@ -120,7 +120,9 @@ def test_a_glob_that_leaves_its_folder_is_refused(pattern: str) -> None:
         ("two words.txt", "d/two words.txt", True),
     ],
 )
-def test_a_filter_is_for_names_or_for_whole_paths(glob_filter: str, path: str, passes: bool) -> None:
+def test_a_glob_filter_matches_file_names_or_with_a_slash_whole_paths(
+    glob_filter: str, path: str, passes: bool
+) -> None:
     assert path_filter(glob_filter)(path, path) is passes
 
 
@@ -211,7 +213,7 @@ def test_a_line_of_allowed_length_is_not_cut() -> None:
         (b"\xffhit\xe2\x82", [1]),
     ],
 )
-def test_lines_of_a_file_are_found_as_ripgrep_counts_them(data: bytes, expected: list[int]) -> None:
+def test_grep_text_returns_the_same_line_numbers_as_ripgrep(data: bytes, expected: list[int]) -> None:
     options = GrepOptions()
     lines = grep_text("f", data, compile_pattern("hit", options), options)
     assert [line.line for line in lines] == expected
@@ -219,7 +221,7 @@ def test_lines_of_a_file_are_found_as_ripgrep_counts_them(data: bytes, expected:
         line.text.encode()  # fails on a lone surrogate
 
 
-def test_results_at_their_limit_have_no_context_of_dropped_matches() -> None:
+def test_grep_results_cut_at_the_limit_contain_no_context_lines_of_dropped_matches() -> None:
     findings = ResultLines(GrepOptions(max_results=1, before_lines=1, after_lines=1))
     lines = [
         GrepLine("f", 1, ""),
@@ -263,7 +265,7 @@ def test_glob_with_many_wildcards_takes_no_exponential_time(glob: str, path: str
         ("**/a/**/b", "a/x", False), ("*\\**a", "x*xa", True), ("**/*a*/**/*b", "xa/b", True),
     ],
 )  # fmt: skip
-def test_glob_with_several_wildcards_matches_as_one_that_backtracks(
+def test_glob_with_several_wildcards_matches_the_same_paths_as_a_backtracking_matcher(
     glob: str, path: str, expected: bool
 ) -> None:
     assert bool(compile_glob(glob).fullmatch(path)) is expected
@@ -273,11 +275,13 @@ def test_glob_with_several_wildcards_matches_as_one_that_backtracks(
     ("pattern", "name"),
     [("**/*.py", "*.py"), ("src/a.py", "a.py"), ("{a/b,c}.py", ""), ("[a]/x", ""), ("src/**", "**")],
 )
-def test_the_glob_of_names_is_known_if_it_can_be_separated_from_the_folders(pattern: str, name: str) -> None:
+def test_plan_glob_returns_a_file_name_glob_only_if_it_is_separable_from_the_folders(
+    pattern: str, name: str
+) -> None:
     assert plan_glob(pattern, "/p").name == name
 
 
 @given(st.text(alphabet="ab/.", max_size=12), st.sampled_from(["/", "/a", "/a/", "/a/b", "/a/../b"]))
-def test_the_path_below_a_folder_is_that_of_the_standard_library(below: str, root: str) -> None:
+def test_shown_path_returns_the_same_relative_path_as_posixpath_relpath(below: str, root: str) -> None:
     path = f"{root.rstrip('/')}/{below}"
     assert shown_path(path, root) == posixpath.relpath(path, root)

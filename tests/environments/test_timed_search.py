@@ -36,7 +36,7 @@ async def test_a_pattern_with_endless_backtracking_is_refused_at_the_time_limit(
 
 
 @pytest.mark.parametrize("pattern", ["a.txt", "(a+)!", "a", "b|!"])
-async def test_pattern_that_is_matched_in_time_finds_its_lines(pattern: str) -> None:
+async def test_regex_search_within_the_time_limit_returns_the_matching_lines(pattern: str) -> None:
     options = GrepOptions(literal=pattern == "a")
     (found,) = await run_timed(pattern, options, grep_texts, LINE, re.compile(pattern), options)
     assert [line.line for line in found] == ([] if pattern == "a.txt" else [1])

@@ -87,7 +87,7 @@ def test_a_patch_that_does_not_match_changes_nothing_and_reports_the_position(
         pytest.param("*** Update File: a.py\n*** Move to: ../a.py\n@@\n-A = 1\n+A = 2\n", id="move-out"),
     ],
 )
-def test_a_patch_with_a_path_outside_reads_and_writes_nothing(
+def test_a_patch_with_a_path_outside_the_folder_is_refused_and_writes_nothing(
     project: Path, capsys: pytest.CaptureFixture[str], body: str
 ) -> None:
     (project / "link.py").symlink_to(project.parent / "outside.py")
@@ -140,7 +140,7 @@ def test_apply_patch_without_a_usable_patch_or_folder_ends_with_2_and_a_reason(
 
 
 @pytest.mark.req("T4")
-def test_the_argument_of_apply_patch_is_a_file_or_the_patch_itself(project: Path) -> None:
+def test_apply_patch_accepts_a_file_name_or_the_patch_text_as_argument(project: Path) -> None:
     file = project.parent / "fix.patch"
     file.write_bytes(patch(UPDATE))
     assert command_line(["apply-patch", str(file), "--folder", str(project)]) == DONE

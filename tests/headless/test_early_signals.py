@@ -46,7 +46,7 @@ async def test_signal_before_the_session_is_open_ends_exec_with_130_and_no_trace
     assert (done.code, done.out, done.err) == (130, "", "")
 
 
-def test_signal_that_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
+def test_exec_started_with_nohup_ignores_sighup(tmp_path: Path) -> None:
     settings = tmp_path / "settings.json"
     os.mkfifo(settings)
     words = command("exec", "--settings", str(settings), "--provider", "none-such", "hello")

@@ -106,7 +106,9 @@ def test_exec_as_json_prints_each_recorded_event_once_and_in_order(project: Path
 
 
 @pytest.mark.req("T12", "H13")
-def test_exec_expands_built_in_commands_and_command_files_and_no_other_slash(project: Path) -> None:
+def test_exec_expands_slash_commands_and_sends_a_prompt_that_begins_with_a_path_unchanged(
+    project: Path,
+) -> None:
     page = project.parent / "home" / ".claude" / "commands" / "hello.md"
     page.parent.mkdir(parents=True)
     page.write_text("Say hello to $ARGUMENTS.")
@@ -251,7 +253,9 @@ def test_interrupted_exec_ends_the_processes_of_its_command_and_can_be_resumed(p
 
 
 @pytest.mark.req("H2", "L16")
-def test_exec_interrupted_while_the_model_streams_keeps_the_partial_text(project: Path) -> None:
+def test_exec_interrupted_while_the_model_streams_prints_the_partial_text_and_exits_with_130(
+    project: Path,
+) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Half a thought:", gate, " and more")]]) as server:
         environ = environment(project.parent / "home", **provider_variables(server))

@@ -32,7 +32,7 @@ def tools_of(server: AnthropicServer, at: int = 0) -> list[str]:
     return [tool["name"] for tool in server.requests[at].body["tools"]]
 
 
-def test_a_cell_is_read_and_edited_and_the_rest_of_the_file_stays(tmp_path: Path) -> None:
+def test_a_notebook_cell_is_read_and_edited_and_the_rest_of_the_file_is_unchanged(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "a.ipynb").write_text(TEXT)

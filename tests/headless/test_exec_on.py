@@ -41,7 +41,7 @@ def call(tool: str, **arguments: object) -> Answer:
 EDIT = call("edit_file", file_path="a.py", old_string="x = 1", new_string="x = 2")
 
 
-def test_an_edit_and_a_command_act_at_the_place_and_the_log_names_it(there: Path) -> None:
+def test_edits_and_commands_run_at_the_remote_place_and_the_session_log_names_the_place(there: Path) -> None:
     script = [call("read_file", file_path="a.py"), EDIT, call("shell", command="pwd; cat a.py"), "Done."]
     done = play(there, script, "--approve", "all", "--json")
     assert done.code == 0, done
@@ -52,7 +52,7 @@ def test_an_edit_and_a_command_act_at_the_place_and_the_log_names_it(there: Path
     assert folder == f"command:{there}:{sys.executable}"
 
 
-def test_without_approval_nothing_is_changed_or_run_there(there: Path) -> None:
+def test_without_approval_nothing_is_changed_or_run_at_the_remote_place(there: Path) -> None:
     script = [call("read_file", file_path="a.py"), EDIT, call("shell", command="touch made"), "Done."]
     done = play(there, script)
     assert done.code == 3, done
@@ -60,7 +60,7 @@ def test_without_approval_nothing_is_changed_or_run_there(there: Path) -> None:
     assert not (there / "made").exists()
 
 
-def test_an_untrusted_folder_at_the_place_is_only_read(there: Path) -> None:
+def test_an_untrusted_folder_at_the_remote_place_is_read_only(there: Path) -> None:
     script = [call("read_file", file_path="a.py"), EDIT, "Done."]
     done = play(there, script, "--approve", "edits", AGENT_LS_TRUSTED_FOLDERS="")
     assert done.code == 3, done
@@ -73,7 +73,7 @@ def test_an_untrusted_folder_at_the_place_is_only_read(there: Path) -> None:
 
 
 @pytest.mark.req("X6")
-def test_a_link_at_the_place_that_leaves_the_folder_is_refused(there: Path) -> None:
+def test_a_symlink_out_of_the_folder_at_the_remote_place_is_refused(there: Path) -> None:
     """The link exists only on the disk of the place, so the policy must check paths there."""
     outside = there.parent / "outside"
     outside.mkdir()
@@ -86,7 +86,7 @@ def test_a_link_at_the_place_that_leaves_the_folder_is_refused(there: Path) -> N
     assert "secret" not in done.out
 
 
-def test_credentials_in_the_home_folder_of_the_place_are_never_read(there: Path) -> None:
+def test_credentials_in_the_home_folder_of_the_remote_place_are_never_read(there: Path) -> None:
     home = there.parent / "far-home"
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh" / "id_ed25519").write_text("far key\n")
@@ -97,7 +97,7 @@ def test_credentials_in_the_home_folder_of_the_place_are_never_read(there: Path)
     assert "far key" not in done.out
 
 
-def test_a_file_in_the_ignore_file_of_the_place_is_not_read(there: Path) -> None:
+def test_a_file_listed_in_the_ignore_file_of_the_remote_place_is_not_read(there: Path) -> None:
     (there / ".agent-ls-ignore").write_text("hidden.txt\n")
     (there / "hidden.txt").write_text("not for models\n")
     script = [call("read_file", file_path="hidden.txt"), call("grep", pattern="models"), "Done."]
@@ -106,7 +106,7 @@ def test_a_file_in_the_ignore_file_of_the_place_is_not_read(there: Path) -> None
 
 
 @pytest.mark.req("X5")
-def test_keys_do_not_reach_the_place(there: Path) -> None:
+def test_api_keys_are_not_passed_to_commands_at_the_remote_place(there: Path) -> None:
     script = [call("shell", command="env"), "Done."]
     done = play(there, script, "--approve", "all", "--json", OTHER_API_KEY="key-of-another", ORDINARY="seen")
     assert done.code == 0, done
@@ -114,7 +114,7 @@ def test_keys_do_not_reach_the_place(there: Path) -> None:
     assert "key-of-another" not in done.out and "test-key" not in done.out
 
 
-def test_the_setting_place_of_the_user_is_used_and_here_switches_it_off(there: Path) -> None:
+def test_exec_uses_the_place_setting_of_the_user_unless_the_option_on_here_is_set(there: Path) -> None:
     settings = there.parent / "settings.json"
     place = {"kind": "command", "command": [sys.executable], "path": str(there)}
     settings.write_text(json.dumps({"agentLs": {"place": place}}))
@@ -142,7 +142,7 @@ def test_the_setting_place_of_the_user_is_used_and_here_switches_it_off(there: P
     assert str(here) in str(near.of_kind("tool_call_end")), near
 
 
-def test_a_resumed_session_continues_at_its_place(there: Path) -> None:
+def test_a_resumed_session_continues_at_the_remote_place_of_the_session(there: Path) -> None:
     first = play(there, ["Hello."], "--json")
     session = first.events[0]["sessionId"]
     with AnthropicServer([call("shell", command="pwd"), "Done."]) as server:
@@ -196,7 +196,7 @@ def test_an_invalid_place_name_is_refused_with_the_correct_form(there: Path, pla
         ("sh -c 'exec no-such-python3'", "was not found on that machine"),
     ],
 )
-def test_an_unusable_place_is_reported_in_one_sentence_with_a_hint(
+def test_a_remote_place_that_fails_to_start_is_reported_with_the_cause_and_no_traceback(
     there: Path, command: str, words: str
 ) -> None:
     done = play(there, ["never asked"], on=f"command:{there}:{command}")
@@ -204,6 +204,6 @@ def test_an_unusable_place_is_reported_in_one_sentence_with_a_hint(
     assert "Traceback" not in done.err and len(done.err.splitlines()) == 2, done.err
 
 
-def test_a_missing_folder_at_a_place_is_reported_with_the_place(there: Path) -> None:
+def test_a_missing_folder_at_a_remote_place_is_reported_with_the_name_of_the_place(there: Path) -> None:
     done = play(there, ["never asked"], on=f"command:{there}/missing:{sys.executable}")
     assert done.code == 2 and "missing" in done.err and sys.executable in done.err, done

@@ -15,7 +15,7 @@ from tests.support.loopback import AnthropicServer
 
 @pytest.mark.req("H13", "H6", "R4")
 @pytest.mark.parametrize(("approve", "code", "files"), [("never", 3, []), ("edits", 0, ["new.txt"])])
-async def test_changes_proposed_in_an_editor_are_decided_by_approve(
+async def test_exec_resume_decides_hunks_proposed_in_an_editor_by_the_approve_option(
     approve: str, code: int, files: list[str], tmp_path: Path
 ) -> None:
     model = FakeProvider([call("write_file", file_path="new.txt", content="x\n")])

@@ -38,7 +38,7 @@ def tools_of(body: object) -> set[str]:
 
 
 @pytest.mark.req("T13", "X5", "L2")
-def test_settings_come_from_the_users_file_then_the_runs_file_then_single_words(project: Path) -> None:
+def test_set_options_override_the_settings_option_file_and_the_users_settings_file(project: Path) -> None:
     home = project.parent / "home"
     own = home / ".config" / "agent-ls" / "settings.json"
     own.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def test_settings_come_from_the_users_file_then_the_runs_file_then_single_words(
 
 
 @pytest.mark.req("O1")
-def test_limit_of_an_unknown_tool_in_the_users_file_is_a_warning(project: Path) -> None:
+def test_output_limit_of_an_unknown_tool_in_the_users_settings_file_is_a_warning(project: Path) -> None:
     """The tool may belong to another project, so the run continues."""
     own = project.parent / "own.json"
     own.write_text(json.dumps({"toolOutputLimits": {"deploy": 1, "rename_symbol": 1, "tracker__find": 1}}))
@@ -84,7 +84,7 @@ def test_limit_of_an_unknown_tool_in_the_users_file_is_a_warning(project: Path) 
     assert "rename_symbol is no" not in done.out and "tracker" not in done.out
 
 
-def test_variable_names_another_settings_file_or_none(project: Path) -> None:
+def test_settings_environment_variable_selects_another_settings_file_or_none(project: Path) -> None:
     other = project.parent / "other.json"
     other.write_text('{"userInstructions": "Other."}')
     with AnthropicServer(["One.", "Two."]) as server:
@@ -154,9 +154,7 @@ REFUSED_WORDS = [
 
 @pytest.mark.req("X8", "T13")
 @pytest.mark.parametrize(("word", "hint"), REFUSED_WORDS)
-def test_an_allow_option_that_names_nothing_is_refused_with_a_hint(
-    word: str, hint: str, project: Path
-) -> None:
+def test_an_invalid_allow_option_is_refused_with_a_hint(word: str, hint: str, project: Path) -> None:
     environ = environment(project.parent / "home")
     done = run("exec", "--allow", word, "--provider", "walkthrough", "go", cwd=project, environ=environ)
     assert done.code == 2 and hint in done.err, done
@@ -174,7 +172,7 @@ def test_an_allowed_editing_tool_needs_no_approval(word: str, project: Path) -> 
 
 
 @pytest.mark.req("X8")
-def test_allowed_command_runs_and_no_other(project: Path) -> None:
+def test_an_allowed_command_runs_without_approval_and_other_commands_are_refused(project: Path) -> None:
     script: Script = [
         [ToolCall("shell", {"command": "touch made"})],
         [ToolCall("shell", {"command": "mkdir other"})],
@@ -201,7 +199,7 @@ def test_a_short_model_name_is_sent_as_the_full_model_name(project: Path) -> Non
         ("--set", "maxTurns=1", "1 model call"),
     ],
 )
-def test_a_reached_limit_ends_the_run_with_its_own_exit_code_and_names_the_limit(
+def test_exec_that_reaches_a_limit_names_the_limit_and_exits_with_code_4(
     option: str, value: str, words: str, project: Path
 ) -> None:
     script: Script = [[ToolCall("read_file", {"file_path": "a.py"})]] * 3
@@ -212,7 +210,7 @@ def test_a_reached_limit_ends_the_run_with_its_own_exit_code_and_names_the_limit
 
 
 @pytest.mark.req("X5")
-def test_environment_of_commands_is_set_for_a_run(project: Path) -> None:
+def test_set_option_filters_the_environment_variables_of_commands(project: Path) -> None:
     script: Script = [[ToolCall("shell", {"command": 'echo "mine=$MINE."'})], "Seen."]
     for policy, seen in (
         ("inherit=filtered", "mine=1."),
@@ -227,7 +225,7 @@ def test_environment_of_commands_is_set_for_a_run(project: Path) -> None:
 
 
 @pytest.mark.req("H25", "U8")
-def test_a_fallback_answers_when_the_provider_is_overloaded_and_one_without_a_key_is_skipped(
+def test_a_fallback_model_answers_for_an_overloaded_provider_and_models_without_a_key_are_skipped(
     project: Path,
 ) -> None:
     looks: Answer = [Reasoning("A secret thought."), ToolCall("glob", {"pattern": "*"})]

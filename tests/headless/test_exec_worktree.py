@@ -25,7 +25,7 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-def test_the_changes_of_a_run_in_a_worktree_reach_the_folder_at_its_end(tmp_path: Path) -> None:
+def test_changes_of_a_worktree_run_are_applied_to_the_users_folder_when_the_run_ends(tmp_path: Path) -> None:
     project = repository(tmp_path / "project")
     script: list[Answer] = [[EDIT], "Done."]
     with AnthropicServer(script) as server:
@@ -49,7 +49,7 @@ def test_the_changes_of_a_run_in_a_worktree_reach_the_folder_at_its_end(tmp_path
     assert len(worktrees.stdout.splitlines()) == 1
 
 
-def test_a_folder_without_git_is_refused_with_a_sentence(tmp_path: Path) -> None:
+def test_exec_worktree_refuses_a_folder_that_is_not_in_a_git_repository(tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
     with AnthropicServer([]) as server:

@@ -51,7 +51,7 @@ def test_findings_are_one_json_document_and_the_transcript_goes_to_standard_erro
 
 
 @pytest.mark.req("H21", "H13")
-def test_findings_are_sarif_with_places_relative_to_the_folder(tmp_path: Path) -> None:
+def test_findings_are_printed_as_sarif_with_paths_relative_to_the_folder(tmp_path: Path) -> None:
     done, _ = reviewed(tmp_path, "--findings", "sarif")
 
     document = json.loads(done.out)
@@ -65,6 +65,6 @@ def test_findings_are_sarif_with_places_relative_to_the_folder(tmp_path: Path) -
     assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
 
 
-def test_findings_and_events_are_not_printed_together(tmp_path: Path) -> None:
+def test_findings_and_json_options_cannot_be_combined(tmp_path: Path) -> None:
     done = run("exec", "--findings", "json", "--json", "/review", cwd=tmp_path, environ=environment(tmp_path))
     assert done.code == 2 and "choose one" in done.err

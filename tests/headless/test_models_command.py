@@ -70,7 +70,9 @@ def test_a_chosen_model_is_used_by_new_sessions_until_it_is_forgotten(tmp_path: 
 
 
 @pytest.mark.req("P5")
-def test_context_size_that_a_local_server_reports_is_used_without_a_choice(tmp_path: Path) -> None:
+def test_context_size_reported_by_a_local_server_is_used_without_a_stored_default_model(
+    tmp_path: Path,
+) -> None:
     with ChatServer(["I am qwen."]) as local:
         local.listed = LISTED
         environ = environment(tmp_path, VLLM_BASE_URL=local.base_url)

@@ -70,7 +70,7 @@ def test_json_keeps_its_value_when_control_characters_are_escaped() -> None:
     assert_plain(escaped_json(text))
 
 
-def test_a_list_row_is_one_line() -> None:
+def test_to_single_row_escapes_line_breaks() -> None:
     assert to_single_row("a\r\nb") == "a\\nb"
 
 
@@ -112,7 +112,7 @@ def assert_reports_failed_print(code: int, log: str) -> None:
 @pytest.mark.req("R5")
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is of Linux")
 @pytest.mark.parametrize("words", PRINTED)
-def test_a_print_to_a_full_disk_is_one_sentence_and_exit_code_1(
+def test_output_to_a_full_disk_gives_a_one_line_error_and_exit_code_1(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
     with open("/dev/full", "wb") as full:
@@ -145,7 +145,7 @@ def in_shell(folder: Path, target: str, *words: str) -> subprocess.CompletedProc
 @pytest.mark.req("R5")
 @pytest.mark.skipif(sys.platform != "linux", reason="its message differs elsewhere")
 @pytest.mark.parametrize("words", PRINTED)
-def test_a_print_to_a_closed_output_is_one_sentence_and_exit_code_1(
+def test_closed_standard_output_gives_a_one_line_error_and_exit_code_1(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
     done = in_shell(tmp_path, ">&-", *words)
@@ -155,14 +155,16 @@ def test_a_print_to_a_closed_output_is_one_sentence_and_exit_code_1(
 @pytest.mark.req("R5")
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is of Linux")
 @pytest.mark.parametrize("target", [">/dev/full 2>/dev/full", ">&- 2>&-"])
-def test_a_failed_print_of_the_error_too_gives_exit_code_1(target: str, tmp_path: Path) -> None:
+def test_exit_code_is_1_if_neither_output_nor_the_error_message_can_be_written(
+    target: str, tmp_path: Path
+) -> None:
     done = in_shell(tmp_path, target, "sessions")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
 @pytest.mark.req("R5")
 @pytest.mark.skipif(sys.platform == "win32", reason="a pipe without a reader is another error there")
-def test_a_reader_that_closes_the_pipe_gets_no_message(tmp_path: Path) -> None:
+def test_output_to_a_closed_pipe_gives_exit_code_1_without_an_error_message(tmp_path: Path) -> None:
     reader = subprocess.Popen(["true"], stdin=subprocess.PIPE)
     reader.wait()
     assert reader.stdin

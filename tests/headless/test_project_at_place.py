@@ -91,7 +91,9 @@ def write_project(folder: Path, word: str) -> None:
     )
 
 
-def test_project_instructions_are_read_only_at_the_place(places: Places) -> None:
+def test_project_instructions_are_read_from_the_remote_place_and_not_from_this_machine(
+    places: Places,
+) -> None:
     write_project(places.there, "far")
     write_project(places.here, "near")
     script = [
@@ -112,7 +114,7 @@ def test_project_instructions_are_read_only_at_the_place(places: Places) -> None
     assert "near-" not in json.dumps(bodies)
 
 
-def test_a_command_of_the_project_is_expanded_from_the_place(places: Places) -> None:
+def test_slash_commands_of_the_project_are_read_from_the_remote_place(places: Places) -> None:
     write_project(places.there, "far")
     write_project(places.here, "near")
     done, bodies = places.play(["Done."], prompt="/far-command two words")
@@ -133,7 +135,7 @@ def test_skills_at_the_place_are_searched_up_to_the_repository_root(places: Plac
     assert "outside" not in system(bodies[0])
 
 
-def test_a_link_at_the_place_that_leaves_the_project_is_not_a_skill(places: Places) -> None:
+def test_a_skill_symlink_out_of_the_project_at_the_remote_place_is_ignored(places: Places) -> None:
     outside = places.there.parent / "outside"
     write(outside, {"linked/SKILL.md": SKILL.format("linked")})
     (places.there / ".agents").mkdir()
@@ -145,7 +147,7 @@ def test_a_link_at_the_place_that_leaves_the_project_is_not_a_skill(places: Plac
     assert "own: Knows about" in system(bodies[0]) and "linked" not in system(bodies[0])
 
 
-def test_a_file_in_the_ignore_file_of_the_place_is_not_a_skill(places: Places) -> None:
+def test_skills_listed_in_the_ignore_file_of_the_remote_place_are_not_offered(places: Places) -> None:
     write_project(places.there, "far")
     write(places.there, {".agent-ls-ignore": ".agents/\n"})
     done, bodies = places.play(["Done."])
@@ -165,7 +167,7 @@ def test_no_file_of_an_untrusted_project_at_the_place_is_used(places: Places) ->
 
 
 @pytest.mark.req("X6")
-def test_a_skill_of_the_user_has_only_its_text_at_a_place(places: Places) -> None:
+def test_only_the_text_of_a_user_skill_is_available_at_a_remote_place(places: Places) -> None:
     """The skill's folder is on this machine. A folder with the same path at the place is a different one."""
     write(places.home / ".agents/skills", {"own/SKILL.md": SKILL.format("own"), "own/script.sh": "exit\n"})
     script = [
@@ -189,7 +191,7 @@ TOOL = """tools:
 """
 
 
-def test_a_tool_of_the_project_runs_at_the_place(places: Places) -> None:
+def test_a_project_tool_runs_at_the_remote_place(places: Places) -> None:
     write(places.there, {".agent-ls/tools.yaml": TOOL.format("far_where", "pwd", "")})
     write(places.there, {".agent-ls/tools/more.yml": TOOL.format("far_more", "echo", "    args: [more]")})
     write(places.here, {".agent-ls/tools.yaml": TOOL.format("near_where", "pwd", "")})
@@ -201,7 +203,9 @@ def test_a_tool_of_the_project_runs_at_the_place(places: Places) -> None:
 
 
 @pytest.mark.req("X5")
-def test_a_tool_of_the_project_gets_no_variable_of_this_machine(places: Places) -> None:
+def test_a_project_tool_at_a_remote_place_cannot_use_environment_variables_of_this_machine(
+    places: Places,
+) -> None:
     leak = TOOL.format("far_leak", "env", "    env: {LEAK: '${LOCAL_ONLY}'}")
     write(places.there, {".agent-ls/tools.yaml": leak})
     done, bodies = places.play(["Done."], LOCAL_ONLY="value-of-this-machine")
@@ -229,7 +233,9 @@ def test_tool_packs_are_selected_by_the_files_and_programs_at_the_place(places: 
     assert not any(name.startswith("go_") for name in names), names
 
 
-def test_servers_and_hooks_of_the_place_are_not_started_and_one_notice_reports_it(places: Places) -> None:
+def test_hooks_and_mcp_servers_are_not_started_for_a_remote_place_and_one_warning_lists_them(
+    places: Places,
+) -> None:
     marks = places.there.parent / "marks"
     marks.mkdir()
 
@@ -260,6 +266,6 @@ def test_servers_and_hooks_of_the_place_are_not_started_and_one_notice_reports_i
         assert words in notices[0]["message"], notices
 
 
-def test_a_place_without_servers_and_hooks_gives_no_notice(places: Places) -> None:
+def test_a_remote_place_without_hooks_and_mcp_servers_gives_no_warning(places: Places) -> None:
     done, _ = places.play(["Done."])
     assert not [event for event in done.of_kind("warning") if event["code"] == "place"], done

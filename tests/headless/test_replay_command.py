@@ -12,7 +12,7 @@ from tests.support.commands import environment, run
 pytestmark = pytest.mark.req("H13")
 
 
-def test_a_run_is_recorded_replayed_and_made_shareable(tmp_path: Path) -> None:
+def test_exec_records_a_run_and_the_recording_can_be_replayed_and_exported_redacted(tmp_path: Path) -> None:
     project = copy_sample_project(tmp_path / "shop")
     environ = environment(tmp_path)
     options = "--set walkthroughPauseMs=0 --approve all --record run.jsonl".split()

@@ -43,7 +43,7 @@ def leaks(folder: Path) -> list[str]:
 @pytest.mark.req("X5", "R6", "H16")
 @pytest.mark.parametrize("server_type", SERVERS)
 @pytest.mark.parametrize("way", WAYS)
-def test_the_key_is_in_no_output_and_no_file_after_a_run(
+def test_the_api_key_is_in_no_output_and_no_file_after_exec(
     way: str, server_type: type[LoopbackProvider], tmp_path: Path
 ) -> None:
     project = tmp_path / "project"
@@ -83,7 +83,7 @@ open("found", "w").write(repr(found))
 
 @pytest.mark.req("X5")
 @pytest.mark.skipif("sys.platform != 'linux'", reason="there is no /proc")
-def test_no_process_shows_the_key_among_its_variables(tmp_path: Path) -> None:
+def test_the_api_key_is_readable_in_no_process_environment(tmp_path: Path) -> None:
     """The variables are hidden from root too, who may read those of every process."""
     project = tmp_path / "project"
     project.mkdir()
@@ -98,7 +98,7 @@ def test_no_process_shows_the_key_among_its_variables(tmp_path: Path) -> None:
 
 @pytest.mark.req("X5")
 @pytest.mark.skipif("sys.platform != 'linux'", reason="only Linux has the call")
-def test_memory_is_hidden_from_other_processes() -> None:
+def test_forbid_process_inspection_makes_the_process_undumpable() -> None:
     code = (
         "import ctypes; from agent_ls import system; system.forbid_process_inspection(); "
         "print(ctypes.CDLL(None).prctl(3))"

@@ -81,7 +81,7 @@ def test_sessions_export_writes_a_redacted_web_page(tmp_path: Path) -> None:
         assert plain.code == 2 and "cannot be redacted" in plain.err and "html" in plain.err
 
 
-def test_a_moved_folder_is_offered_and_linked_again_and_everything_is_deleted_by_one_command(
+def test_sessions_of_a_moved_folder_are_relinked_and_delete_everything_removes_all_sessions(
     tmp_path: Path,
 ) -> None:
     project, environ, session_id = stored(tmp_path)

@@ -44,7 +44,7 @@ def terminal(project: Path, server: AnthropicServer, *arguments: str, **options:
 
 @pytest.mark.req("H7", "H13", "H17")
 @script(READ, EDIT, AGAIN, "Done.")
-def test_yes_allows_once_and_the_change_is_displayed_before_the_question(
+def test_answer_yes_allows_one_edit_and_the_diff_is_displayed_before_the_approval_prompt(
     server: AnthropicServer, project: Path
 ) -> None:
     with terminal(project, server) as shown:
@@ -61,7 +61,7 @@ def test_yes_allows_once_and_the_change_is_displayed_before_the_question(
 @pytest.mark.req("H17")
 @pytest.mark.parametrize(("bell", "asked", "ended"), [("off", 0, 0), ("asked", 1, 0), ("done", 1, 1)])
 @script(READ, EDIT, "Done.")
-def test_the_bell_rings_at_questions_and_ends_as_the_option_says(
+def test_bell_option_selects_the_bell_at_approval_prompts_and_at_the_end_of_a_turn(
     server: AnthropicServer, project: Path, bell: str, asked: int, ended: int
 ) -> None:
     with terminal(project, server, "--bell", bell) as shown:
@@ -83,7 +83,7 @@ def test_a_pipe_gets_no_bell(server: AnthropicServer, project: Path) -> None:
 
 @pytest.mark.req("H7")
 @script(READ, EDIT, AGAIN, "Done.")
-def test_the_answer_session_allows_all_following_calls(server: AnthropicServer, project: Path) -> None:
+def test_approval_for_the_session_allows_all_following_edits(server: AnthropicServer, project: Path) -> None:
     with terminal(project, server) as shown:
         shown.until(PROMPT)
         shown.type("s\n")
@@ -104,7 +104,7 @@ REFUSALS = [
 @pytest.mark.req("H7")
 @pytest.mark.parametrize(("keys", "reason"), REFUSALS, ids=["n", "enter", "words", "end of input"])
 @script(READ, EDIT, "Then not.")
-def test_any_other_answer_denies_and_its_text_reaches_the_model(
+def test_any_answer_but_yes_or_session_denies_the_edit_and_is_sent_to_the_model_as_the_reason(
     server: AnthropicServer, project: Path, keys: str, reason: str
 ) -> None:
     with terminal(project, server) as shown:
@@ -121,7 +121,9 @@ GATE = Gate()
 
 @pytest.mark.req("H7")
 @script(READ, [Text("Wait."), GATE, *EDIT], "Then not.")
-def test_keys_pressed_before_the_question_are_no_answer_to_it(server: AnthropicServer, project: Path) -> None:
+def test_keys_typed_before_the_approval_prompt_do_not_answer_the_prompt(
+    server: AnthropicServer, project: Path
+) -> None:
     with terminal(project, server) as shown:
         shown.until("Wait.")
         shown.type("y\ny\n")
@@ -135,9 +137,7 @@ def test_keys_pressed_before_the_question_are_no_answer_to_it(server: AnthropicS
 
 @pytest.mark.req("H2", "L16", "H7")
 @script(READ, EDIT)
-def test_ctrl_c_at_the_question_ends_the_command_without_another_key(
-    server: AnthropicServer, project: Path
-) -> None:
+def test_ctrl_c_at_the_approval_prompt_ends_exec_at_once(server: AnthropicServer, project: Path) -> None:
     with terminal(project, server) as shown:
         shown.until(PROMPT)
         shown.type("\x03")
@@ -149,7 +149,7 @@ def test_ctrl_c_at_the_question_ends_the_command_without_another_key(
 @pytest.mark.req("H7")
 @pytest.mark.parametrize("style", ["text", "json"])
 @script(READ, EDIT, "Done.")
-def test_the_question_is_on_the_terminal_even_if_the_output_is_redirected(
+def test_the_approval_prompt_is_on_the_terminal_even_if_standard_output_is_redirected(
     server: AnthropicServer, project: Path, style: str
 ) -> None:
     arguments = ["--json"] if style == "json" else []

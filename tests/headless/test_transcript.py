@@ -182,16 +182,16 @@ KINDS: list[tuple[RecordedEvent, str]] = [
 @pytest.mark.parametrize(
     ("event", "expected"), KINDS, ids=[f"{n}-{event.kind}" for n, (event, _) in enumerate(KINDS)]
 )
-def test_each_kind_of_event_has_its_text(event: RecordedEvent, expected: str) -> None:
+def test_transcript_renders_each_kind_of_event(event: RecordedEvent, expected: str) -> None:
     assert transcript(event) == expected
 
 
-def test_the_examples_have_every_kind_of_event() -> None:
+def test_transcript_examples_cover_every_recorded_event_type() -> None:
     assert {type(event) for event, _ in KINDS} == set(get_args(RecordedEvent))
 
 
 @pytest.mark.req("H13", "E7")
-def test_texts_of_a_subagent_are_left_out_and_its_actions_are_listed() -> None:
+def test_transcript_omits_subagent_texts_and_lists_subagent_tool_calls() -> None:
     def shown(event: SessionEvent) -> str:
         return Transcript().feed(Envelope("s", 1, "", event, "t", "agent_1"))
 
@@ -331,7 +331,7 @@ def test_changed_line_that_looks_like_the_head_of_a_diff_is_not_hidden() -> None
 
 
 @pytest.mark.req("H13")
-def test_closing_line_counts_files_time_and_tokens_of_its_own_turn() -> None:
+def test_closing_line_of_a_turn_counts_only_files_time_and_tokens_of_that_turn() -> None:
     made = Transcript()
 
     def turn(began: int, ended: int, *files: str) -> str:
@@ -348,7 +348,7 @@ def test_closing_line_counts_files_time_and_tokens_of_its_own_turn() -> None:
     assert turn(10, 40) == "done \u00b7 30 s \u00b7 1,200 tokens in, 34 out"
 
 
-def test_long_output_is_shortened_in_the_middle_and_says_by_how_much() -> None:
+def test_long_command_output_is_shortened_in_the_middle_with_the_number_of_omitted_lines() -> None:
     text = transcript(start(), command_end("\n".join(map(str, range(100)))))
     assert "\u2502 0\n" in text and "\u2502 99\n" in text and "77 lines" in text
     assert len(text.split("\n")) < 30
@@ -407,7 +407,9 @@ def spoken(text: str) -> Sequence[SessionEvent]:
 @pytest.mark.req("H13", "R5")
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("style", [PLAIN, COLOURED], ids=["plain", "coloured"])
-def test_control_characters_of_others_never_reach_the_terminal(text: str, style: Any) -> None:
+def test_control_characters_from_users_models_and_tools_never_reach_the_terminal(
+    text: str, style: Any
+) -> None:
     printed = transcript(*spoken(text), style=style)
     for ours in {style.bold, style.dim, style.red, style.green, style.yellow, style.cyan, style.end} - {""}:
         printed = printed.replace(ours, "")
@@ -433,7 +435,7 @@ def test_an_escape_sequence_hides_no_part_of_a_command_or_edit_under_approval() 
         ("a\u202eb", "a\ufffdb"),
     ],
 )
-def test_plain_keeps_ordinary_text(text: str, expected: str) -> None:
+def test_strip_controls_keeps_ordinary_text(text: str, expected: str) -> None:
     assert strip_controls(text) == expected
 
 
@@ -452,6 +454,6 @@ def test_durations_are_formatted_for_people(duration_ms: float, expected: str) -
     assert seconds(duration_ms) == expected
 
 
-def test_shortened_keeps_lines_that_fit() -> None:
+def test_shorten_lines_changes_only_a_list_over_the_limit() -> None:
     assert shorten_lines(["a", "b"], 2) == ["a", "b"]
     assert len(shorten_lines(["x"] * 9, 5)) == 5

@@ -35,7 +35,9 @@ def served(model: Path, context: int) -> Iterator[str]:
         yield f"{address}/v1"
 
 
-def test_random_text_is_an_answer_and_its_cut_end_is_reported(model: Path, tmp_path: Path) -> None:
+def test_llama_cpp_answer_cut_at_the_output_limit_is_accepted_without_an_error(
+    model: Path, tmp_path: Path
+) -> None:
     with served(model, ENOUGH) as address:
         run = run_agent(
             tmp_path, "--provider", "llamacpp", "--model", str(model), prompt="hello",
@@ -47,7 +49,9 @@ def test_random_text_is_an_answer_and_its_cut_end_is_reported(model: Path, tmp_p
     assert run.of_kind("processing_end")[-1]["reason"] != "error", run.errors
 
 
-def test_first_message_that_is_too_long_names_both_sizes_and_the_option(model: Path, tmp_path: Path) -> None:
+def test_first_message_over_the_llama_cpp_context_reports_the_size_and_the_ctx_size_option(
+    model: Path, tmp_path: Path
+) -> None:
     with served(model, TOO_LITTLE) as address:
         run = run_agent(
             tmp_path, "--provider", "llamacpp", "--model", str(model), prompt="hello",

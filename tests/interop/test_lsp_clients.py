@@ -92,7 +92,9 @@ def typed(message: dict[str, Any]) -> tuple[str, Any] | None:
     return PARAMS[method], message["params"]
 
 
-def test_story_with_the_protocol_library_of_vscode(tmp_path: Path) -> None:
+def test_scripted_session_with_the_vscode_protocol_library_sends_only_messages_of_valid_types(
+    tmp_path: Path,
+) -> None:
     project = tmp_path / "project"
     found = run_story(project, NODE, HERE / "lsp_story.mjs")
     check_story(project, found)

@@ -103,14 +103,18 @@ def play(folder: Path, provider: str, address: str, model: str, key: str = "none
 
 
 @pytest.mark.parametrize("provider", WIRES)
-def test_story_with_aimock(aimock: str, tmp_path: Path, provider: str) -> None:
+def test_scripted_session_works_with_the_aimock_model_server(
+    aimock: str, tmp_path: Path, provider: str
+) -> None:
     _, path, model = WIRES[provider]
     play(tmp_path, provider, aimock + path, model)
 
 
 @pytest.mark.parametrize("model", ("through-openai", "through-anthropic"))
 @pytest.mark.parametrize("provider", THROUGH_PROXY)
-def test_story_through_litellm(litellm: str, tmp_path: Path, provider: str, model: str) -> None:
+def test_scripted_session_works_through_a_litellm_proxy(
+    litellm: str, tmp_path: Path, provider: str, model: str
+) -> None:
     play(tmp_path, provider, litellm + THROUGH_PROXY[provider], model, PROXY_KEY)
 
 

@@ -59,7 +59,7 @@ async def test_a_callback_with_an_invalid_result_declines_and_the_session_contin
     assert not (tmp_path / "project" / "made").exists()
 
 
-async def test_a_callback_that_never_answers_ends_with_a_stop_and_with_the_block(tmp_path: Path) -> None:
+async def test_interrupt_ends_the_turn_while_a_callback_never_answers(tmp_path: Path) -> None:
     asked = anyio.Event()
 
     async def never(subject: object) -> Any:
@@ -91,7 +91,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("given", "hint"), WRONG, ids=[next(iter(it)) for it, _ in WRONG])
-async def test_an_unknown_argument_is_refused_before_anything_is_opened(
+async def test_an_invalid_open_session_argument_is_refused_before_the_state_folder_is_created(
     tmp_path: Path, given: dict[str, Any], hint: str
 ) -> None:
     with pytest.raises(BadChoiceError) as caught:
@@ -142,7 +142,9 @@ async def test_a_wait_for_a_subagent_ends_at_the_time_limit(tmp_path: Path) -> N
 
 
 @pytest.mark.req("H18", "A1")
-async def test_a_subagent_without_a_waiter_ends_at_the_time_limit(tmp_path: Path) -> None:
+async def test_a_turn_with_a_subagent_that_no_tool_call_waits_for_ends_at_the_time_limit(
+    tmp_path: Path,
+) -> None:
     model: Any = Cast([spawn("count"), text("I wait.")], {"count": [text("One", Gate())]})
     with anyio.fail_after(DEADLINE_S):
         async with agent_ls.open_session(
@@ -154,7 +156,7 @@ async def test_a_subagent_without_a_waiter_ends_at_the_time_limit(tmp_path: Path
 
 @pytest.mark.req("H18")
 @pytest.mark.parametrize("goes_on", [True, False])
-async def test_at_the_time_limit_the_user_is_asked_while_the_answer_streams(
+async def test_extend_limit_callback_is_called_at_the_time_limit_while_the_answer_streams(
     tmp_path: Path, goes_on: bool
 ) -> None:
     gate = Gate()

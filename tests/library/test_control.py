@@ -126,7 +126,9 @@ async def test_an_aborted_session_is_closed_and_can_be_resumed(tmp_path: Path) -
 
 
 @pytest.mark.req("L2")
-async def test_limits_and_timeouts_change_between_turns_and_others_stay(tmp_path: Path) -> None:
+async def test_configure_changes_limits_and_timeouts_between_turns_and_keeps_other_settings(
+    tmp_path: Path,
+) -> None:
     slow = call("shell", command="sleep 60")
     model = FakeProvider([slow, text("One."), text("Two."), text("Three.")])
     given = options(tmp_path, model, mode="full", settings={"userInstructions": "Be brief."})

@@ -51,7 +51,7 @@ RUNS: dict[str, tuple[list[str], list[Answer], str]] = {
 }
 
 
-def test_every_example_is_run_here_and_listed_on_the_page() -> None:
+def test_every_example_program_has_a_test_run_and_is_listed_in_docs_library() -> None:
     page = read("docs/library.md")
     assert set(RUNS) == set(EXAMPLES)
     assert [name for name in EXAMPLES if f"examples/{name}" not in page] == []

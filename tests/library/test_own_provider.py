@@ -49,7 +49,9 @@ async def test_a_new_provider_name_without_a_profile_gets_the_general_profile(tm
 
 
 @pytest.mark.parametrize("made", [profile, profile()], ids=["function", "ready"])
-async def test_the_programs_own_profile_defines_the_request(made: Any, tmp_path: Path) -> None:
+async def test_a_custom_profile_defines_the_tools_options_and_system_prompt_of_the_request(
+    made: Any, tmp_path: Path
+) -> None:
     model = FakeProvider([text("Yes.")])
     given = own(tmp_path, model, profiles={"mine": made}, model="m-9", without_tools=["none"])
     async with agent_ls.open_session(**given, effort="high") as session:
@@ -62,7 +64,9 @@ async def test_the_programs_own_profile_defines_the_request(made: Any, tmp_path:
     assert prompt.startswith("You are a dictionary.") and "<environment>" in prompt
 
 
-async def test_tools_of_one_session_do_not_appear_in_the_next(tmp_path: Path) -> None:
+async def test_tools_of_one_session_do_not_appear_in_the_next_session_with_the_same_profile(
+    tmp_path: Path,
+) -> None:
     shared = profile()
 
     @agent_ls.tool
@@ -76,7 +80,7 @@ async def test_tools_of_one_session_do_not_appear_in_the_next(tmp_path: Path) ->
             assert session.tools == expected
 
 
-async def test_a_known_familys_profile_can_be_the_base_of_a_custom_profile(tmp_path: Path) -> None:
+async def test_a_built_in_profile_can_be_the_base_of_a_custom_profile(tmp_path: Path) -> None:
     model = FakeProvider([text("Yes.")])
     given = own(tmp_path, model, profiles={"mine": lambda name: agent_ls.create_profile("openai", name)})
     async with agent_ls.open_session(**given) as session:
@@ -84,7 +88,7 @@ async def test_a_known_familys_profile_can_be_the_base_of_a_custom_profile(tmp_p
         assert "apply_patch" in session.tools
 
 
-async def test_without_a_provider_name_the_programs_own_provider_is_used(tmp_path: Path) -> None:
+async def test_without_a_provider_name_the_provider_in_the_adapters_argument_is_used(tmp_path: Path) -> None:
     model = FakeProvider([text("Me.")])
     async with agent_ls.open_session(**own(tmp_path, model, provider="")) as session:
         assert await session.ask("Who?") == "Me."
@@ -99,7 +103,7 @@ async def test_a_profile_without_an_adapter_is_refused_with_a_hint(tmp_path: Pat
 
 
 @pytest.mark.req("X4")
-async def test_wrappers_log_and_forbid_writes_in_a_session(tmp_path: Path) -> None:
+async def test_environment_wrappers_log_and_forbid_writes_in_a_session(tmp_path: Path) -> None:
     said: list[str] = []
     model = FakeProvider([call("write_file", file_path="a.txt", content="a"), text("No.")])
     place = agent_ls.MemoryEnvironment({}, working_directory="/notes")

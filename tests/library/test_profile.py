@@ -37,7 +37,7 @@ async def test_removed_tools_are_not_offered(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("P9")
-async def test_a_programs_base_prompt_replaces_only_the_familys(
+async def test_a_custom_base_prompt_replaces_only_the_base_prompt_of_the_profile(
     tmp_path: Path,
 ) -> None:
     request = await asked(tmp_path, base_prompt="You are a gardener.")

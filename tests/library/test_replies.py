@@ -42,7 +42,7 @@ WAITS: list[Any] = [
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize(("wait", "given", "word"), WAITS)
-async def test_a_program_without_callbacks_gets_an_end_and_the_model_is_informed(
+async def test_without_callbacks_requests_are_declined_and_the_model_gets_the_reason(
     wait: Any, given: dict[str, Any], word: str, tmp_path: Path
 ) -> None:
     model = FakeProvider([wait, text("So be it.")])
@@ -66,7 +66,7 @@ async def test_a_limit_without_a_callback_ends_the_turn(limits: dict[str, float]
     assert any(isinstance(event, TurnLimit) for event in events)
 
 
-async def test_an_undecided_folder_is_read_only_without_a_question(
+async def test_a_folder_without_a_trust_decision_is_read_only_and_does_not_block_the_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(TRUST_VARIABLE)
@@ -77,7 +77,7 @@ async def test_an_undecided_folder_is_read_only_without_a_question(
     assert list((tmp_path / "project").iterdir()) == []
 
 
-async def test_trust_given_by_a_method_applies_from_then_on(
+async def test_session_trust_applies_to_the_following_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(TRUST_VARIABLE)
@@ -112,7 +112,7 @@ def coroutine(answer: Any) -> Callable[[Any], Any]:
     ],
     ids=str,
 )
-async def test_the_callback_answers_a_question_of_the_model(
+async def test_the_answer_callback_answers_a_question_of_the_model(
     made: Callable[[Any], Any], answer: Any, expected: str, tmp_path: Path
 ) -> None:
     model = FakeProvider([ASK, text("Fine.")])
@@ -126,7 +126,7 @@ def fails(asked: object) -> Any:
 
 
 @pytest.mark.parametrize("answer", [fails, plain(["red", "blue"])], ids=["raises", "two answers for one"])
-async def test_an_invalid_callback_answer_declines_with_a_warning(
+async def test_an_invalid_answer_callback_result_declines_the_question_with_a_warning(
     answer: Callable[[Any], Any], tmp_path: Path
 ) -> None:
     model = FakeProvider([ASK, text("Fine.")])
@@ -162,7 +162,7 @@ async def test_ask_raises_when_a_limit_ended_the_turn(tmp_path: Path) -> None:
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("keeps", [True, False])
-async def test_proposed_changes_go_to_the_callback(keeps: bool, tmp_path: Path) -> None:
+async def test_the_review_changes_callback_decides_proposed_changes(keeps: bool, tmp_path: Path) -> None:
     seen: list[tuple[str, ...]] = []
 
     async def review(hunks: Sequence[agent_ls.Hunk]) -> bool:
@@ -180,7 +180,7 @@ async def test_proposed_changes_go_to_the_callback(keeps: bool, tmp_path: Path) 
     assert names == (["new.txt", "other.txt"] if keeps else [])
 
 
-async def test_a_program_that_answers_later_uses_the_methods(tmp_path: Path) -> None:
+async def test_with_answers_later_pending_requests_are_answered_by_session_methods(tmp_path: Path) -> None:
     model = FakeProvider([ASK, call("shell", command="touch made"), WRITE, text("Done.")])
     given = options(
         tmp_path, model, review="before", answers_later=True, settings={"limits": {"tokensPerInput": 45}}
@@ -203,7 +203,9 @@ async def test_a_program_that_answers_later_uses_the_methods(tmp_path: Path) -> 
     assert sorted(path.name for path in (tmp_path / "project").iterdir()) == ["made", "new.txt"]
 
 
-async def test_questions_and_approvals_of_a_subagent_are_declined_too(tmp_path: Path) -> None:
+async def test_an_approval_request_of_a_subagent_is_declined_without_an_approve_callback(
+    tmp_path: Path,
+) -> None:
     spawn = [
         call("spawn_agent", task="Look."),
         call("shell", command="touch a"),
@@ -218,7 +220,9 @@ async def test_questions_and_approvals_of_a_subagent_are_declined_too(tmp_path: 
 
 
 @pytest.mark.req("R4")
-async def test_pending_requests_of_a_resumed_session_are_declined_too(tmp_path: Path) -> None:
+async def test_a_pending_question_of_a_resumed_session_is_declined_without_an_answer_callback(
+    tmp_path: Path,
+) -> None:
     model = FakeProvider([ASK])
     async with agent_ls.open_session(**options(tmp_path, model, answers_later=True)) as session:
         async for event in session.run("go"):
@@ -242,7 +246,7 @@ async def test_pending_requests_of_a_resumed_session_are_declined_too(tmp_path: 
         pytest.param(WRITE, {"mode": "edits", "review": "before"}, "hunk_state", id="proposal"),
     ],
 )
-async def test_requests_pending_at_the_end_of_a_program_are_declined_by_the_next_one(
+async def test_approvals_and_hunks_pending_from_an_ended_program_are_declined_after_resume(
     wait: Any, given: dict[str, Any], kind: str, tmp_path: Path
 ) -> None:
     model = FakeProvider([wait])
@@ -262,7 +266,7 @@ async def test_requests_pending_at_the_end_of_a_program_are_declined_by_the_next
     assert "nobody can " in str(again.requests[0].messages)
 
 
-async def test_a_paused_limit_ends_the_turn_in_the_next_program_too(tmp_path: Path) -> None:
+async def test_a_pending_limit_question_ends_the_turn_after_resume_without_a_callback(tmp_path: Path) -> None:
     read = call("read_file", file_path="none")
     limits = {"settings": {"limits": {"tokensPerInput": 1}}}
     async with agent_ls.open_session(

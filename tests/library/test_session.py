@@ -65,7 +65,7 @@ async def test_ask_returns_the_answer_and_a_session_is_reopened_by_its_id(tmp_pa
 
 @pytest.mark.spec("loop 9.5.4", "loop 9.10.3")
 @pytest.mark.req("T9")
-async def test_calls_returns_the_record_of_each_call(tmp_path: Path) -> None:
+async def test_session_calls_returns_a_record_of_each_tool_call(tmp_path: Path) -> None:
     model = FakeProvider([call("read_file", file_path="none.txt"), text("Nothing there.")])
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
         await session.ask("look")
@@ -78,7 +78,9 @@ async def test_calls_returns_the_record_of_each_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("E3")
-async def test_output_of_an_event_is_complete_at_any_length(tmp_path: Path) -> None:
+async def test_output_of_a_tool_call_end_event_returns_the_complete_output_of_a_long_command(
+    tmp_path: Path,
+) -> None:
     model = FakeProvider([call("shell", command="seq 1 40000"), text("Done.")])
     async with agent_ls.open_session(**options(tmp_path, model), mode="full") as session:
         ends = [event async for event in session.run("count") if isinstance(event.data, ToolCallEnd)]
@@ -91,7 +93,9 @@ async def test_output_of_an_event_is_complete_at_any_length(tmp_path: Path) -> N
             await other.output()
 
 
-async def test_the_approve_callback_decides_and_its_exceptions_deny(tmp_path: Path) -> None:
+async def test_the_approve_callback_decides_tool_calls_and_an_exception_in_the_callback_denies(
+    tmp_path: Path,
+) -> None:
     asked: list[str] = []
 
     async def approve(request: agent_ls.ApprovalRequested) -> agent_ls.ApprovalAnswer | bool:
@@ -147,7 +151,7 @@ async def test_a_function_tool_is_listed_validated_and_called(tmp_path: Path) ->
 
 @pytest.mark.spec("loop 9.4.6")
 @pytest.mark.req("X1")
-async def test_tools_act_in_the_environment_of_the_program(tmp_path: Path) -> None:
+async def test_tools_act_in_the_environment_passed_to_open_session(tmp_path: Path) -> None:
     place = agent_ls.MemoryEnvironment({"a.txt": "one\n"}, working_directory="/notes")
     model = FakeProvider(
         [
@@ -166,7 +170,7 @@ async def test_tools_act_in_the_environment_of_the_program(tmp_path: Path) -> No
         assert await place.read_bytes("a.txt") == b"one\n"
 
 
-async def test_misuse_raises_an_error_with_a_hint(tmp_path: Path) -> None:
+async def test_invalid_arguments_and_input_to_a_busy_session_raise_specific_errors(tmp_path: Path) -> None:
     gate = Gate()
     model = FakeProvider([text("Wait", gate)])
     given = options(tmp_path, model)
@@ -211,7 +215,7 @@ def test_a_function_that_cannot_be_a_tool_is_refused_with_the_reason() -> None:
             agent_ls.tool(function)
 
 
-def test_a_function_tool_with_a_parameter_outside_json_is_refused_at_once() -> None:
+def test_a_function_tool_with_a_parameter_type_without_json_schema_is_refused_at_once() -> None:
     async def unlisted(a: Gate) -> str:
         """Takes an object."""
         return str(a)

@@ -72,7 +72,7 @@ def test_the_model_of_the_request_is_used_if_the_stream_names_none() -> None:
 
 
 @pytest.mark.req("R4")
-def test_a_broken_stream_keeps_its_text_and_no_open_call() -> None:
+def test_a_broken_stream_keeps_received_text_and_drops_an_unfinished_tool_call() -> None:
     for count in range(len(EVENTS)):
         folded = fed(EVENTS[:count])
         assert not folded.is_finished

@@ -23,14 +23,16 @@ FILES = {
 
 @pytest.mark.req("U5")
 @pytest.mark.parametrize("name", FILES)
-async def test_an_attached_file_has_the_type_of_its_name(tmp_path: Path, name: str) -> None:
+async def test_media_type_of_an_attached_file_is_derived_from_the_file_name(
+    tmp_path: Path, name: str
+) -> None:
     (tmp_path / name).write_bytes(b"data")
     assert await load_attachment(tmp_path / name) == FILES[name]
 
 
 @pytest.mark.req("U5")
 @pytest.mark.parametrize("codec", [ANTHROPIC, OPENAI, GEMINI], ids=lambda codec: codec.name)
-async def test_image_by_its_path_reaches_every_wire(tmp_path: Path, codec: Codec) -> None:
+async def test_image_loaded_by_path_is_sent_to_every_provider(tmp_path: Path, codec: Codec) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG")
     said = Message(Role.USER, (TextPart("What is it?"), await load_attachment(str(tmp_path / "a.png"))))
     sent = codec.encode(Request("m", (said,)), stream=True).content

@@ -36,7 +36,7 @@ CASES = [
 
 @pytest.mark.req("U10")
 @pytest.mark.parametrize(("provider", "model", "window", "output", "thinking", "known"), CASES)
-def test_facts_of_models(
+def test_catalog_returns_limits_and_thinking_kind_of_known_and_unknown_models(
     provider: str, model: str, window: int, output: int, thinking: str, known: bool
 ) -> None:
     info = find_entry(provider, model)
@@ -86,7 +86,7 @@ COSTS = [
 
 @pytest.mark.req("E6", "U10")
 @pytest.mark.parametrize(("provider", "model", "usage", "cost"), COSTS)
-def test_cost_is_that_of_the_models_rates(
+def test_cost_is_calculated_from_the_rates_of_the_model(
     provider: str, model: str, usage: Usage, cost: float | None
 ) -> None:
     found = cost_usd(provider, model, usage, today="2026-11-22")
@@ -99,14 +99,14 @@ def test_cost_follows_an_announced_change_of_price() -> None:
     assert costs == [2.0, 4.0]
 
 
-def test_more_cache_than_input_costs_no_less_than_nothing() -> None:
+def test_cost_is_positive_if_more_cache_tokens_than_input_tokens_are_reported() -> None:
     cost = cost_usd("anthropic", "claude-opus-5-5", Usage(10, 0, None, 20))
     assert cost is not None
     assert cost > 0
 
 
 @pytest.mark.req("U10")
-def test_models_are_found_by_alias_and_by_ability() -> None:
+def test_model_aliases_are_resolved_and_model_abilities_are_listed() -> None:
     assert resolve_alias("anthropic", "opus") == "claude-opus-5-5"
     assert resolve_alias("openai", "opus") == "opus"
     assert find_entry("anthropic", "opus").display_name == "Claude Opus 5.5"
@@ -120,7 +120,7 @@ def test_prices_are_complete_and_plausible() -> None:
             assert 0 < model.price.cache_read <= model.price.input <= model.price.output, model.id
 
 
-def test_models_that_refuse_forced_tools_say_so() -> None:
+def test_catalog_lists_which_models_accept_forced_tools() -> None:
     facts = capabilities_lookup("anthropic")
     assert [facts(m).forces_tools for m in ("claude-opus-5", "claude-sonnet-5-5", "claude-fable-5-2")] == [
         True,

@@ -92,7 +92,7 @@ async def test_middleware_sees_requests_in_order_and_answers_in_reverse_in_both_
 
 
 @pytest.mark.req("U12")
-async def test_missing_provider_is_named_with_its_variable_and_the_walkthrough() -> None:
+async def test_error_for_a_missing_provider_names_the_key_variable_and_the_walkthrough() -> None:
     client = build_client(Credentials.from_environment({"OPENAI_API_KEY": "k"}))
     with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY") as raised:
         await client.complete(replace(ASK, provider="anthropic"))
@@ -104,7 +104,7 @@ async def test_missing_provider_is_named_with_its_variable_and_the_walkthrough()
 
 
 @pytest.mark.req("U12")
-async def test_without_any_key_no_provider_is_guessed() -> None:
+async def test_client_without_any_key_raises_an_error_instead_of_choosing_a_provider() -> None:
     with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY, OPENAI_API_KEY") as raised:
         Client.from_env({"SOME_OTHER_API_KEY": "k"})
     assert "walkthrough" in raised.value.hint
@@ -134,7 +134,7 @@ def test_making_a_client_loads_no_http_library() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_adapter_shows_no_secret() -> None:
+def test_adapter_repr_contains_no_secret() -> None:
     endpoint = Endpoint(
         "https://api.example.org", "sk-very-secret", {"authorization": "Basic sk-very-secret"}
     )

@@ -15,7 +15,7 @@ ENVIRON = {
 
 
 @pytest.mark.req("U12")
-def test_environment_is_read_by_provider() -> None:
+def test_keys_urls_and_headers_of_providers_are_read_from_environment_variables() -> None:
     found = Credentials.from_environment(ENVIRON)
     assert found.providers == ("anthropic", "openai")
     assert found.secret("anthropic") == "sk-ant-secret"
@@ -46,7 +46,9 @@ def test_the_google_key_is_used_only_if_no_gemini_key_is_set() -> None:
     )
 
 
-def test_own_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_are_read_from_the_process_environment_by_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "from-here")
     assert Credentials.from_environment().secret("openai") == "from-here"
 
@@ -66,14 +68,14 @@ def test_a_credential_set_in_memory_is_used_until_removed_and_stays_a_known_secr
 
 
 @pytest.mark.parametrize("show", [repr, str, "{!r}".format, "%r".__mod__])
-def test_secret_is_never_shown(show: object) -> None:
+def test_text_form_of_credentials_contains_no_secret(show: object) -> None:
     assert callable(show)
     text = show(Credentials.from_environment(ENVIRON))
     assert "secret" not in text
     assert "anthropic" in text
 
 
-def test_variable_of_a_provider() -> None:
+def test_key_variable_returns_the_environment_variable_of_a_provider() -> None:
     assert key_variable("anthropic") == "ANTHROPIC_API_KEY"
     assert key_variable("gemini") == "GEMINI_API_KEY"
     assert key_variable("nobody") == ""

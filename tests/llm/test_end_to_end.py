@@ -120,7 +120,7 @@ WHOLE: Sequence[Any] = [
 @pytest.mark.req("U2", "U3", "U4", "L17")
 @pytest.mark.parametrize("chunk_bytes", [0, 1, 7])
 @every_wire
-async def test_tool_loop_sends_back_what_it_got_and_continues(
+async def test_tool_loop_sends_back_signed_parts_unchanged_and_continues(
     server: Server, provider: str, chunk_bytes: int
 ) -> None:
     async with connected(server, provider, [WHOLE, [Text("Done.")]], chunk_bytes=chunk_bytes) as (
@@ -154,7 +154,7 @@ async def test_tool_loop_sends_back_what_it_got_and_continues(
 
 @pytest.mark.req("U3")
 @every_wire
-async def test_complete_gives_what_the_stream_gives(server: Server, provider: str) -> None:
+async def test_complete_and_stream_return_the_same_response(server: Server, provider: str) -> None:
     async with connected(server, provider, lambda _: WHOLE) as (client, _):
         whole, folded = await client.complete(ask(provider)), await streamed(client, ask(provider))
 
@@ -173,7 +173,7 @@ async def test_complete_gives_what_the_stream_gives(server: Server, provider: st
 
 @pytest.mark.req("U4")
 @every_wire
-async def test_history_of_the_other_wire_is_accepted(server: Server, provider: str) -> None:
+async def test_history_of_another_provider_is_accepted(server: Server, provider: str) -> None:
     is_anthropic = provider == "anthropic"
     other = ("openai", OpenAIResponsesServer) if is_anthropic else ("anthropic", AnthropicServer)
     async with connected(other[1], other[0], [WHOLE]) as (client, _):
@@ -195,7 +195,9 @@ async def test_history_of_another_model_is_accepted(server: Server, provider: st
 
 @pytest.mark.req("L16", "L17")
 @every_wire
-async def test_odd_histories_are_accepted(server: Server, provider: str) -> None:
+async def test_a_history_with_unpaired_calls_and_lone_surrogates_is_accepted(
+    server: Server, provider: str
+) -> None:
     call = ToolCallPart("c1", "read_file", '{"path": "a')
     turns = [
         [Message(Role.ASSISTANT, (call,)), user("never answered")],
@@ -215,9 +217,7 @@ async def test_odd_histories_are_accepted(server: Server, provider: str) -> None
 
 @pytest.mark.req("L17")
 @every_wire
-async def test_response_with_nothing_in_it_is_valid_and_the_next_request_is_accepted(
-    server: Server, provider: str
-) -> None:
+async def test_an_empty_response_is_valid_and_the_next_request_works(server: Server, provider: str) -> None:
     async with connected(server, provider, [[], [Reasoning("only")], "Here."]) as (client, _):
         history = [user("hi")]
         for _ in range(2):
@@ -229,7 +229,7 @@ async def test_response_with_nothing_in_it_is_valid_and_the_next_request_is_acce
 
 @pytest.mark.req("L17")
 @every_wire
-async def test_call_cut_by_the_output_limit_is_left_out(server: Server, provider: str) -> None:
+async def test_tool_call_cut_by_the_output_limit_is_dropped(server: Server, provider: str) -> None:
     cut = ToolCall("read_file", {"path": "a long path"}, unfinished=True)
     async with connected(server, provider, [[Reasoning("hm"), Text("I"), cut], "Next."]) as (client, _):
         response = await streamed(client, ask(provider))
@@ -259,7 +259,7 @@ async def test_most_of_the_input_is_read_from_the_cache_from_turn_five(server: S
 
 
 @every_wire
-async def test_unknown_events_are_passed_on(server: Server, provider: str) -> None:
+async def test_unknown_stream_events_are_passed_on_as_provider_events(server: Server, provider: str) -> None:
     async with connected(server, provider, [[Event({"type": "brand.new", "x": 1}), Text("hi")]]) as (
         client,
         _,
@@ -292,7 +292,7 @@ ERRORS: list[tuple[ErrorReply, type[e.LlmError], bool]] = [
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
 @pytest.mark.parametrize(("reply", "expected", "retryable"), ERRORS)
 @every_wire
-async def test_error_answers(
+async def test_error_responses_are_mapped_to_error_classes(
     server: Server,
     provider: str,
     reply: ErrorReply,
@@ -362,7 +362,9 @@ async def test_a_broken_stream_keeps_the_received_parts_and_raises(
 
 
 @every_wire
-async def test_connection_reset_before_any_byte(server: Server, provider: str) -> None:
+async def test_a_reset_is_a_network_error_and_an_empty_answer_a_stream_error(
+    server: Server, provider: str
+) -> None:
     async with connected(server, provider, [DropConnection(), [CutStream()]]) as (client, _):
         assert type(await failure(client, ask(provider))) is e.NetworkError
         assert type(await failure(client, ask(provider), stream=False)) is e.StreamError
@@ -422,7 +424,7 @@ async def test_closing_the_generator_closes_the_connection(server: Server, provi
 
 @pytest.mark.req("L11")
 @every_wire
-async def test_call_is_reported_as_soon_as_it_is_complete(server: Server, provider: str) -> None:
+async def test_a_tool_call_is_reported_when_its_arguments_are_complete(server: Server, provider: str) -> None:
     gate = Gate()
     script: list[Answer] = [[ToolCall("read_file", {"path": "a"}, id="call_a"), gate, ToolCall("ls")]]
     async with connected(server, provider, script) as (client, _):
@@ -444,7 +446,7 @@ def _open_after(event: StreamEvent, gate: Gate) -> bool:
 
 
 @every_wire
-async def test_calls_in_a_row_share_one_connection(server: Server, provider: str) -> None:
+async def test_consecutive_model_calls_share_one_connection(server: Server, provider: str) -> None:
     async with connected(server, provider, lambda _: "hi") as (client, running):
         for _ in range(3):
             await streamed(client, ask(provider))
@@ -453,7 +455,7 @@ async def test_calls_in_a_row_share_one_connection(server: Server, provider: str
 
 
 @every_wire
-async def test_calls_at_the_same_time_do_not_mix(server: Server, provider: str) -> None:
+async def test_concurrent_model_calls_do_not_mix_their_answers(server: Server, provider: str) -> None:
     def echo(body: Any) -> Answer:
         last = (body.get("messages") or body.get("input") or body["contents"])[-1]
         content = last.get("content") or last["parts"]
@@ -474,7 +476,7 @@ async def test_calls_at_the_same_time_do_not_mix(server: Server, provider: str) 
 
 @pytest.mark.req("U11")
 @every_wire
-async def test_settings_reach_the_wire(server: Server, provider: str) -> None:
+async def test_connection_settings_are_sent_as_request_headers(server: Server, provider: str) -> None:
     names = ("OPENAI", "ANTHROPIC", "OPENROUTER", "GEMINI")
     environ = {**{f"{name}_API_KEY": "k" for name in names}, "OPENAI_ORG_ID": "org"}
     with server(["hi"]) as running:

@@ -22,7 +22,7 @@ LIMIT_S = 0.7  # a request arrives within this time even on a busy machine
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
 @pytest.mark.parametrize("before", [(), ("first",)], ids=["before the first", "after it"])
 @every_wire
-async def test_total_time_limit_ends_the_call(
+async def test_total_time_limit_ends_the_model_call(
     server: Server, provider: str, before: Sequence[str], stream: bool
 ) -> None:
     with server([[*map(Text, before), Gate()]]) as running:
@@ -38,7 +38,9 @@ async def test_total_time_limit_ends_the_call(
 
 
 @every_wire
-async def test_stop_reasons_of_the_wire(server: Server, provider: str) -> None:
+async def test_stop_reasons_of_each_provider_are_mapped_to_finish_reasons(
+    server: Server, provider: str
+) -> None:
     stops = {
         "anthropic": ("refusal", "pause_turn"),
         "openai": ("content_filter", "max_messages"),
@@ -57,7 +59,7 @@ async def test_stop_reasons_of_the_wire(server: Server, provider: str) -> None:
 
 @pytest.mark.req("U12")
 @every_wire
-async def test_environment_alone_is_enough(
+async def test_client_can_be_configured_by_environment_variables_alone(
     server: Server, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server(["hi"], key="the-key") as running:

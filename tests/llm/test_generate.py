@@ -72,7 +72,7 @@ def question(provider: str) -> Request:
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_generate_when_tools_are_called_then_they_run_and_it_continues(
+async def test_generate_runs_called_tools_and_continues_with_the_tool_results(
     server: Server, provider: str
 ) -> None:
     script: list[Answer] = [[call("Oslo"), call("Rome", "slow_weather")], "It is warm."]
@@ -91,7 +91,7 @@ async def test_generate_when_tools_are_called_then_they_run_and_it_continues(
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_generate_when_a_call_fails_then_the_model_is_reported(server: Server, provider: str) -> None:
+async def test_generate_sends_tool_errors_to_the_model(server: Server, provider: str) -> None:
     script: list[Answer] = [[call("Atlantis"), call(3), call("x", "nobody")], "Sorry."]
     async with connected(server, provider, script) as (client, _):
         result = await generate(question(provider), tools=[SYNC], client=client)
@@ -103,7 +103,7 @@ async def test_generate_when_a_call_fails_then_the_model_is_reported(server: Ser
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_generate_when_the_rounds_are_used_up_then_the_calls_are_returned(
+async def test_generate_returns_pending_tool_calls_after_the_last_tool_round(
     server: Server, provider: str
 ) -> None:
     for rounds in (0, 1, 2):
@@ -120,7 +120,7 @@ async def test_generate_when_the_rounds_are_used_up_then_the_calls_are_returned(
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_generate_when_a_tool_is_passive_or_a_condition_is_true_then_it_ends(
+async def test_generate_ends_at_a_passive_tool_or_if_stop_when_returns_true(
     server: Server, provider: str
 ) -> None:
     async with connected(server, provider, lambda _: [call("Oslo", "show")]) as (client, running):
@@ -171,7 +171,7 @@ async def test_stream_when_tools_run_then_a_step_is_reported_between_the_answers
 @pytest.mark.req("U9")
 @pytest.mark.parametrize("limit", ["total_timeout_s", "step_timeout_s"])
 @every_wire
-async def test_generate_when_it_takes_too_long_then_it_ends(
+async def test_generate_and_stream_raise_a_timeout_error_at_the_time_limit(
     server: Server, provider: str, limit: str
 ) -> None:
     async with connected(server, provider, lambda _: [Text("x"), Gate()]) as (client, running):
@@ -185,7 +185,9 @@ async def test_generate_when_it_takes_too_long_then_it_ends(
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_generate_object_when_the_answer_fits_then_it_is_parsed(server: Server, provider: str) -> None:
+async def test_generate_object_parses_a_valid_answer_and_raises_an_error_for_an_invalid_answer(
+    server: Server, provider: str
+) -> None:
     script = [
         '{"name": "Ada", "age": 36}',
         '```json\n{"name": "Ada", "age": 36}\n```',
@@ -207,7 +209,7 @@ async def test_generate_object_when_the_answer_fits_then_it_is_parsed(server: Se
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_stream_object_when_it_arrives_in_pieces_then_it_grows(server: Server, provider: str) -> None:
+async def test_stream_object_yields_the_growing_object(server: Server, provider: str) -> None:
     async with connected(server, provider, [[Text('{"name": "A', 'da", "a', 'ge": 36}')]]) as (client, _):
         growing = stream_object(question(provider), SCHEMA, client=client)
         seen = [partial async for partial in growing]
@@ -216,7 +218,7 @@ async def test_stream_object_when_it_arrives_in_pieces_then_it_grows(server: Ser
 
 
 @pytest.mark.req("U9")
-async def test_arguments_when_they_are_bad_then_they_can_be_repaired() -> None:
+async def test_invalid_tool_arguments_can_be_repaired_by_the_repair_option() -> None:
     async def repair(call: ToolCallPart, problem: str) -> str | None:
         assert "city" in problem
         return '{"city": "Oslo"}'
@@ -248,7 +250,7 @@ async def test_default_client_when_none_is_set_then_it_is_created_from_the_envir
 
 
 @pytest.mark.req("U9")
-def test_ask_when_prompt_and_messages_are_given_or_neither_then_it_is_refused() -> None:
+def test_build_request_requires_either_prompt_or_messages() -> None:
     for given_both in ({}, {"prompt": "a", "messages": [user("b")]}):
         with pytest.raises(e.ConfigurationError, match="prompt or messages"):
             build_request("m", **given_both)  # type: ignore[arg-type]
@@ -256,13 +258,13 @@ def test_ask_when_prompt_and_messages_are_given_or_neither_then_it_is_refused() 
 
 @pytest.mark.req("U15")
 @pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", "a.b", "ä", "a" * 65, "_a"])
-def test_tool_when_a_provider_would_refuse_its_name_then_it_is_refused_at_once(name: str) -> None:
+def test_callable_tool_with_an_invalid_name_is_refused(name: str) -> None:
     with pytest.raises(e.ConfigurationError, match="valid tool name"):
         CallableTool(name, "", {"type": "object"})
 
 
 @pytest.mark.req("U15")
-def test_tool_when_its_root_is_not_an_object_then_it_is_refused() -> None:
+def test_callable_tool_with_a_non_object_or_invalid_schema_is_refused() -> None:
     with pytest.raises(e.ConfigurationError, match="not an object"):
         CallableTool("a", "", {"type": "string"})
     with pytest.raises(e.ConfigurationError, match="JSON Schema cannot be used"):
@@ -313,7 +315,7 @@ MISFITS: list[tuple[Any, Any, str]] = [
 
 @pytest.mark.parametrize(("value", "schema", "problem"), MISFITS)
 @pytest.mark.req("U9")
-def test_schema_error_is_reported_in_words(value: Any, schema: Any, problem: str) -> None:
+def test_find_schema_error_describes_the_mismatch(value: Any, schema: Any, problem: str) -> None:
     assert find_schema_error(value, schema) == problem
 
 
@@ -343,7 +345,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_partial_json_when_complete_then_it_is_the_value_and_no_prefix_fails(value: Any) -> None:
+def test_parse_partial_returns_the_value_of_complete_json_and_accepts_every_prefix(value: Any) -> None:
     import json
 
     text = json.dumps(value)

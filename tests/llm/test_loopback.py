@@ -68,7 +68,9 @@ ANTHROPIC: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("body", "expected"), ANTHROPIC.values(), ids=ANTHROPIC)
-def test_anthropic_server_refuses(body: Any, expected: str) -> None:
+def test_loopback_anthropic_server_refuses_invalid_requests_like_the_real_service(
+    body: Any, expected: str
+) -> None:
     with AnthropicServer(lambda _: "ok", allow_violations=True) as server:
         status, answer = post(server.base_url, body)
         assert (status, bool(server.violations)) == ((400, True) if expected else (200, False))
@@ -119,14 +121,16 @@ OPENAI: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("body", "expected"), OPENAI.values(), ids=OPENAI)
-def test_openai_server_refuses(body: Any, expected: str) -> None:
+def test_loopback_openai_server_refuses_invalid_requests_like_the_real_service(
+    body: Any, expected: str
+) -> None:
     with OpenAIResponsesServer(lambda _: "ok", allow_violations=True) as server:
         status, answer = post(server.base_url, body)
         assert (status, bool(server.violations)) == ((400, True) if expected else (200, False))
         assert expected in str((answer.get("error") or {}).get("message", ""))
 
 
-def test_a_violation_fails_its_test() -> None:
+def test_an_invalid_request_to_a_loopback_server_fails_the_test() -> None:
     with (
         pytest.raises(AssertionError, match="anthropic would have refused"),
         AnthropicServer(["ok"]) as server,

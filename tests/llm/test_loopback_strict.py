@@ -105,7 +105,9 @@ GEMINI: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("body", "expected"), GEMINI.values(), ids=GEMINI)
-def test_gemini_server_refuses(body: Any, expected: str) -> None:
+def test_loopback_gemini_server_refuses_invalid_requests_like_the_real_service(
+    body: Any, expected: str
+) -> None:
     with GeminiServer(lambda _: "ok", allow_violations=True) as server:
         status, words, _ = post(f"{server.base_url}/v1beta/models/m:generateContent", body)
         assert (status, bool(server.violations)) == ((400, True) if expected else (200, False))
@@ -132,7 +134,7 @@ def test_anthropic_server_when_thinking_before_a_call_is_not_sent_back_then_refu
     assert keeps_thinking or "Expected `thinking`" in words
 
 
-def test_anthropic_server_when_tools_share_a_name_or_an_unknown_one_is_forced_then_refuses() -> None:
+def test_anthropic_server_refuses_duplicate_tool_names_and_a_forced_unknown_tool() -> None:
     body = {**THINKS, "thinking": {}, "messages": [{"role": "user", "content": "hi"}], "tools": NAMED_TWICE}
     forced = {"tools": NAMED_TWICE[:1], "tool_choice": {"type": "tool", "name": "g"}}
     with AnthropicServer(lambda _: "ok", allow_violations=True) as server:

@@ -318,7 +318,7 @@ SERVERS = {"openai": OpenAIResponsesServer, "anthropic": AnthropicServer, "gemin
 @pytest.mark.req("U16", "U2", "U5", "U6", "U7", "U8", "U9", "U13")
 @pytest.mark.parametrize("provider", SERVERS)
 @pytest.mark.parametrize("case", CASES)
-async def test_cell_of_the_parity_matrix(case: Case, provider: str) -> None:
+async def test_each_provider_passes_each_case_of_the_parity_matrix(case: Case, provider: str) -> None:
     script: list[Answer] = []
     with SERVERS[provider](script, key=KEY) as server:
         settings = {provider: ConnectionSettings(base_url=server.base_url)}

@@ -63,7 +63,7 @@ async def test_json_without_a_schema_is_asked_for_in_each_providers_way() -> Non
         await body_of("anthropic", response_format=wanted)
 
 
-async def test_rate_limits_are_read_with_the_remaining_amounts() -> None:
+async def test_rate_limits_are_read_from_the_response_headers() -> None:
     headers = {
         "openai": {"x-ratelimit-limit-requests": "60", "x-ratelimit-limit-tokens": "9000"},
         "anthropic": {"anthropic-ratelimit-requests-limit": "60", "anthropic-ratelimit-tokens-limit": "9000"},
@@ -79,7 +79,7 @@ async def test_rate_limits_are_read_with_the_remaining_amounts() -> None:
 
 
 @pytest.mark.parametrize("provider", SERVERS)
-async def test_error_has_the_body_that_the_provider_sent(provider: str) -> None:
+async def test_error_contains_the_response_body_of_the_provider(provider: str) -> None:
     server_type, model = SERVERS[provider]
     with server_type([ErrorReply(400, message="the key test-key is odd")]) as server:
         client = build_client(Credentials.from_environment(provider_variables(server)))

@@ -28,7 +28,7 @@ CASES: dict[str, tuple[LlmError, int, float, float | None]] = {
 
 @pytest.mark.req("U8")
 @pytest.mark.parametrize(("error", "attempt", "random", "expected"), CASES.values(), ids=CASES)
-def test_delays_of_the_default_policy(
+def test_default_retry_policy_returns_the_expected_delays(
     error: LlmError, attempt: int, random: float, expected: float | None
 ) -> None:
     assert retry_delay_s(error, attempt, RetryPolicy(), random) == expected
@@ -38,7 +38,7 @@ def test_delay_is_capped_before_jitter() -> None:
     assert retry_delay_s(LOST, 9, RetryPolicy(max_retries=10), 0.5) == 60.0
 
 
-def test_a_retryable_flag_set_on_an_error_applies_to_it() -> None:
+def test_an_error_with_retryable_set_to_false_is_not_retried() -> None:
     error = NetworkError("lost")
     error.retryable = False
     assert retry_delay_s(error, 0, RetryPolicy(), 0.5) is None

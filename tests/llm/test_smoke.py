@@ -88,7 +88,7 @@ async def test_tools_are_called(client: Client, provider: str) -> None:
     assert "New York" in result.text
 
 
-async def test_image_is_seen(client: Client, provider: str) -> None:
+async def test_image_in_a_user_message_is_accepted(client: Client, provider: str) -> None:
     said = Message(Role.USER, (TextPart("Which colour is it?"), ImagePart(tiny_png(), "image/png")))
     result = await generate(
         build_request(known_models(provider)[0].id, messages=[said], provider=provider), client=client

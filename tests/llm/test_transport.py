@@ -42,7 +42,7 @@ def library_errors() -> list[type[Exception]]:
 
 @pytest.mark.req("U8")
 @pytest.mark.parametrize("kind", library_errors(), ids=lambda kind: kind.__name__)
-def test_every_exception_of_the_http_library_is_mapped(kind: type[Exception]) -> None:
+def test_every_httpx_exception_is_mapped_to_an_llm_error(kind: type[Exception]) -> None:
     assert kind in ROWS, f"add a row for httpx.{kind.__name__} in llm/http/proxied.py"
     error = kind.__new__(kind)
     error.args = (f"Illegal header value b'Bearer {SECRET}'",) if not ROWS[kind].has_reason else ("why",)
@@ -148,7 +148,7 @@ async def failed(endpoint: Endpoint) -> LlmError:
 
 
 @by_both_clients
-async def test_answer_has_status_headers_in_lower_case_and_body() -> None:
+async def test_response_has_status_lower_case_headers_and_body() -> None:
     with raw_server(answer("429 Slow", "Retry-After: 7", body=b"{}")) as url:
         transport = Transport(Endpoint(url, SECRET))
         before = time.time()
@@ -188,7 +188,7 @@ async def test_redirect_is_not_followed() -> None:
 
 
 @by_both_clients
-async def test_nobody_listening_is_a_network_error_with_the_host() -> None:
+async def test_refused_connection_is_a_network_error_that_names_the_host() -> None:
     port = closed_port()
     error = await failed(Endpoint(f"http://user:{SECRET}@127.0.0.1:{port}", SECRET))
     assert type(error) is NetworkError
@@ -223,7 +223,7 @@ async def test_a_body_that_does_not_match_its_encoding_is_a_network_error() -> N
 
 @pytest.mark.req("U8")
 @by_both_clients
-async def test_silence_is_a_timeout() -> None:
+async def test_server_that_sends_no_response_causes_a_timeout_error() -> None:
     with raw_server(b"", hold=True) as url:
         error = await failed(Endpoint(url, SECRET, silence_timeout_s=0.5))
         assert type(error) is RequestTimeoutError
@@ -231,7 +231,7 @@ async def test_silence_is_a_timeout() -> None:
 
 
 @by_both_clients
-async def test_silence_in_mid_answer_is_a_timeout() -> None:
+async def test_server_that_stops_sending_during_the_body_causes_a_timeout_error() -> None:
     with raw_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc", hold=True) as url:
         assert type(await failed(Endpoint(url, SECRET, silence_timeout_s=0.5))) is RequestTimeoutError
 
@@ -322,7 +322,7 @@ async def test_an_untrusted_certificate_is_reported(words: str, told: str, hint:
 
 
 @by_both_clients
-async def test_a_connection_kept_open_after_the_last_event_does_not_delay_the_end() -> None:
+async def test_a_connection_kept_open_after_the_last_event_does_not_delay_the_end_of_the_stream() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
     with raw_server(head + b'data: {"type": "message_stop"}\n\n', hold=True) as url:
         adapter = HttpAdapter(ANTHROPIC, Endpoint(url, SECRET))

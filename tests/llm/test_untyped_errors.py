@@ -16,7 +16,7 @@ pytestmark = pytest.mark.req("U8", "R1")
 
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
 @every_wire
-async def test_an_error_in_a_good_answer_is_reported_in_the_words_of_the_provider(
+async def test_an_error_body_with_status_200_is_reported_with_the_message_of_the_provider(
     server: Server, provider: str, stream: bool
 ) -> None:
     body = {"error": {"message": WORDS}}
@@ -28,7 +28,7 @@ async def test_an_error_in_a_good_answer_is_reported_in_the_words_of_the_provide
 
 @pytest.mark.parametrize("before", [(), (Text("Half a sen"),)], ids=["at once", "in mid-answer"])
 @every_wire
-async def test_an_error_in_the_stream_without_its_type_is_reported_in_the_words_of_the_provider(
+async def test_an_untyped_error_event_in_a_stream_is_reported_with_the_message_of_the_provider(
     server: Server, provider: str, before: tuple[Text, ...]
 ) -> None:
     async with connected(
@@ -63,7 +63,7 @@ async def test_an_error_in_the_stream_without_its_type_is_reported_in_the_words_
     ids=["own", "page", "quota"],
 )
 @every_wire
-async def test_final_refusal_says_what_happened_and_what_to_do_and_is_not_sent_again(
+async def test_final_http_error_names_the_cause_and_the_next_step_and_is_not_retryable(
     server: Server,
     provider: str,
     status: int,

@@ -34,7 +34,7 @@ def _fed(*events: StreamEvent) -> tuple[ModelAnswer, EventEmitter, MemoryRecorde
     return answer, emitter, recorder
 
 
-def test_parts_are_in_the_providers_order_with_items_to_replay() -> None:
+def test_response_parts_are_in_stream_order_and_include_opaque_items() -> None:
     signed = ReasoningPart("hm", Origin("p", "m", {"signature": "s"}))
     answer, emitter, _ = _fed(
         stream.StreamStart("r-1", "m"),
@@ -54,7 +54,7 @@ def test_parts_are_in_the_providers_order_with_items_to_replay() -> None:
 
 
 @pytest.mark.req("L17")
-def test_an_incomplete_call_is_left_out_of_the_answer_and_its_arguments_are_closed() -> None:
+def test_an_incomplete_tool_call_is_omitted_from_the_response_and_its_arguments_part_is_closed() -> None:
     answer, emitter, _ = _fed(stream.ToolCallStart(0, "c1", "look"), stream.ToolCallDelta(0, '{"pa'), FINISH)
     assert answer.message.parts == ()
     assert answer.event_ids == ()
@@ -62,7 +62,7 @@ def test_an_incomplete_call_is_left_out_of_the_answer_and_its_arguments_are_clos
 
 
 @pytest.mark.req("R5")
-def test_parts_without_a_start_event_are_published_too() -> None:
+def test_stream_parts_without_a_start_event_are_also_published() -> None:
     answer, emitter, recorder = _fed(
         stream.TextDelta(0, "a"),
         stream.TextEnd(0, TextPart("a")),
@@ -82,7 +82,7 @@ def test_parts_without_a_start_event_are_published_too() -> None:
 
 
 @pytest.mark.req("R4", "L16")
-def test_an_interrupted_answer_keeps_its_texts_and_no_signed_items() -> None:
+def test_an_interrupted_response_keeps_its_texts_and_drops_reasoning_and_tool_calls() -> None:
     answer, emitter, recorder = _fed(
         stream.ReasoningStart(0),
         stream.ReasoningEnd(0, ReasoningPart("hm", Origin("p", "m", {}))),
@@ -118,7 +118,7 @@ class _LateFailure(FakeProvider):
         raise NetworkError("Connection reset.")
 
 
-async def test_an_error_after_the_terminal_event_does_not_undo_the_answer() -> None:
+async def test_an_error_after_the_final_stream_event_does_not_fail_the_turn() -> None:
     async with running_session(_LateFailure([text("All said.")])) as b:
         await b.say("go")
     assert b.recorder.of(Error) == []
@@ -131,7 +131,7 @@ class _Warning(FakeProvider):
 
 
 @pytest.mark.req("L17")
-async def test_warnings_of_the_answer_are_emitted() -> None:
+async def test_stream_warnings_are_emitted_as_warning_events() -> None:
     async with running_session(_Warning()) as b:
         await b.say("go")
     words = ["The call of look was cut.", "The model's answer was cut off at the output limit of the model."]

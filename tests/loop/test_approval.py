@@ -45,7 +45,7 @@ async def _asked(*answers: ApprovalAnswer) -> tuple[list[Decision], list[Recorde
 
 
 @pytest.mark.req("H7")
-async def test_an_allowing_answer_resolves_the_request_and_reports_the_waiting_time() -> None:
+async def test_an_allow_answer_resolves_the_approval_request_with_the_chosen_rule() -> None:
     decisions, events, approvals = await _asked(
         ApprovalAnswer("allow", "session", "r1", decided_by="client", client_key="k")
     )
@@ -73,7 +73,7 @@ async def test_an_allowing_answer_resolves_the_request_and_reports_the_waiting_t
 
 
 @pytest.mark.req("H7")
-async def test_the_first_answer_wins_and_a_later_one_gets_the_existing_decision() -> None:
+async def test_the_first_approval_answer_wins_and_a_second_answer_returns_the_existing_decision() -> None:
     decisions, events, approvals = await _asked(
         ApprovalAnswer("deny", reason="not now", decided_by="a"), ApprovalAnswer("allow")
     )
@@ -89,7 +89,7 @@ async def test_a_denial_without_a_reason_names_who_denied() -> None:
     assert decisions == [Denied("The user said no.", "a")]
 
 
-async def test_an_unknown_request_or_rule_is_refused() -> None:
+async def test_an_answer_with_an_unknown_approval_request_or_rule_is_refused() -> None:
     approvals = PendingApprovals(lambda _: None)
     with pytest.raises(UnknownApprovalError, match="a-1"):
         approvals.answer("a-1", ApprovalAnswer("allow"))
@@ -106,7 +106,7 @@ async def test_an_unknown_request_or_rule_is_refused() -> None:
 
 
 @pytest.mark.req("L16")
-async def test_a_cancelled_question_is_denied_by_interrupt() -> None:
+async def test_cancelling_a_pending_approval_denies_the_request_as_interrupted() -> None:
     decisions, events, approvals = await _asked()
     assert decisions == []
     assert isinstance(events[1], ApprovalResolved)
@@ -115,7 +115,7 @@ async def test_a_cancelled_question_is_denied_by_interrupt() -> None:
 
 
 @pytest.mark.req("R4")
-async def test_a_question_stays_pending_when_the_wait_ends_without_a_stop() -> None:
+async def test_an_approval_request_remains_pending_if_its_wait_is_cancelled_without_an_interrupt() -> None:
     events: list[RecordedEvent] = []
     approvals = PendingApprovals(events.append, lambda: False)
     async with anyio.create_task_group() as group:
@@ -136,9 +136,7 @@ async def test_a_question_stays_pending_when_the_wait_ends_without_a_stop() -> N
 
 
 @pytest.mark.req("H7")
-async def test_an_unanswered_question_is_denied_after_its_time_limit_and_a_late_allow_changes_nothing() -> (
-    None
-):
+async def test_an_approval_request_is_denied_after_its_time_limit_and_a_late_allow_is_ignored() -> None:
     events: list[RecordedEvent] = []
     decisions: list[Decision] = []
     clock = FakeClock()
@@ -163,7 +161,7 @@ async def test_an_unanswered_question_is_denied_after_its_time_limit_and_a_late_
 
 
 @pytest.mark.req("H7")
-async def test_a_question_answered_in_time_is_resolved() -> None:
+async def test_an_approval_request_answered_within_its_time_limit_is_allowed() -> None:
     approvals = PendingApprovals(lambda _: None, clock=FakeClock(), limit_ms=90_000)
     decisions: list[Decision] = []
 
@@ -190,5 +188,5 @@ EFFECTS: list[tuple[Effect, dict[str, object]]] = [
 
 
 @pytest.mark.parametrize(("effect", "expected"), EFFECTS, ids=["read", "write"])
-def test_an_effect_is_published_as_plain_json(effect: Effect, expected: dict[str, object]) -> None:
+def test_effect_json_serialises_read_and_write_effects(effect: Effect, expected: dict[str, object]) -> None:
     assert effect_json(effect) == expected

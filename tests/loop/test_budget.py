@@ -46,7 +46,7 @@ async def answer(b: RunningSession, text: str, count: int = 1) -> None:
         ({"cost_usd_per_session": 1.5}, "cost", {"cost_usd": lambda usage: 1.0}),
     ],
 )
-async def test_a_limit_pauses_the_turn_and_declining_ends_it(
+async def test_a_token_or_cost_limit_pauses_the_turn_until_the_user_stops_the_turn(
     limits: dict[str, Any], limit: str, options: dict[str, Any]
 ) -> None:
     provider = rounds(9)
@@ -61,7 +61,7 @@ async def test_a_limit_pauses_the_turn_and_declining_ends_it(
     assert b.recorder.of(ProcessingEnd)[0] == ProcessingEnd("limit")
 
 
-async def test_continuing_past_a_limit_asks_again_after_the_same_amount() -> None:
+async def test_continuing_past_a_token_limit_asks_the_user_again_after_the_same_number_of_tokens() -> None:
     provider = rounds(4)
     async with running_session(provider, tool("look"), config=limited(tokens_per_input=200)) as b:
         b.session.submit("go")
@@ -73,7 +73,7 @@ async def test_continuing_past_a_limit_asks_again_after_the_same_amount() -> Non
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
 
 
-async def test_at_the_time_limit_the_turn_pauses_before_the_next_call() -> None:
+async def test_at_the_time_limit_the_turn_pauses_before_the_next_model_call() -> None:
     async with running_session(rounds(2), tool("look"), config=limited(seconds_per_input=60)) as b:
         b.recorder.on_event = lambda envelope: (
             b.clock.advance(61)
@@ -86,7 +86,7 @@ async def test_at_the_time_limit_the_turn_pauses_before_the_next_call() -> None:
     assert [event.limit for event in b.recorder.of(TurnLimit)] == ["time"]
 
 
-async def test_limits_of_an_input_are_reset_by_the_next_one() -> None:
+async def test_per_input_limits_are_reset_by_the_next_input() -> None:
     async with running_session(rounds(0), config=limited(tokens_per_input=100)) as b:
         for word in ("one", "two", "three"):
             await b.say(word)
@@ -94,7 +94,7 @@ async def test_limits_of_an_input_are_reset_by_the_next_one() -> None:
 
 
 @pytest.mark.req("A1")
-async def test_a_subagent_at_a_limit_ends_and_its_parent_asks() -> None:
+async def test_a_subagent_at_a_token_limit_ends_and_its_parent_asks_the_user() -> None:
     endless: Script = [[tool_call("look", id=str(n)), end("stop", Usage(90, 10))] for n in range(9)]
     cast = Cast([spawn("endless"), wait_for("agent_1"), text("ok")], {"endless": endless})
     async with running_session(
@@ -106,7 +106,7 @@ async def test_a_subagent_at_a_limit_ends_and_its_parent_asks() -> None:
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
 
 
-async def test_a_command_gets_at_most_the_remaining_time() -> None:
+async def test_the_shell_command_timeout_is_at_most_the_remaining_time_of_input_and_session() -> None:
     limits: list[int] = []
 
     async def run(_: Arguments, context: ToolContext) -> ToolOutput:

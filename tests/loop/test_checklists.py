@@ -50,7 +50,7 @@ def results_of(messages: Sequence[Message]) -> list[ToolResultPart]:
 
 @pytest.mark.req("L5", "E1")
 @pytest.mark.spec("loop 9.1.3", "conversation 4.8", "safety S5.1")
-async def test_a_text_answer_is_one_call_with_deltas_and_an_end() -> None:
+async def test_a_response_without_tool_calls_is_one_model_call_with_delta_and_end_events() -> None:
     provider = FakeProvider([text("Hel", "lo.")])
     async with running_session(provider) as b:
         with b.session.subscribe() as events:
@@ -69,7 +69,7 @@ async def test_a_text_answer_is_one_call_with_deltas_and_an_end() -> None:
 
 @pytest.mark.req("L5", "L8")
 @pytest.mark.spec("safety S5.6")
-async def test_tool_calls_run_until_the_answer_is_only_text() -> None:
+async def test_the_agent_loop_runs_tool_calls_until_a_response_contains_only_text() -> None:
     provider = FakeProvider([*(tool_call("look", id=f"c{i}") for i in range(5)), text("Enough.")])
     async with running_session(provider, tool("look")) as b:
         await b.say("go")
@@ -113,7 +113,7 @@ async def test_a_host_tool_replaces_the_profiles_tool_of_the_same_name() -> None
 @pytest.mark.req("L7")
 @pytest.mark.spec("loop 9.7.1", "loop 9.7.3")
 @pytest.mark.parametrize("effort", ["low", "medium", "high", "xhigh", None])
-async def test_a_set_effort_is_in_the_request_and_an_unset_one_is_not(effort: str | None) -> None:
+async def test_reasoning_effort_is_in_the_model_request_only_if_configured(effort: str | None) -> None:
     provider = FakeProvider()
     async with running_session(provider, config=SessionConfig(reasoning_effort=effort)) as b:
         await b.say("go")
@@ -177,7 +177,7 @@ async def _everything(b: RunningSession) -> list[str]:
 
 @pytest.mark.req("E1", "E8")
 @pytest.mark.spec("loop 9.10.1", "loop 9.10.4")
-async def test_every_kind_of_event_is_emitted_at_its_position() -> None:
+async def test_every_kind_of_event_is_emitted_in_the_specified_order() -> None:
     async def look(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         if not b.recorder.kinds.count("steering_queued"):
             b.session.steer("be quick")

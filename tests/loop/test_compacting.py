@@ -43,7 +43,7 @@ def compactions(b: RunningSession) -> list[tuple[str, str]]:
 
 
 @pytest.mark.req("L13", "E6")
-async def test_compacting_while_idle_is_a_turn_of_its_own_and_the_next_request_has_the_summary() -> None:
+async def test_compaction_while_idle_runs_as_a_separate_turn_and_its_summary_is_in_the_next_request() -> None:
     provider = FakeProvider([[SUMMARY, end("stop", Usage(700, 50))], text("ok")])
     async with running_session(provider, restored=RestoredSession(tuple(CHATTY), 0)) as b:
         compaction_id = b.session.compact("mind the tests", client_key="k1")
@@ -76,7 +76,7 @@ async def test_compacting_while_idle_is_a_turn_of_its_own_and_the_next_request_h
 
 
 @pytest.mark.req("L13")
-async def test_compacting_is_refused_without_content_if_switched_off_or_closed() -> None:
+async def test_compaction_is_refused_for_an_empty_or_closed_session_or_if_switched_off() -> None:
     async with running_session(FakeProvider()) as b:
         with pytest.raises(NothingToCompactError, match="nothing to compact"):
             b.session.compact()
@@ -102,7 +102,7 @@ async def test_compacting_is_refused_without_content_if_switched_off_or_closed()
         ({"chars_per_token": 8}, False),
     ],
 )
-async def test_a_context_filled_by_tool_results_is_compacted_before_the_next_call(
+async def test_a_context_filled_by_tool_results_is_compacted_before_the_next_model_call(
     settings: dict[str, Any], compacts: bool
 ) -> None:
     async def much(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
@@ -129,7 +129,7 @@ async def test_a_context_filled_by_tool_results_is_compacted_before_the_next_cal
 
 
 @pytest.mark.req("L13")
-async def test_compacting_during_a_turn_happens_before_its_next_call() -> None:
+async def test_compaction_requested_during_a_turn_runs_before_the_next_model_call() -> None:
     gate = Gate()
     provider = FakeProvider([[gate, tool_call("look")], SUMMARY, text("ok")])
     async with running_session(provider, tool("look"), restored=RestoredSession(tuple(CHATTY), 0)) as b:
@@ -177,7 +177,7 @@ async def test_input_sent_during_a_compaction_waits_for_its_end() -> None:
 
 @pytest.mark.spec("loop 9.11.4")
 @pytest.mark.req("R1", "L13")
-async def test_a_length_refused_by_the_provider_is_compacted_once_and_retried() -> None:
+async def test_a_request_refused_as_too_long_is_retried_after_one_compaction() -> None:
     provider = FakeProvider([too_long(), SUMMARY, text("ok")])
     async with running_session(provider, restored=RestoredSession(tuple(CHATTY), 0)) as b:
         await b.say("go")
@@ -197,7 +197,7 @@ async def test_a_length_refused_by_the_provider_is_compacted_once_and_retried() 
     ],
     ids=["again", "only-on-request", "the-summary-too"],
 )
-async def test_a_length_refused_again_ends_the_turn_and_the_session_continues(
+async def test_a_context_length_error_that_compaction_does_not_fix_ends_the_turn_but_not_the_session(
     script: list[Piece], settings: dict[str, Any], asked: int
 ) -> None:
     provider = FakeProvider(script)
@@ -230,7 +230,9 @@ async def test_a_failed_summary_continues_the_turn_with_the_whole_conversation()
 
 @pytest.mark.req("L14")
 @pytest.mark.parametrize(("strategy", "kept"), [("dropOldest", 9), ("slidingWindow", 10)])
-async def test_drop_oldest_needs_no_model_call_and_keeps_the_users_messages(strategy: Any, kept: int) -> None:
+async def test_drop_oldest_and_sliding_window_compact_without_a_model_call_and_keep_user_messages(
+    strategy: Any, kept: int
+) -> None:
     provider = FakeProvider([text("ok")])
     async with running_session(
         provider,
@@ -246,7 +248,7 @@ async def test_drop_oldest_needs_no_model_call_and_keeps_the_users_messages(stra
 
 
 @pytest.mark.req("O6", "L13")
-async def test_search_history_is_offered_from_the_next_input_and_finds_removed_turns() -> None:
+async def test_the_search_history_tool_is_offered_after_a_compaction_and_finds_removed_turns() -> None:
     calls = [
         tool_call("search_history", '{"query": "MESSAGE 3"}'),
         tool_call("search_history", '{"turn": 4}'),
@@ -265,7 +267,7 @@ async def test_search_history_is_offered_from_the_next_input_and_finds_removed_t
 
 
 @pytest.mark.req("O6")
-async def test_a_lost_cache_is_reported_with_its_reason_and_a_running_input_keeps_its_tools() -> None:
+async def test_a_lost_prompt_cache_is_reported_with_its_reason_and_a_running_turn_keeps_its_tools() -> None:
     gate = Gate()
     provider = FakeProvider(
         [text("one"), [gate, tool_call("look")], text("two"), text("three"), text("four")]

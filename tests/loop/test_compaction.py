@@ -86,7 +86,7 @@ def test_a_compaction_keeps_the_configured_number_of_turns(
     keep=st.integers(6, 10),
     spare=st.floats(-1, 2),
 )
-def test_a_compaction_never_separates_a_call_from_its_result_and_keeps_at_least_six(
+def test_a_compaction_never_separates_a_tool_call_from_its_result_and_keeps_at_least_six_messages(
     shape: str, strategy: Any, keep: int, spare: float
 ) -> None:
     history = ConversationHistory(_turns(shape))
@@ -106,7 +106,7 @@ def test_a_compaction_never_separates_a_call_from_its_result_and_keeps_at_least_
 
 @pytest.mark.spec("conversation 4.5")
 @pytest.mark.req("L13", "L14")
-def test_a_compacted_history_sends_summary_and_tail_and_keeps_all_turns() -> None:
+def test_a_compacted_history_sends_the_summary_and_newest_messages_but_stores_all_turns() -> None:
     turns = _turns("ucracracra")
     history = ConversationHistory(turns)
     in_flight = history.messages("p")
@@ -129,7 +129,7 @@ def test_a_second_compaction_replaces_the_first() -> None:
 
 @pytest.mark.spec("conversation 4.6")
 @pytest.mark.req("L13")
-def test_the_summary_message_has_frame_summary_user_messages_plan_and_pins() -> None:
+def test_the_compaction_message_contains_notice_summary_user_messages_plan_and_pins_in_order() -> None:
     turns = [*_turns("uasa"), UserTurn("never touch the vendor folder", "t"), *_turns("crcrcr")]
     history = ConversationHistory(turns)
     plan = PlanChanged(
@@ -163,7 +163,7 @@ def test_user_messages_before_an_earlier_compaction_are_still_included() -> None
     assert "- use tabs" in told
 
 
-def test_of_many_long_user_messages_the_first_and_the_newest_are_included() -> None:
+def test_the_compaction_message_includes_the_first_and_newest_of_many_long_user_messages() -> None:
     turns: list[Turn] = [UserTurn(f"wish {number} " + "x" * 3000, "t") for number in range(40)]
     told = content(ConversationHistory(turns), turns, summary="", plan=None, pinned=())
     assert "- wish 0 " in told and "- wish 39 " in told and "- wish 5 " not in told
@@ -172,7 +172,9 @@ def test_of_many_long_user_messages_the_first_and_the_newest_are_included() -> N
 
 @pytest.mark.req("L13")
 @pytest.mark.parametrize("max_chars", [200_000, 20_000, 4_000])
-def test_a_transcript_fits_and_begins_with_the_earlier_summary(max_chars: int) -> None:
+def test_the_transcript_to_summarise_fits_its_size_limit_and_begins_with_the_earlier_summary(
+    max_chars: int,
+) -> None:
     turns = [*_turns("u"), _answer("Looking.", "k1"), _results("k1", words="w" * 50_000), *_turns("au" * 50)]
     told = transcript(turns, CompactionTurn("framed", 2, "t", "What was before."), max_chars)
     assert len(told) <= max_chars + 100
@@ -181,5 +183,5 @@ def test_a_transcript_fits_and_begins_with_the_earlier_summary(max_chars: int) -
     assert "w" * (ITEM_CAPS[0] // 2) not in told
 
 
-def test_a_plan_without_an_explanation_is_its_items() -> None:
+def test_plan_text_without_an_explanation_contains_only_the_items() -> None:
     assert plan_text(PlanChanged("", (PlanItem("a", "pending"),))) == "- [ ] a"

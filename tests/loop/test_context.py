@@ -14,7 +14,7 @@ from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, UserTurn
 
 
 @pytest.mark.req("L12")
-def test_the_estimate_is_a_quarter_of_the_characters_until_a_report_calibrates_it() -> None:
+def test_token_estimate_is_a_quarter_of_the_characters_until_calibrated_by_a_usage_report() -> None:
     meter = ContextMeter()
     assert _measured(meter).total == 1000
     meter.observe(_measured(meter), 2000, 4)
@@ -27,7 +27,7 @@ def test_the_estimate_is_a_quarter_of_the_characters_until_a_report_calibrates_i
     assert _measured(meter).total == 1700
 
 
-def test_the_estimate_of_a_resumed_session_continues_from_its_calibration() -> None:
+def test_the_token_estimate_of_a_resumed_session_continues_from_its_calibration() -> None:
     meter = ContextMeter(1.7)
     assert _measured(meter).total == 1700
     meter.observe(_measured(meter), 1000, 4)  # later reports change the calibration only in part
@@ -35,7 +35,7 @@ def test_the_estimate_of_a_resumed_session_continues_from_its_calibration() -> N
 
 
 @pytest.mark.req("L12")
-def test_the_meter_lists_the_categories_that_fill_the_window() -> None:
+def test_the_context_meter_estimates_tokens_by_category() -> None:
     call = ToolCallPart("1", "look", '{"a": 12345}')
     history = ConversationHistory(
         [
@@ -63,11 +63,11 @@ def _measured(meter: ContextMeter, divisor: int = 4) -> ContextParts:
 
 
 @pytest.mark.parametrize(("divisor", "tokens"), [(1, 4000), (32, 125), (0, 4000), (99, 125)])
-def test_the_divisor_can_be_set_from_1_to_32(divisor: int, tokens: int) -> None:
+def test_characters_per_token_is_clamped_to_1_to_32(divisor: int, tokens: int) -> None:
     assert _measured(ContextMeter(), divisor).total == tokens
 
 
-def test_the_warning_is_emitted_once_and_again_after_the_window_has_emptied() -> None:
+def test_the_context_usage_warning_is_repeated_only_after_the_usage_has_fallen() -> None:
     meter = ContextMeter()
     steps = [(80, ""), (81, "~81%"), (95, ""), (40, ""), (90, "~90%")]
     for tokens, words in steps:

@@ -81,7 +81,7 @@ async def test_invalid_arguments_are_listed_one_by_one(case: str) -> None:
 
 @pytest.mark.req("L17", "T1")
 @pytest.mark.parametrize("arguments", ["", "  ", "{}"])
-async def test_no_arguments_are_an_empty_object(arguments: str) -> None:
+async def test_empty_tool_call_arguments_are_parsed_as_an_empty_object(arguments: str) -> None:
     async with running_session(FakeProvider([tool_call("look", arguments)]), tool("look")) as b:
         await b.say("go")
     assert _results(b.recorder) == ["did"]
@@ -89,7 +89,7 @@ async def test_no_arguments_are_an_empty_object(arguments: str) -> None:
 
 @pytest.mark.spec("loop 9.3.2")
 @pytest.mark.req("T1", "E8")
-async def test_an_unknown_tool_is_answered_with_the_known_names_and_has_start_and_end() -> None:
+async def test_a_call_of_an_unknown_tool_returns_the_known_names_and_emits_start_and_end_events() -> None:
     async with running_session(
         FakeProvider([tool_call("fly", '{"path": "a b"}')]), tool("look"), tool("edit")
     ) as b:
@@ -135,7 +135,7 @@ async def test_an_exception_of_a_tool_becomes_an_error_result(case: str, where: 
     assert [event.error_kind for event in b.recorder.of(ToolCallEnd)] == [kind]
 
 
-async def test_a_fatal_failure_ends_the_loop() -> None:
+async def test_a_fatal_tool_error_ends_the_turn() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         raise ToolError("the sandbox is gone", kind="fatal")
 
@@ -165,7 +165,7 @@ async def test_a_denied_call_does_not_run_and_the_model_gets_the_reason() -> Non
     assert approver.questions[0].summary == "edit 1"
 
 
-async def test_a_turn_with_another_effect_besides_a_denied_call_is_not_refused() -> None:
+async def test_a_turn_with_a_denied_and_an_allowed_call_ends_as_completed() -> None:
     approver = FakeApprover([Denied("no"), Allowed()])
     provider = FakeProvider([[tool_call("edit", id="a"), tool_call("edit", id="b")]])
     async with running_session(provider, tool("edit", category="write"), approver=approver) as b:
@@ -202,7 +202,7 @@ async def test_an_effect_that_changed_during_the_approval_needs_approval_again(c
 @pytest.mark.spec("loop 9.3.5", "conversation 4.13")
 @pytest.mark.req("L10")
 @pytest.mark.parametrize("parallel", [True, False])
-async def test_reads_run_in_parallel_writes_alone_and_results_are_in_order(parallel: bool) -> None:
+async def test_only_read_calls_run_in_parallel_and_results_keep_the_call_order(parallel: bool) -> None:
     running: list[str] = []
     together: list[set[str]] = []
 
@@ -226,7 +226,7 @@ async def test_reads_run_in_parallel_writes_alone_and_results_are_in_order(paral
 
 
 @pytest.mark.req("L10")
-async def test_a_failing_call_does_not_stop_the_others() -> None:
+async def test_a_failing_tool_call_does_not_stop_the_parallel_calls() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         if arguments.value == "1":
             raise ToolError("no")
@@ -240,7 +240,7 @@ async def test_a_failing_call_does_not_stop_the_others() -> None:
 
 
 @pytest.mark.req("L10", "T7")
-async def test_a_terminal_tool_ends_the_loop_and_later_calls_get_a_result() -> None:
+async def test_a_tool_that_ends_the_turn_prevents_later_calls_of_the_same_response() -> None:
     provider = FakeProvider(
         [[tool_call("look", id="a"), tool_call("submit", id="b"), tool_call("look", id="c")]]
     )
@@ -252,7 +252,7 @@ async def test_a_terminal_tool_ends_the_loop_and_later_calls_get_a_result() -> N
     assert len(b.recorder.of(ToolCallEnd)) == 3
 
 
-async def test_a_steer_during_a_terminal_tool_continues_the_turn() -> None:
+async def test_a_steer_during_a_tool_that_ends_the_turn_continues_the_turn() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         running[0].session.steer("one more thing")
         return ToolOutput("ok")
@@ -266,7 +266,7 @@ async def test_a_steer_during_a_terminal_tool_continues_the_turn() -> None:
 
 
 @pytest.mark.req("E2")
-async def test_repeated_provider_call_ids_are_unique_in_events_and_original_in_results() -> None:
+async def test_repeated_provider_call_ids_are_replaced_in_events_and_unchanged_in_tool_results() -> None:
     provider = FakeProvider(
         [[tool_call("look", id="call_0")], [tool_call("look", id="call_0")], [tool_call("look", id="")]]
     )
@@ -282,7 +282,7 @@ async def test_repeated_provider_call_ids_are_unique_in_events_and_original_in_r
 
 @pytest.mark.spec("loop 9.5.4", "loop 9.10.3", "safety S6.3")
 @pytest.mark.req("E3", "O1")
-async def test_the_event_has_the_complete_output_and_the_model_gets_it_truncated() -> None:
+async def test_the_tool_call_end_event_has_the_complete_output_and_the_model_gets_truncated_output() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("x" * 40_000)
 
@@ -317,7 +317,7 @@ async def test_an_output_of_exactly_64_kib_is_whole_in_the_event() -> None:
 
 
 @pytest.mark.req("O1", "P7")
-async def test_a_tool_with_a_family_name_has_the_limits_of_its_standard_name() -> None:
+async def test_a_tool_renamed_for_a_model_family_has_the_output_limit_of_its_standard_name() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("x" * 60_000)
 
@@ -328,7 +328,7 @@ async def test_a_tool_with_a_family_name_has_the_limits_of_its_standard_name() -
 
 
 @pytest.mark.req("E5")
-async def test_summaries_are_one_line_and_truncated() -> None:
+async def test_tool_call_summaries_are_one_line_and_truncated() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("\n\n  first   line " + "y" * 100 + "\nsecond")
 
@@ -344,7 +344,7 @@ async def test_summaries_are_one_line_and_truncated() -> None:
 
 
 @pytest.mark.req("E5")
-async def test_the_end_of_each_call_has_index_and_summary_of_its_start() -> None:
+async def test_each_tool_call_end_event_has_the_index_and_summary_of_its_start_event() -> None:
     calls = [tool_call("look", f'{{"value": "v{n}"}}', id=f"call_{n}") for n in range(3)]
     unknown = tool_call("no_such_tool", '{"value": "x"}', id="call_3")
     async with running_session(FakeProvider([[*calls, unknown], text("ok")]), tool("look")) as b:
@@ -426,7 +426,7 @@ LIMITS: list[tuple[ShellLimits | None, SessionConfig, ShellLimits]] = [
 @pytest.mark.spec("loop 9.4.2")
 @pytest.mark.req("L2", "P3")
 @pytest.mark.parametrize(("own", "config", "expected"), LIMITS)
-async def test_a_profiles_command_timeout_replaces_the_sessions_up_to_its_maximum(
+async def test_a_profiles_command_timeout_replaces_an_unset_session_timeout_up_to_the_session_maximum(
     own: ShellLimits | None, config: SessionConfig, expected: ShellLimits
 ) -> None:
     seen = []
@@ -442,7 +442,7 @@ async def test_a_profiles_command_timeout_replaces_the_sessions_up_to_its_maximu
     assert seen == [expected]
 
 
-async def test_a_tool_gets_the_attribution_of_its_call_and_its_images_reach_the_model() -> None:
+async def test_a_tool_receives_session_turn_and_call_ids_and_its_images_are_in_the_tool_result() -> None:
     image = ImagePart(b"png", "image/png")
     attributions = []
 
@@ -458,7 +458,7 @@ async def test_a_tool_gets_the_attribution_of_its_call_and_its_images_reach_the_
     assert results[0].results[0].images == (image,)
 
 
-async def test_files_shown_to_the_model_are_remembered_for_the_session() -> None:
+async def test_files_read_by_a_tool_call_are_recorded_for_later_calls_of_the_session() -> None:
     seen = []
 
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
@@ -473,7 +473,7 @@ async def test_files_shown_to_the_model_are_remembered_for_the_session() -> None
 
 
 @pytest.mark.req("L10")
-async def test_each_of_several_approvals_is_asked_separately() -> None:
+async def test_approvals_of_parallel_tool_calls_are_requested_at_the_same_time() -> None:
     both = anyio.Event()
     asked = []
 

@@ -50,7 +50,7 @@ def told(b: RunningSession) -> dict[str, str]:
     return {result.tool_call_id: result.content for turn in turns for result in turn.results}
 
 
-async def test_early_reads_end_during_the_stream_and_are_published_once_in_call_order() -> None:
+async def test_early_read_calls_end_while_the_response_streams_and_are_published_once_in_call_order() -> None:
     gate = Gate()
     provider = FakeProvider([[read("a.txt", "1"), read("b.txt", "2"), gate, text("so far")], text("ok")])
     environment = MemoryEnvironment(FILES)
@@ -71,7 +71,7 @@ async def test_early_reads_end_during_the_stream_and_are_published_once_in_call_
     assert problem_of(provider.requests[1].messages) == ""
 
 
-async def test_an_early_read_is_prepared_and_judged_once() -> None:
+async def test_an_early_read_call_is_prepared_once_and_asks_for_no_approval() -> None:
     approver = free()
     gate = Gate()
     provider = FakeProvider([[read("a.txt", "1"), gate, text("so far")], text("ok")])
@@ -95,7 +95,7 @@ async def test_an_early_read_is_prepared_and_judged_once() -> None:
     assert "alpha" in told(b)["1"]
 
 
-async def test_a_write_and_the_calls_after_it_wait_for_the_end_of_the_answer() -> None:
+async def test_a_write_call_and_all_later_calls_wait_for_the_end_of_the_response() -> None:
     gate = Gate()
     provider = FakeProvider([[read("a.txt", "1"), WRITE, read("c.txt", "2"), gate, text("x")], text("ok")])
     environment = MemoryEnvironment(FILES)
@@ -123,7 +123,7 @@ async def test_a_write_and_the_calls_after_it_wait_for_the_end_of_the_answer() -
         pytest.param(tool_call("nothing", id="1"), FakeApprover(free=True), id="unknown tool"),
     ],
 )
-async def test_a_call_that_may_not_start_early_starts_after_the_answer(
+async def test_a_tool_call_that_must_not_start_early_starts_after_the_response(
     call: CallTool, approver: FakeApprover
 ) -> None:
     gate = Gate()
@@ -140,7 +140,7 @@ async def test_a_call_that_may_not_start_early_starts_after_the_answer(
 
 
 @pytest.mark.req("L17")
-async def test_the_result_of_an_early_call_is_dropped_when_the_answer_is_truncated() -> None:
+async def test_the_result_of_an_early_call_is_dropped_when_the_response_is_truncated() -> None:
     gate = Gate()
     provider = FakeProvider([[read("a.txt", "1"), gate, WRITE, end("length")], text("ok")])
     environment = MemoryEnvironment(FILES)
@@ -158,7 +158,7 @@ async def test_the_result_of_an_early_call_is_dropped_when_the_answer_is_truncat
 
 
 @pytest.mark.parametrize("how", ["broken", "interrupted"])
-async def test_an_early_call_of_a_broken_answer_has_its_end_and_is_not_in_the_history(
+async def test_an_early_call_of_a_broken_response_has_an_end_event_and_is_not_in_the_history(
     how: str,
 ) -> None:
     gate = Gate()

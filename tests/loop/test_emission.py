@@ -50,7 +50,7 @@ def _told(items: list[EncodedEvent]) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.req("E2", "H3")
-async def test_events_are_numbered_recorded_and_then_published_with_the_same_bytes() -> None:
+async def test_an_event_is_numbered_recorded_and_published_as_the_same_envelope() -> None:
     emitter, recorder, _ = _emitter(last_seq=41)
     emitter.turn_id = "t-1"
     with emitter.subscribe() as subscription:
@@ -138,7 +138,7 @@ async def test_a_consumer_that_never_reads_does_not_stall_the_session() -> None:
 
 
 @pytest.mark.req("E2")
-async def test_a_subscription_can_be_closed_at_any_time_and_again() -> None:
+async def test_a_subscription_can_be_closed_while_a_consumer_reads_and_closed_twice() -> None:
     emitter, _, _ = _emitter()
     subscription = emitter.subscribe()
     ended = []
@@ -221,7 +221,7 @@ def test_open_parts_are_those_that_started_and_did_not_end(case: str) -> None:
 
 
 @pytest.mark.req("R3")
-async def test_open_texts_are_logged_about_once_a_second_and_only_if_they_grew() -> None:
+async def test_unfinished_texts_are_logged_once_a_second_only_if_they_grew() -> None:
     gates = [Gate(), Gate(), Gate()]
     provider = FakeProvider([[text("one"), gates[0]], [text("x"), gates[1]]])
     async with running_session(provider) as b:
@@ -262,7 +262,7 @@ async def test_no_event_is_lost_between_last_seq_and_a_subscription_in_the_same_
         assert seqs == list(range(known + 1, b.session.last_seq + 1))
 
 
-async def test_events_of_other_services_belong_to_the_running_turn() -> None:
+async def test_events_emitted_by_other_services_get_the_id_of_the_running_turn() -> None:
     gate = Gate()
     async with running_session(FakeProvider([[gate]])) as b:
         outside = b.session.emit(Warning("before"))
@@ -295,7 +295,7 @@ async def test_text_with_lone_surrogates_is_published_without_an_error() -> None
 
 
 @pytest.mark.req("E2", "H3")
-async def test_a_subscription_after_the_end_ends_at_once() -> None:
+async def test_a_subscription_after_the_session_end_event_ends_at_once() -> None:
     emitter, _, _ = _emitter()
     emitter.emit(SessionEnd("CLOSED", "completed"))
     with anyio.fail_after(DEADLINE_S), emitter.subscribe() as late:
@@ -303,7 +303,7 @@ async def test_a_subscription_after_the_end_ends_at_once() -> None:
 
 
 @pytest.mark.req("R4")
-async def test_a_subscription_after_a_failed_end_event_ends_at_once() -> None:
+async def test_a_subscription_after_a_failed_session_end_event_ends_at_once() -> None:
     emitter, _, _ = _emitter()
     with emitter.ending():
         pass

@@ -30,7 +30,7 @@ LAST = "[WARNING: Tool output was truncated. Last {} characters were removed. "
 
 @pytest.mark.req("T5", "O1")
 @pytest.mark.parametrize("line", ["10%\r\x1b[32mdone sk-\x1b[0mtest-loopback\n", "\rsk-\x1b[mtest-loopback"])
-def test_the_model_gets_an_output_of_any_length_as_a_terminal_displays_it(line: str) -> None:
+def test_a_long_tool_output_is_rendered_like_a_terminal_and_its_secrets_are_redacted(line: str) -> None:
     output = line * (3 * PRINTED_CHARS // len(line))
     text = render_output(output, ("sk-test-loopback",))
     given = truncate_tool_output(text, "shell", SessionConfig())
@@ -57,7 +57,9 @@ TABLE = [
 @pytest.mark.spec("loop 9.5.3", "loop 9.5.5")
 @pytest.mark.req("O1")
 @pytest.mark.parametrize(("name", "limit", "mode"), TABLE)
-def test_each_tool_has_the_limits_of_its_row(name: str, limit: int, mode: str) -> None:
+def test_each_tools_output_is_truncated_by_its_character_limit_and_mode(
+    name: str, limit: int, mode: str
+) -> None:
     output = "h" * limit + "t" * limit
     half = limit // 2
     expected = {
@@ -72,7 +74,7 @@ def test_each_tool_has_the_limits_of_its_row(name: str, limit: int, mode: str) -
 @pytest.mark.spec("loop 9.5.2")
 @pytest.mark.req("O1")
 @pytest.mark.parametrize(("name", "limit"), [("shell", 256), ("grep", 200), ("glob", 500)])
-def test_lines_are_cut_from_the_middle_after_characters(name: str, limit: int) -> None:
+def test_excess_output_lines_are_removed_from_the_middle(name: str, limit: int) -> None:
     lines = [str(i) for i in range(limit + 10)]
     cut = truncate_tool_output("\n".join(lines), name, SessionConfig()).split("\n")
     half = limit // 2
@@ -90,7 +92,7 @@ def test_a_line_of_ten_megabytes_is_cut_by_characters() -> None:
 
 @pytest.mark.spec("loop 9.5.6")
 @pytest.mark.req("O1", "L2")
-def test_both_limits_of_a_tool_can_be_set() -> None:
+def test_character_and_line_limits_of_a_tool_can_be_configured() -> None:
     config = SessionConfig(tool_output_limits={"grep": 5}, tool_line_limits={"look": 3, "shell": 0})
     assert truncate_tool_output("abcdefghij", "grep", config).endswith("\n\nfghij")
     assert truncate_tool_output("a\nb\nc\nd", "look", config) == "a\n[... 1 lines omitted ...]\nc\nd"
@@ -102,7 +104,7 @@ def test_both_limits_of_a_tool_can_be_set() -> None:
 
 
 @given(st.text(max_size=60), st.integers(0, 40))
-def test_truncation_keeps_at_most_the_limit_and_only_ends_of_the_text(output: str, limit: int) -> None:
+def test_head_tail_truncation_keeps_only_the_beginning_and_end_of_the_text(output: str, limit: int) -> None:
     if 0 < limit < len(output):
         half = limit // 2
         cut = truncate_chars(output, limit, "head_tail")
@@ -161,7 +163,9 @@ SIGNATURES = [
 
 @pytest.mark.req("L9")
 @pytest.mark.parametrize(("one", "other", "same"), SIGNATURES, ids=range(len(SIGNATURES)))
-def test_a_signature_is_name_and_arguments_in_normal_form(one: str, other: str, same: bool) -> None:
+def test_a_tool_call_signature_is_the_tool_name_and_normalised_arguments(
+    one: str, other: str, same: bool
+) -> None:
     assert (signature(ToolCallPart("1", "t", one)) == signature(ToolCallPart("2", "t", other))) is same
     assert signature(ToolCallPart("1", "t", one)) != signature(ToolCallPart("1", "u", one))
 
@@ -178,7 +182,7 @@ def test_call_ids_are_unique_and_the_providers_own_if_possible() -> None:
     assert "call_0~3" in ids.used_ids
 
 
-def test_shown_files_keep_recent_contents_and_the_digest_of_all() -> None:
+def test_read_files_keep_recent_contents_and_the_digests_of_all_files() -> None:
     reads = ReadFiles()
     reads.record("/large", "d0", b"x" * (MAX_CONTENT_BYTES + 1))
     for i in range(MAX_TOTAL_BYTES // MAX_CONTENT_BYTES + 1):
@@ -191,7 +195,7 @@ def test_shown_files_keep_recent_contents_and_the_digest_of_all() -> None:
 
 
 @pytest.mark.req("X9", "R4")
-def test_files_shown_in_a_resumed_session_are_known_by_their_digests() -> None:
+def test_a_resumed_session_restores_digests_of_read_files_and_records_only_changed_ones() -> None:
     recorded: list[tuple[str, str]] = []
     reads = ReadFiles({"/a": "d1"}, lambda path, digest: recorded.append((path, digest)))
     assert (reads.digest_of("/a"), reads.content_of("/a")) == ("d1", None)

@@ -58,7 +58,7 @@ def bodies() -> list[str]:
 
 
 @every_wire
-async def test_an_error_that_ends_a_turn_is_always_reported_in_words(
+async def test_a_turn_that_ends_with_an_error_emits_one_error_event_with_a_message(
     tmp_path: Path, server: Server, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "project"

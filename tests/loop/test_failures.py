@@ -76,7 +76,7 @@ async def test_when_retries_are_used_up_the_error_is_reported_and_the_session_co
 
 
 @pytest.mark.req("U8", "R4")
-async def test_after_the_first_delta_nothing_is_retried_and_the_text_is_kept() -> None:
+async def test_a_model_call_that_fails_after_its_first_delta_is_not_retried_and_its_text_is_kept() -> None:
     provider = FakeProvider([[text("Half a"), error(errors.StreamError("It broke off."))], text("ok")])
     async with running_session(provider) as b:
         await b.say("go")
@@ -186,7 +186,7 @@ async def test_interrupt_ends_the_wait_for_a_retry() -> None:
 
 
 @pytest.mark.req("U8")
-async def test_an_error_after_a_tool_round_keeps_the_round() -> None:
+async def test_a_model_error_after_a_tool_round_keeps_the_tool_results_in_the_history() -> None:
     gate = Gate()
     gate.open()
     provider = FakeProvider([tool_call("look"), [gate, error(errors.NotFoundError("gone"))]])

@@ -39,7 +39,7 @@ def end(call: str, ms: int, kind: str = "", name: str = "shell") -> ToolCallEnd:
     return ToolCallEnd(call, name, "secret words", "", bool(kind), kind, ms, 12)
 
 
-def test_a_round_is_its_model_call_and_the_tools_that_it_called() -> None:
+def test_a_round_counts_one_model_call_and_its_tool_calls() -> None:
     figures = figures_of(
         [
             at(0, UserInput("secret words")),
@@ -66,7 +66,7 @@ def test_a_round_is_its_model_call_and_the_tools_that_it_called() -> None:
     )
 
 
-def test_a_read_that_began_before_its_answers_end_counts_to_that_answer() -> None:
+def test_a_tool_call_that_started_before_its_response_ended_counts_to_that_response() -> None:
     figures = figures_of(
         [
             at(1, used()),
@@ -81,7 +81,7 @@ def test_a_read_that_began_before_its_answers_end_counts_to_that_answer() -> Non
     assert [it.name for it in figures.tools] == ["shell", "grep"]
 
 
-def test_agents_have_rounds_of_their_own_and_older_logs_no_times() -> None:
+def test_subagents_have_separate_rounds_and_logs_without_durations_are_accepted() -> None:
     figures = figures_of([at(1, used()), at(2, used(None, None), agent="agent_1"), at(3, start("c1"))])
     assert [(it.agent_id, it.model_ms) for it in figures.rounds] == [("", 900), ("agent_1", None)]
 
@@ -96,9 +96,9 @@ def test_agents_have_rounds_of_their_own_and_older_logs_no_times() -> None:
     ],
     ids=lambda value: getattr(value, "kind", ""),
 )
-def test_the_logged_line_has_numbers_and_names(event: RecordedEvent, said: str) -> None:
+def test_a_log_line_contains_numbers_and_names_but_no_message_text(event: RecordedEvent, said: str) -> None:
     assert log_line(at(1, event, agent="agent_2")) == f"{said} session=s1 turn=t1 agent=agent_2"
 
 
-def test_the_log_contains_no_messages() -> None:
+def test_a_user_input_event_is_not_logged() -> None:
     assert log_line(at(1, UserInput("secret words"))) == ""

@@ -76,7 +76,7 @@ def test_turns_are_converted_to_messages(case: str) -> None:
     assert _sent(*turns) == expected
 
 
-def test_images_and_signed_parts_stay_unchanged() -> None:
+def test_images_and_signed_reasoning_are_unchanged_in_messages() -> None:
     image = ImagePart(b"x", "image/png")
     signed = _answer(ReasoningPart("", Origin("p", "m", {"signature": "s"})), TextPart("ok"))
     messages = ConversationHistory(
@@ -99,7 +99,7 @@ def test_earlier_messages_are_the_same_objects_in_every_request() -> None:
     assert history.messages("other")[0].text == "other"
 
 
-def test_characters_and_model_calls_are_counted_with_each_turn() -> None:
+def test_the_history_counts_characters_and_model_calls_of_its_turns() -> None:
     history = ConversationHistory(
         [UserTurn("four", "t"), _calls("a"), _results("a"), _answer(TextPart("ok"))]
     )
@@ -117,5 +117,5 @@ TURNS = st.one_of(
 
 
 @given(st.lists(TURNS, max_size=12))
-def test_any_history_gives_messages_that_are_accepted(turns: list[Turn]) -> None:
+def test_any_sequence_of_turns_converts_to_messages_that_providers_accept(turns: list[Turn]) -> None:
     assert problem_of(ConversationHistory(turns).messages("prompt")) == ""

@@ -63,7 +63,7 @@ def one(*events: RecordedEvent | Delta) -> dict[str, Any]:
     return item
 
 
-def test_an_input_and_reports_of_its_turn_are_separate_items() -> None:
+def test_user_inputs_retries_warnings_and_errors_are_separate_items() -> None:
     assert one(UserInput("hi", "key")) == {"kind": "user", "text": "hi"}
     assert one(Retry(2, 500, "overloaded", "Busy.")) == {
         "kind": "retry", "attempt": 2, "delayMs": 500, "text": "Busy.",
@@ -90,7 +90,9 @@ def test_a_steer_is_waiting_until_it_is_injected_or_withdrawn(end: RecordedEvent
     ("start", "end", "kind"),
     [(AssistantTextStart, AssistantTextEnd, "text"), (ReasoningStart, ReasoningEnd, "reasoning")],
 )
-def test_a_text_grows_with_deltas_and_is_replaced_by_its_end_event(start: Any, end: Any, kind: str) -> None:
+def test_a_text_item_grows_with_deltas_and_its_end_event_replaces_the_text(
+    start: Any, end: Any, kind: str
+) -> None:
     open_ = {"kind": kind, "partId": "p1", "text": "", "interrupted": False}
     deltas = [
         Delta("assistant_text_delta", "p1", 0, "Hel"),
@@ -103,7 +105,7 @@ def test_a_text_grows_with_deltas_and_is_replaced_by_its_end_event(start: Any, e
     assert one(start("p1"), end("p1", "He", True)) == {**open_, "text": "He", "interrupted": True}
 
 
-def test_a_call_runs_until_its_end_and_names_its_terminal() -> None:
+def test_a_tool_call_item_is_running_until_its_end_event_and_names_its_terminal() -> None:
     running = {
         "kind": "tool", "callId": "c1", "name": "shell", "summary": "ls", "arguments": '{"command":"ls"}',
         "status": "running",

@@ -34,7 +34,7 @@ async def test_the_round_limit_stops_an_input_with_an_event_and_a_message() -> N
 
 @pytest.mark.spec("loop 9.1.5")
 @pytest.mark.req("L8", "L2")
-async def test_the_turn_limit_counts_model_calls_of_the_whole_session_and_holds_the_queue() -> None:
+async def test_the_turn_limit_counts_model_calls_of_the_whole_session_and_pauses_the_queue() -> None:
     provider = FakeProvider([text("one"), tool_call("look")])
     async with running_session(provider, tool("look"), config=SessionConfig(max_turns=2)) as b:
         await b.say("1")
@@ -134,7 +134,7 @@ ENDS: list[tuple[FinishKind, EndReason, str]] = [
 
 @pytest.mark.req("L17")
 @pytest.mark.parametrize(("kind", "reason", "words"), ENDS, ids=[kind for kind, _, _ in ENDS])
-async def test_calls_of_a_truncated_answer_get_results_without_running(
+async def test_tool_calls_of_a_truncated_response_get_error_results_without_running(
     kind: FinishKind, reason: EndReason, words: str
 ) -> None:
     provider = FakeProvider([[text("I"), tool_call("look"), end(kind)]])
@@ -154,7 +154,7 @@ async def test_calls_of_a_truncated_answer_get_results_without_running(
 
 
 @pytest.mark.req("L17")
-async def test_a_truncated_answer_without_calls_ends_the_input_with_the_reason() -> None:
+async def test_a_truncated_response_without_tool_calls_ends_the_turn_with_reason_limit() -> None:
     async with running_session(FakeProvider([[text("I was about to"), end("length")]])) as b:
         await b.say("go")
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("limit")]
@@ -162,7 +162,7 @@ async def test_a_truncated_answer_without_calls_ends_the_input_with_the_reason()
 
 
 @pytest.mark.req("L17")
-async def test_a_pause_sends_the_request_again_with_the_answer_appended() -> None:
+async def test_a_pause_finish_reason_repeats_the_model_call_with_the_response_appended() -> None:
     provider = FakeProvider([[text("Searching"), end("pause")], text("Found.")])
     async with running_session(provider) as b:
         await b.say("go")

@@ -180,7 +180,9 @@ async def test_a_subagent_cannot_ask_the_user() -> None:
         ("Why? Because.", "IDLE"),
     ],
 )
-async def test_a_final_text_that_is_a_question_changes_only_the_state(said: str, state: str) -> None:
+async def test_a_turn_that_ends_with_a_question_sets_awaiting_input_without_being_busy(
+    said: str, state: str
+) -> None:
     async with running_session(FakeProvider([text(said), text("ok")])) as b:
         await b.say("go")
         assert b.session.state == state and not b.session.is_busy
@@ -189,7 +191,7 @@ async def test_a_final_text_that_is_a_question_changes_only_the_state(said: str,
     assert len(b.recorder.of(UserInput)) == 2
 
 
-async def test_a_final_question_with_a_queued_follow_up_changes_no_state() -> None:
+async def test_a_final_question_does_not_set_awaiting_input_if_a_follow_up_is_queued() -> None:
     async with running_session(FakeProvider([text("Shall I?"), text("ok")])) as b:
         b.session.submit("go")
         b.session.follow_up("more")
@@ -208,18 +210,20 @@ async def test_a_final_question_with_a_queued_follow_up_changes_no_state() -> No
         ("", False),
     ],
 )
-def test_ends_with_question(said: str, expected: bool) -> None:
+def test_ends_with_question_ignores_closing_quotes_brackets_and_code_fences(
+    said: str, expected: bool
+) -> None:
     assert ends_with_question(said) is expected
 
 
-async def test_think_has_no_effect_and_its_result_says_so() -> None:
+async def test_the_think_tool_only_returns_a_confirmation() -> None:
     async with running_session(FakeProvider([tool_call("think", '{"thought": "hm"}')]), THINK) as b:
         await b.say("go")
     assert [end.output for end in b.recorder.of(ToolCallEnd)] == ["Noted."]
 
 
 @pytest.mark.req("L10")
-async def test_submit_ends_the_loop_and_later_calls_get_a_result_without_running() -> None:
+async def test_the_submit_tool_ends_the_turn_and_later_tool_calls_are_not_run() -> None:
     calls = [
         tool_call("look", id="a"),
         tool_call("submit", '{"result": "All done."}', id="s"),

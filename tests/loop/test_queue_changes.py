@@ -32,7 +32,7 @@ def order(box: Inbox) -> str:
         (QueueEdit("b", "other"), "abc"),
     ],
 )
-def test_a_change_moves_only_the_named_message(change: QueueChange, after: str) -> None:
+def test_a_queue_change_affects_only_the_selected_message(change: QueueChange, after: str) -> None:
     box = inbox("abc")
 
     assert box.apply_change(change)
@@ -56,7 +56,7 @@ def test_an_edited_message_keeps_its_id_and_key() -> None:
     assert box.queue[1] == Input("other", (), "key-b", "b")
 
 
-def test_a_message_sent_after_a_stop_follows_the_one_started_at_once() -> None:
+def test_a_message_to_run_next_is_queued_after_a_start_now_message() -> None:
     box = inbox("abc")
     box.apply_change(StartNow("c"))
     box.add_next(Input("urgent", queued_id="u"))
@@ -102,7 +102,7 @@ async def test_start_now_interrupts_the_turn_and_starts_the_named_message() -> N
 
 
 @pytest.mark.req("L6")
-async def test_start_now_of_a_message_held_since_a_stop_needs_no_other_input() -> None:
+async def test_start_now_runs_a_message_queued_since_an_interrupt_without_a_new_submit() -> None:
     gate = Gate()
     provider = FakeProvider([[gate], text("two")])
     async with running_session(provider) as b:

@@ -143,7 +143,7 @@ async def test_a_follow_up_while_idle_starts_at_once() -> None:
 
 
 @pytest.mark.req("H2")
-async def test_after_an_interrupt_the_queue_waits_for_the_users_next_message_and_follows_it() -> None:
+async def test_after_an_interrupt_the_queue_runs_only_after_the_users_next_message() -> None:
     gate = Gate()
     async with running_session(FakeProvider([[gate]])) as b:
         b.session.submit("1")
@@ -157,7 +157,7 @@ async def test_after_an_interrupt_the_queue_waits_for_the_users_next_message_and
 
 
 @pytest.mark.req("H2")
-async def test_a_message_submitted_while_a_stop_settles_is_next() -> None:
+async def test_a_message_submitted_during_an_interrupt_runs_before_the_queue() -> None:
     gate = Gate()
     async with running_session(FakeProvider([[gate]])) as b:
         b.session.submit("1")
@@ -171,7 +171,7 @@ async def test_a_message_submitted_while_a_stop_settles_is_next() -> None:
     assert [event.reason for event in b.recorder.of(ProcessingEnd)] == ["interrupted", "completed"]
 
 
-async def test_submit_while_busy_follows_when_busy() -> None:
+async def test_submit_during_a_turn_steers_queues_or_is_refused_by_the_when_busy_argument() -> None:
     async with running_session(FakeProvider([[Gate()]])) as b:
         assert b.session.submit("1").turn_id
         assert b.session.submit("2", when_busy="steer").steer_id
@@ -180,7 +180,7 @@ async def test_submit_while_busy_follows_when_busy() -> None:
             b.session.submit("4", when_busy="refuse")
 
 
-async def test_the_same_client_key_gets_the_same_result_and_does_nothing() -> None:
+async def test_a_repeated_client_key_returns_the_first_result_without_a_second_message() -> None:
     async with running_session(FakeProvider([text("a")])) as b:
         first = b.session.submit("go", client_key="k1")
         assert b.session.submit("go", client_key="k1") == first
@@ -232,7 +232,7 @@ async def test_a_session_closed_during_a_roll_back_ends_after_it() -> None:
 
 
 @pytest.mark.req("L6")
-async def test_a_message_sent_after_a_stop_starts_even_if_the_turn_fails_at_that_moment() -> None:
+async def test_a_message_submitted_after_an_interrupt_runs_even_if_the_interrupted_turn_fails() -> None:
     gate = Gate()
     async with running_session(
         FakeProvider([[gate, Fail(ZeroDivisionError("a fault of ours"))], text("Hello.")])

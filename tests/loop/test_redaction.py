@@ -48,7 +48,7 @@ def test_ordinary_text_is_unchanged(text: str) -> None:
 
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=list(SECRETS))
-def test_a_secret_split_across_pieces_is_never_published_and_the_sum_equals_the_whole_text(
+def test_streamed_redaction_of_a_split_secret_equals_redaction_of_the_whole_text(
     secret: str,
 ) -> None:
     text = f"some words, then {secret}\nand {ORDINARY[0]}\n"
@@ -79,7 +79,7 @@ def test_a_short_key_of_a_local_server_is_not_redacted() -> None:
     assert redacted("a none b", ["none"]) == "a none b"
 
 
-def test_a_line_about_to_be_written_loses_only_known_values() -> None:
+def test_a_log_line_is_redacted_only_for_known_keys() -> None:
     line = f'{{"text":"{KEY} {SECRETS["github"]}"}}'.encode()
     assert redact_line(line, [KEY]) == line.replace(KEY.encode(), MARK.encode())
 
@@ -130,5 +130,5 @@ TOKEN = f"eyJ{'a' * 12}.eyJ{'b' * 12}.{'c' * 12}"
         (f"x{TOKEN}", f"x{TOKEN}"),
     ],
 )
-def test_a_json_web_token_is_removed_from_its_word(text: str, expected: str) -> None:
+def test_a_json_web_token_is_redacted_at_a_word_start_only(text: str, expected: str) -> None:
     assert redacted(text, ()) == expected

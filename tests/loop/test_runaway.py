@@ -30,7 +30,7 @@ async def test_an_endless_answer_ends_the_turn_with_a_message_and_the_session_co
 
 
 @pytest.mark.parametrize("kind", [TextDelta, ReasoningDelta, ToolCallDelta])
-def test_each_kind_of_text_is_checked_and_a_new_part_starts_a_new_check(
+def test_each_kind_of_delta_is_checked_for_repetition_separately_for_each_part(
     kind: type[TextDelta | ReasoningDelta | ToolCallDelta],
 ) -> None:
     guard = RunawayGuard("vllm", "m")

@@ -67,7 +67,7 @@ async def test_a_session_with_a_tool_round_emits_all_events_in_order() -> None:
 
 @pytest.mark.spec("loop 9.1.8")
 @pytest.mark.req("L5", "L6")
-async def test_requests_of_a_session_extend_each_other_and_share_their_messages() -> None:
+async def test_each_model_request_extends_the_previous_request_with_the_same_message_objects() -> None:
     provider = FakeProvider([tool_call("look"), tool_call("look", id="call_1")])
     async with running_session(provider, tool("look")) as b:
         await b.say("go")
@@ -91,7 +91,7 @@ async def test_the_session_is_idle_at_processing_end_so_that_submit_is_possible_
     assert states == ["IDLE", "IDLE"]
 
 
-async def test_an_input_submitted_before_run_follows_session_start() -> None:
+async def test_the_user_input_event_of_an_immediate_submit_follows_session_start() -> None:
     async with running_session(FakeProvider([text("hello")])) as b:
         answer = b.session.submit("hi")
         assert answer.turn_id
@@ -102,7 +102,7 @@ async def test_an_input_submitted_before_run_follows_session_start() -> None:
 
 
 @pytest.mark.req("E8")
-async def test_the_end_of_a_text_has_its_reasoning() -> None:
+async def test_the_text_end_event_contains_the_preceding_reasoning() -> None:
     answers: list[list[Piece]] = [
         [reasoning("First, ", "look."), text("I look."), tool_call("look")],
         [reasoning("Then tell."), text("Done.")],

@@ -108,6 +108,6 @@ CASES: dict[str, tuple[StepState, SessionConfig, Step]] = {
 
 @pytest.mark.req("L5", "L8", "L17")
 @pytest.mark.parametrize("case", CASES)
-def test_the_next_step_is_the_one_of_the_table(case: str) -> None:
+def test_next_step_returns_the_expected_step_for_each_turn_state(case: str) -> None:
     position, config, expected = CASES[case]
     assert next_step(position, config) == expected

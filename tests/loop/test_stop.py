@@ -206,7 +206,7 @@ async def test_stop_at_every_step_of_the_event_loop_leaves_a_valid_history(how: 
 
 @pytest.mark.spec("conversation 4.12", "safety S5.5")
 @pytest.mark.req("H2", "L3")
-async def test_interrupt_during_a_stream_keeps_the_text_and_the_session() -> None:
+async def test_interrupt_during_a_stream_keeps_the_partial_text_and_the_session_continues() -> None:
     gate = Gate()
     provider = FakeProvider([[text("Whole."), tool_call("look")], [text("Well, ", "I"), gate], text("Yes.")])
     async with running_session(provider, tool("look")) as b:
@@ -267,7 +267,7 @@ async def test_interrupt_during_a_command_keeps_its_output_and_informs_the_model
 
 
 @pytest.mark.req("L16", "H7")
-async def test_interrupt_at_an_approval_denies_it_by_interrupt() -> None:
+async def test_interrupt_denies_a_pending_approval_with_decided_by_interrupt() -> None:
     approver = AskingApprover()
     async with running_session(FakeProvider([tool_call("shell")]), *_tools(), approver=approver) as b:
         approver.approvals = PendingApprovals(b.session.emit)
@@ -282,7 +282,7 @@ async def test_interrupt_at_an_approval_denies_it_by_interrupt() -> None:
 
 @pytest.mark.spec("loop 9.1.6")
 @pytest.mark.req("L3", "R2")
-async def test_abort_ends_turn_then_session_and_run_returns() -> None:
+async def test_abort_ends_first_the_turn_and_then_the_session() -> None:
     gate = Gate()
     async with running_session(FakeProvider([[text("a"), gate]])) as b:
         b.session.submit("go")

@@ -115,7 +115,7 @@ async def test_parallel_subagents_have_labelled_events_and_unique_ids() -> None:
 
 
 @pytest.mark.req("E7", "E2")
-async def test_deltas_of_a_subagent_have_its_label() -> None:
+async def test_deltas_of_a_subagent_contain_the_agent_id() -> None:
     cast = Cast([spawn("sing")], {"sing": [[text("la"), tool_call("look", '{"value": "x"}')]]})
     async with running_session(cast, LOOK, *SUBAGENT_TOOLS) as b:
         with b.session.subscribe() as events:
@@ -130,7 +130,7 @@ async def test_deltas_of_a_subagent_have_its_label() -> None:
     assert ("tool_call_args_delta", "") in labels  # the call `spawn` itself
 
 
-async def test_a_subagent_without_a_wait_reports_before_the_turn_ends() -> None:
+async def test_a_subagent_without_a_wait_call_reports_its_result_before_the_parent_turn_ends() -> None:
     gate = Gate()
     cast = Cast(
         [spawn("slow work"), text("I wait."), text("All done.")], {"slow": [[gate, text("Found it.")]]}
@@ -237,7 +237,7 @@ async def test_subagents_end_with_their_parent_before_its_turn_ends(how: str) ->
 
 
 @pytest.mark.spec("loop 9.9.4")
-async def test_a_subagent_at_the_depth_limit_is_offered_no_subagents_and_refused_on_request() -> None:
+async def test_a_subagent_at_the_depth_limit_is_offered_no_subagent_tools_and_cannot_call_them() -> None:
     cast = Cast([spawn("nest"), wait_for("agent_1")], {"nest": [spawn("deeper"), text("could not")]})
     async with running_session(cast, *SUBAGENT_TOOLS) as b:
         await b.say("go")
@@ -248,7 +248,7 @@ async def test_a_subagent_at_the_depth_limit_is_offered_no_subagents_and_refused
 
 
 @pytest.mark.req("L2")
-async def test_with_depth_two_a_subagent_can_start_one_more_level() -> None:
+async def test_with_a_depth_limit_of_two_a_subagent_can_spawn_a_subagent() -> None:
     cast = Cast(
         [spawn("middle"), wait_for("agent_1")],
         {"middle": [spawn("inner"), wait_for("agent_2"), text("m")], "inner": [text("i")]},
@@ -319,7 +319,9 @@ async def test_a_subagent_with_its_own_folder_reads_everything_and_writes_only_t
 
 
 @pytest.mark.parametrize("folder", ["..", "/etc", "no-such-folder", "main.txt"])
-async def test_spawning_with_a_folder_outside_the_parents_is_an_error(folder: str) -> None:
+async def test_spawn_agent_refuses_a_folder_that_is_missing_or_outside_the_parents_folder(
+    folder: str,
+) -> None:
     environment = MemoryEnvironment({"/project/main.txt": b"main\n"})
     cast = Cast([spawn("task", working_dir=folder)], {})
     async with running_session(cast, *SUBAGENT_TOOLS, environment=environment) as b:
@@ -328,7 +330,7 @@ async def test_spawning_with_a_folder_outside_the_parents_is_an_error(folder: st
     assert b.recorder.of(SubagentChanged) == []
 
 
-async def test_a_subagent_started_with_history_has_the_conversation_tools_and_prompt() -> None:
+async def test_a_subagent_started_with_history_gets_the_parents_conversation_tools_and_prompt() -> None:
     cast = Cast(
         [text("Noted."), spawn("use it", with_history=True), wait_for("agent_1")],
         {"use it": [text("You said 42.")]},
@@ -345,7 +347,7 @@ async def test_a_subagent_started_with_history_has_the_conversation_tools_and_pr
 
 
 @pytest.mark.req("T1", "H7")
-async def test_effects_of_a_subagent_are_judged_by_the_same_approver_with_its_id() -> None:
+async def test_effects_of_a_subagent_are_checked_by_the_parents_approver_with_the_agent_id() -> None:
     environment, approver = MemoryEnvironment(), DeniesWrites()
     cast = Cast(
         [spawn("write"), wait_for("agent_1")],
@@ -412,7 +414,7 @@ async def test_an_unknown_subagent_id_is_answered_with_the_known_ones(call: obje
 
 
 @pytest.mark.req("R4")
-async def test_a_subagent_of_an_earlier_process_reports_its_end_and_continues_its_history() -> None:
+async def test_a_restored_subagent_reports_its_interruption_and_continues_its_history() -> None:
     stored = SubagentChanged(
         "agent_1", "failed", "c", "search", "model-1", "/project", "interrupted", "cut off"
     )

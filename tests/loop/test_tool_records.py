@@ -67,7 +67,7 @@ async def test_a_record_of_a_successful_call_has_output_times_and_sizes() -> Non
     assert json.loads(json.dumps(told)) == told
 
 
-async def test_a_record_says_what_was_truncated_for_the_model() -> None:
+async def test_a_tool_record_has_truncation_flags_and_output_sizes() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("ä" * 5_000, exit_code=0)
 
@@ -130,7 +130,7 @@ CALLS: dict[str, list[tuple[str, dict[str, object]]]] = {
 
 
 @pytest.mark.parametrize("kind", CALLS)
-async def test_a_record_names_each_kind_of_change(kind: str, tmp_path: Path) -> None:
+async def test_a_tool_record_contains_each_kind_of_state_change(kind: str, tmp_path: Path) -> None:
     """Use the public library with real files and processes."""
     folder = tmp_path / "project"
     folder.mkdir()
@@ -201,7 +201,7 @@ async def test_a_record_of_a_timed_out_command_has_the_command_and_its_limit() -
     assert told["details"]["partial_output"].startswith("half")
 
 
-async def test_an_unfinished_call_has_no_record_and_a_refused_one_does() -> None:
+async def test_an_unfinished_tool_call_has_no_record_but_an_invalid_call_has_one() -> None:
     async with running_session(
         FakeProvider([[tool_call("fly", id="c1"), tool_call("look", "[1]", "c2")]]), tool("look")
     ) as b:

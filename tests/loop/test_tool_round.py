@@ -89,7 +89,7 @@ async def test_a_read_after_a_write_of_the_same_file_gets_the_new_text() -> None
 
 
 @pytest.mark.spec("conversation 4.13", "safety S5.3")
-async def test_results_are_in_call_order_independent_of_their_ends() -> None:
+async def test_tool_results_are_in_call_order_and_not_in_completion_order() -> None:
     slow = anyio.Event()
 
     async def run(arguments: object, context: object) -> ToolOutput:
@@ -119,7 +119,7 @@ async def test_a_failing_call_does_not_stop_the_others_of_the_round() -> None:
 
 
 @pytest.mark.spec("loop 9.3.5")
-async def test_without_parallel_calls_they_run_in_their_order() -> None:
+async def test_a_provider_without_parallel_tool_calls_gets_sequential_execution() -> None:
     provider = FakeProvider([[tool_call("look", id=str(n)) for n in range(3)]])
     async with running_session(provider, tool("look"), supports_parallel_tool_calls=False) as b:
         await b.say("go")
@@ -127,7 +127,7 @@ async def test_without_parallel_calls_they_run_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("call", [tool_call("write_file", "{}", id="bad"), tool_call("none", id="bad")])
-async def test_a_call_that_cannot_run_delays_nothing(call: CallTool) -> None:
+async def test_an_invalid_or_unknown_tool_call_does_not_stop_the_next_call(call: CallTool) -> None:
     provider = FakeProvider([[call, write("a.txt", "x", "w")]])
     async with running_session(provider, WRITE_FILE) as b:
         await b.say("go")
@@ -135,7 +135,7 @@ async def test_a_call_that_cannot_run_delays_nothing(call: CallTool) -> None:
 
 
 @pytest.mark.req("T4")
-def test_a_patch_uses_all_its_files_and_an_unreadable_one_uses_every_path() -> None:
+def test_apply_patch_reports_all_files_of_the_patch_as_touched() -> None:
     patch = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** Delete File: b.txt\n*** End Patch"
     assert APPLY_PATCH.touches is not None
     assert sorted(APPLY_PATCH.touches(APPLY_PATCH.arguments(patch=patch), HERE)) == [

@@ -25,11 +25,22 @@ def counting_server() -> MCPServer:
 
 
 @contextmanager
-def served(server: MCPServer) -> Iterator[str]:
-    """Run a server with streamable HTTP, in both protocol eras; yield its address."""
+def served(server: MCPServer, authorization: str = "") -> Iterator[str]:
+    """Run a server with streamable HTTP, in both protocol eras; yield its address. With `authorization`, requests
+    without this header are refused.
+    """
     listener = socket.create_server(("127.0.0.1", 0))
     app = server.streamable_http_app()
-    runner = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        given = dict(scope.get("headers", ())).get(b"authorization", b"").decode()
+        if scope["type"] == "http" and authorization and given != authorization:
+            await send({"type": "http.response.start", "status": 401, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await app(scope, receive, send)
+
+    runner = uvicorn.Server(uvicorn.Config(guarded, log_level="critical"))
     thread = threading.Thread(target=runner.run, args=([listener],), daemon=True)
     thread.start()
     try:

@@ -53,7 +53,9 @@ async def answered(rig: SessionRig, choose: Callable[[QuestionAsked], str]) -> l
     raise AssertionError("the session has ended")
 
 
-async def test_a_form_is_asked_field_by_field_and_the_state_is_returned_unchanged(tmp_path: Path) -> None:
+async def test_an_elicitation_form_is_asked_field_by_field_and_its_state_is_returned_unchanged(
+    tmp_path: Path,
+) -> None:
     state = "s" * 1024 * 1024
     user_file(tmp_path / "state", raw=asking(tmp_path, state))
 

@@ -64,7 +64,9 @@ async def test_invalid_arguments_are_not_sent_and_the_model_gets_the_error(tmp_p
         assert "tools/call" not in [message["method"] for message in sent(log)]
 
 
-async def test_plan_mode_refuses_and_full_mode_allows(tmp_path: Path) -> None:
+async def test_plan_mode_refuses_an_mcp_tool_call_and_full_mode_runs_it_without_approval(
+    tmp_path: Path,
+) -> None:
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw"))
     script: list[Piece] = [tool_call("raw__echo"), text("done"), tool_call("raw__echo"), text("done")]
     async with running(tmp_path, script) as rig:
@@ -98,7 +100,9 @@ async def test_rule_for_a_tool_covers_later_calls_with_other_arguments(tmp_path:
         assert [it.content for it in rig.results()] == ['echo {"text": "1"}', 'echo {"text": "2"}']
 
 
-async def test_rule_for_reading_tools_covers_them_all_and_no_other(tmp_path: Path) -> None:
+async def test_a_rule_for_read_only_tools_allows_all_read_only_tools_of_the_server_and_no_others(
+    tmp_path: Path,
+) -> None:
     reading: dict[str, Any] = {"annotations": {"readOnlyHint": True}}
     tools = [tool("get", **reading), tool("list", **reading), tool("put")]
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
@@ -115,7 +119,7 @@ async def test_rule_for_reading_tools_covers_them_all_and_no_other(tmp_path: Pat
         assert [it.effect["title"] for it in talk.of(ApprovalRequested)] == ["get", "put"]
 
 
-async def test_an_allowed_tool_of_a_run_needs_no_approval(tmp_path: Path) -> None:
+async def test_an_allow_listed_tool_needs_no_approval(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=[tool("get"), tool("put")]))
     async with running(tmp_path, [tool_call("raw__get"), tool_call("raw__put"), text("done")]) as rig:
         talk = await rig.talk()
@@ -160,7 +164,7 @@ async def test_failed_and_mixed_results_reach_the_model(tmp_path: Path) -> None:
         assert broken.is_error and broken.content == "no such row"
 
 
-async def test_progress_is_the_output_of_the_call(tmp_path: Path) -> None:
+async def test_progress_notifications_are_streamed_as_tool_call_output(tmp_path: Path) -> None:
     plan = {"tools": [tool("slow")], "calls": {"slow": {"do": "progress", "text": "over"}}}
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
     async with running(tmp_path, [tool_call("raw__slow"), text("done")]) as rig:

@@ -29,7 +29,7 @@ ENTERED = {"key": "entered"}
 VALUES = VariableValues({"TOKEN": "t-123456789"}.get, lambda server, name: ENTERED.get(name), "/w")
 
 
-def test_users_server_wins_over_one_of_the_project_with_its_name_and_both_are_reported(
+def test_a_user_server_overrides_a_project_server_of_the_same_name_with_a_warning(
     tmp_path: Path,
 ) -> None:
     state, folder = tmp_path / "state", tmp_path / "project"
@@ -43,7 +43,9 @@ def test_users_server_wins_over_one_of_the_project_with_its_name_and_both_are_re
     assert "the server db is left out" in problem and str(state / "mcp.json") in problem
 
 
-def test_servers_of_the_client_and_of_settings_are_found(tmp_path: Path) -> None:
+def test_a_server_supplied_by_the_client_overrides_a_server_of_the_same_name_in_settings(
+    tmp_path: Path,
+) -> None:
     given = SuppliedServers(
         {"a": {"command": "settings"}, "b": {"command": "b"}}, {"a": {"command": "client"}}
     )
@@ -103,7 +105,7 @@ def test_an_invalid_server_entry_does_not_affect_the_others(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"a": 1}', "\xff"])
-def test_unreadable_file_is_named(tmp_path: Path, text: str) -> None:
+def test_an_invalid_server_file_is_reported_with_its_path(tmp_path: Path, text: str) -> None:
     (tmp_path / "mcp.json").write_bytes(text.encode("latin-1"))
 
     found = find_servers(tmp_path, None)
@@ -121,14 +123,16 @@ def test_unreadable_file_is_named(tmp_path: Path, text: str) -> None:
         {"cwd": "sub"},
     ],
 )
-def test_digest_changes_with_all_that_an_approval_displays(change: dict[str, Any]) -> None:
+def test_the_server_digest_changes_with_every_field_that_the_approval_displays(
+    change: dict[str, Any],
+) -> None:
     raw = {"command": "npx", "args": ["-y", "a"], "env": {"A": "1"}}
 
     assert parse_server("x", {**raw, **change}, "project").digest != parse_server("x", raw, "project").digest
     assert parse_server("y", raw, "project").digest != parse_server("x", raw, "project").digest
 
 
-def test_digest_does_not_change_with_the_value_of_a_variable() -> None:
+def test_the_server_digest_does_not_depend_on_variable_values() -> None:
     config = parse_server("x", {"command": "a", "env": {"K": "${TOKEN}"}}, "project")
 
     other = VariableValues({"TOKEN": "another"}.get, VALUES.inputs, "/w")
@@ -164,7 +168,7 @@ def test_approval_displays_variables_but_no_value_of_a_secret_one() -> None:
     assert shown_variables(config) == ("MODE=dev", "API_KEY", "T=${TOKEN}")
 
 
-def test_variables_that_headers_are_filled_in_from_are_displayed() -> None:
+def test_the_approval_displays_variables_used_in_headers() -> None:
     headers = {
         "X-Data": "v1 ${AWS_SECRET_ACCESS_KEY}",
         "Accept": "text/html",
@@ -186,7 +190,7 @@ def test_secrets_of_a_clients_entry_are_not_in_the_digest_and_its_variables_are_
     ) == config("one")
 
 
-def test_headers_and_secret_variables_are_known_secrets_afterwards() -> None:
+def test_values_of_headers_and_secret_variables_are_registered_as_secrets() -> None:
     http = parse_server("x", {"url": "https://a", "headers": {"Authorization": "Bearer ${TOKEN}"}}, "user")
     stdio = parse_server("x", {"command": "a", "env": {"API_KEY": "k-1", "MODE": "dev"}}, "user")
 
@@ -214,7 +218,7 @@ def test_tools_are_filtered_by_patterns_and_deny_wins() -> None:
     assert [config.is_offered(it) for it in ("get_one", "get_all", "put")] == [True, False, False]
 
 
-def test_json_with_comments_keeps_strings_that_look_like_them() -> None:
+def test_parse_jsonc_keeps_strings_that_look_like_comments() -> None:
     value = {"a": "// no, /* no */ \\", "b": ["x,]", "y"]}
 
     assert parse_jsonc("/* c */ " + json.dumps(value)[:-1] + ", } // end") == value

@@ -63,7 +63,7 @@ async def test_600_tools_of_30_servers_stay_within_the_budget_with_an_identical_
         assert len(once) == 600 and all(it.tool is other.tool for it, other in zip(once, again, strict=True))
 
 
-async def test_a_wrong_call_is_answered_with_the_schema_and_a_wrong_name_with_similar_names(
+async def test_call_tool_returns_the_schema_for_invalid_arguments_and_similar_names_for_an_unknown_tool(
     tmp_path: Path,
 ) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -85,7 +85,7 @@ async def test_a_wrong_call_is_answered_with_the_schema_and_a_wrong_name_with_si
         assert none == "No tool matches. Try other words."
 
 
-async def test_tools_within_the_budget_are_listed(tmp_path: Path) -> None:
+async def test_tools_within_the_context_budget_are_listed_in_the_request(tmp_path: Path) -> None:
     tools = [tool(f"t{it}") for it in range(40)]
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
     async with running(tmp_path, [text("done")], deferAtPercent=100) as rig:

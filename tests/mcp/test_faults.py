@@ -242,7 +242,7 @@ async def test_without_the_sdk_the_session_continues_and_names_the_extra_to_inst
         assert "installed without MCP" in warning.message and "mcp" in warning.message.rpartition(" ")[2]
 
 
-async def test_failed_server_is_named_once(tmp_path: Path) -> None:
+async def test_a_failed_server_is_reported_in_one_warning(tmp_path: Path) -> None:
     user_file(tmp_path / "state", gone={"command": "no-such-program-here"})
     async with running(tmp_path, [text("done"), text("done")]) as rig:
         talk = await rig.talk()

@@ -14,7 +14,7 @@ from tests.support.fake_provider import text, tool_call
 pytestmark = pytest.mark.req("T11")
 
 
-async def test_tool_of_a_modern_server_is_called_over_http(tmp_path: Path) -> None:
+async def test_a_tool_of_a_modern_protocol_server_is_called_over_http(tmp_path: Path) -> None:
     with served(counting_server()) as url:
         user_file(tmp_path / "state", counting={"url": url})
         async with running(

@@ -43,7 +43,7 @@ async def test_servers_are_listed_with_state_tools_and_error(tmp_path: Path) -> 
         assert "raw_server.py" in listed[1].target and listed[1].source == "user"
 
 
-async def test_prompts_are_commands_with_their_arguments(tmp_path: Path) -> None:
+async def test_prompts_of_a_server_are_offered_as_slash_commands_with_arguments(tmp_path: Path) -> None:
     arguments = [{"name": "row", "required": True, "description": "which row"}, {"name": "why"}]
     prompts = [{"name": "explain", "description": "Explain a row", "arguments": arguments}]
     user_file(tmp_path / "state", db=raw_server(tmp_path / "plans", "db", prompts=prompts))
@@ -97,7 +97,9 @@ async def test_server_that_is_switched_off_stays_off_until_it_is_switched_on(tmp
         assert not await talk.live.switch_mcp_server("unknown", "off")
 
 
-async def test_resources_are_mentions_that_are_read_when_a_message_is_sent(tmp_path: Path) -> None:
+async def test_resources_of_a_server_are_listed_as_mentions_and_read_with_secrets_redacted(
+    tmp_path: Path,
+) -> None:
     key = "a-key-of-the-user-12345"
     resources = [{"uri": f"demo://{key}", "name": "one"}, {"uri": "demo://2", "name": "two\u202e"}]
     user_file(tmp_path / "state", db=raw_server(tmp_path / "plans", "db", resources=resources))

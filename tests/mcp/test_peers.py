@@ -91,7 +91,7 @@ def free_port() -> int:
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-async def test_every_tool_of_everything(tmp_path: Path, transport: str) -> None:
+async def test_every_tool_of_the_everything_server_can_be_called(tmp_path: Path, transport: str) -> None:
     calls = [(f"every__{name.replace('-', '_')}", given) for name, given, _ in EVERYTHING]
     async with by_http(free_port()) as url:
         entry = {"url": url} if transport == "http" else node("server-everything")
@@ -107,7 +107,9 @@ async def test_every_tool_of_everything(tmp_path: Path, transport: str) -> None:
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-async def test_prompts_resources_and_progress_of_everything(tmp_path: Path, transport: str) -> None:
+async def test_prompts_resources_and_progress_of_the_everything_server_are_supported(
+    tmp_path: Path, transport: str
+) -> None:
     slow: dict[str, Any] = {"duration": 0.1, "steps": 2}
     script: list[Piece] = [
         tool_call("every__trigger_long_running_operation", json.dumps(slow)),
@@ -145,7 +147,7 @@ async def test_prompts_resources_and_progress_of_everything(tmp_path: Path, tran
                 )
 
 
-async def test_address_of_everything_is_displayed_and_never_opened(tmp_path: Path) -> None:
+async def test_the_url_of_a_url_elicitation_is_displayed_and_not_opened(tmp_path: Path) -> None:
     user_file(tmp_path / "state", every=node("server-everything"))
     page: dict[str, Any] = {"url": "http://127.0.0.1:9/page", "message": "Log in there"}
     script: list[Piece] = [tool_call("every__trigger_url_elicitation", json.dumps(page)), text("done")]
@@ -171,7 +173,7 @@ async def test_address_of_everything_is_displayed_and_never_opened(tmp_path: Pat
         assert "declin" in str(rig.results()[0].content).lower()
 
 
-async def test_questions_of_everything_reach_the_user(tmp_path: Path) -> None:
+async def test_elicitation_questions_of_the_everything_server_reach_the_user(tmp_path: Path) -> None:
     user_file(tmp_path / "state", every=node("server-everything"))
     calls: list[tuple[str, dict[str, Any]]] = [("every__trigger_elicitation_request", {})]
     async with running(tmp_path, script_of(calls), deferAtPercent=100) as rig:
@@ -224,7 +226,9 @@ async def test_the_memory_server_stores_and_finds_an_entity(tmp_path: Path) -> N
         assert "Ada" in results[1]
 
 
-async def test_servers_of_pypi_in_the_modern_era_can_be_called(tmp_path: Path) -> None:
+async def test_time_git_and_fetch_servers_from_pypi_can_be_called_with_the_modern_protocol(
+    tmp_path: Path,
+) -> None:
     project = tmp_path / "project"
     project.mkdir()
     subprocess.run(["git", "init", "-q", str(project)], check=True)  # noqa: ASYNC221  # before anything runs

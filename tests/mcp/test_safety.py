@@ -66,7 +66,7 @@ async def test_a_denied_server_is_not_started_and_its_approval_is_not_repeated(t
         assert len(talk.of(ApprovalRequested)) == 1 and not starts.exists()
 
 
-async def test_nothing_runs_in_a_folder_that_is_not_trusted(
+async def test_no_mcp_server_is_started_in_an_untrusted_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AGENT_LS_TRUSTED_FOLDERS")
@@ -185,7 +185,9 @@ async def test_a_tool_changed_after_its_approval_needs_approval_again_with_a_dif
         assert "changed this tool" in asked.reason
 
 
-async def test_a_new_tool_among_read_only_ones_voids_the_rule_for_them(tmp_path: Path) -> None:
+async def test_a_new_read_only_tool_of_a_server_voids_the_rule_for_its_read_only_tools(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "plans"
     reads: dict[str, Any] = {"annotations": {"readOnlyHint": True}}
     plan: dict[str, Any] = {"tools": [tool("get", **reads)], "calls": {"get": {"do": "change"}}}
@@ -335,7 +337,7 @@ async def test_server_in_a_sandbox_works_and_reaches_nothing_outside(tmp_path: P
     assert [it["method"] for it in sent(project / "log")].count("tools/call") == 1
 
 
-async def test_a_confined_server_does_not_run_without_a_sandbox(
+async def test_a_server_that_requires_a_sandbox_does_not_start_if_none_is_available(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     starts = tmp_path / "starts"

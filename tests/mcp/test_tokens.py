@@ -13,7 +13,7 @@ pytestmark = pytest.mark.req("T11", "H17")
 URL = "https://issues.example/mcp"
 
 
-async def test_a_token_is_given_to_its_own_address_only_and_hidden() -> None:
+async def test_an_oauth_token_is_returned_only_for_its_own_server_url_and_registered_as_secret() -> None:
     secrets, hidden = Kept(), list[str]()
     tokens = OAuthTokenStore(URL, secrets, hidden.extend)
     await tokens.set_tokens(OAuthToken(access_token="token-of-issues", refresh_token="refresh-of-issues"))

@@ -65,7 +65,9 @@ def test_approval_keys_work_in_a_file_while_a_request_is_pending(
 
 
 @pytest.mark.req("H10")
-def test_the_users_mapping_is_restored_after_the_answer(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_the_users_key_mapping_is_restored_after_an_approval_is_answered(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     nvim.lua("vim.keymap.set('n', '<M-a>', function() vim.g.own = 1 end)")
     panel.ask(command="make", rules=[])
     nvim.wait_screen("Run this command?")
@@ -82,7 +84,9 @@ def test_the_users_mapping_is_restored_after_the_answer(panel: Panel, server: St
 
 
 @pytest.mark.req("H7", "H10")
-def test_a_bar_is_before_each_line_of_a_long_reason(server: StandIn, start_nvim: StartNvim) -> None:
+def test_each_line_of_a_long_approval_reason_begins_with_the_card_border(
+    server: StandIn, start_nvim: StartNvim
+) -> None:
     small = start_nvim("one.txt", columns=80, rows=24)
     Panel(small, server).open()
     asked = {"requestId": "a1", "callId": "c1", "tool": "shell", "summary": "x"}

@@ -119,7 +119,7 @@ def test_diagnostics_without_a_version_are_never_final(checked: Checked) -> None
     assert checked.next_report("odd")["settled"] is False
 
 
-def test_a_server_with_pull_diagnostics_is_done_when_it_has_answered(checked: Checked) -> None:
+def test_pull_diagnostics_are_final_after_the_response_of_the_language_server(checked: Checked) -> None:
     checked.start(pulls=True)
     nvim = checked.panel.nvim
     version = checked.edit()
@@ -130,7 +130,9 @@ def test_a_server_with_pull_diagnostics_is_done_when_it_has_answered(checked: Ch
     assert (next_report["version"], next_report["settled"]) == (version, True)
 
 
-def test_a_server_with_work_in_progress_is_not_done(checked: Checked) -> None:
+def test_diagnostics_are_not_final_while_the_language_server_reports_work_in_progress(
+    checked: Checked,
+) -> None:
     checked.start()
     progress = {"token": "t", "value": {"kind": "begin", "title": "Indexing"}}
     checked.tell("$/progress", progress)
@@ -140,7 +142,7 @@ def test_a_server_with_work_in_progress_is_not_done(checked: Checked) -> None:
     assert checked.next_report("first")["settled"] is True
 
 
-def test_of_two_servers_both_must_have_checked(checked: Checked) -> None:
+def test_diagnostics_are_final_only_after_all_language_servers_have_published(checked: Checked) -> None:
     checked.start()
     checked.start("other")
     checked.publish(0, "theirs", "other")
@@ -151,7 +153,7 @@ def test_of_two_servers_both_must_have_checked(checked: Checked) -> None:
     assert checked.next_report("by now")["settled"] is True
 
 
-def test_a_server_that_never_reports_diagnostics_is_not_waited_for(checked: Checked) -> None:
+def test_empty_diagnostics_are_final_if_the_language_server_has_never_published(checked: Checked) -> None:
     checked.start()
     version = checked.edit()
     next_report = checked.next_report()

@@ -111,7 +111,9 @@ def answers(nvim: Nvim, provider: AnthropicServer, at: int, program: Program) ->
         nvim.wait_mode("n")  # otherwise these keys may go to the next terminal
 
 
-def test_awkward_programs_run_in_the_editors_terminals(nvim: Nvim, provider: AnthropicServer) -> None:
+def test_interactive_and_misbehaving_programs_run_in_one_neovim_terminal(
+    nvim: Nvim, provider: AnthropicServer
+) -> None:
     nvim.lua(HEARD)
     nvim.cmd("AgentLs")
     nvim.keys("go<C-s>")

@@ -16,7 +16,9 @@ from tests.support.nvim_driver import Nvim
 pytestmark = pytest.mark.req("H2", "H25")
 
 
-def test_the_conversation_names_the_model_that_answers_and_the_reason(project: Path, tmp_path: Path) -> None:
+def test_the_panel_displays_the_fallback_model_and_the_reason_for_its_use(
+    project: Path, tmp_path: Path
+) -> None:
     failures = [ErrorReply(529, headers={"retry-after": "0"})] * 3
     with AnthropicServer([*failures, "Myself."]) as server, OpenAIResponsesServer(["By the other."]) as other:
         env = {

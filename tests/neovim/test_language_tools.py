@@ -102,7 +102,7 @@ def results(provider: AnthropicServer) -> list[str]:
 
 
 @pytest.mark.req("H12")
-def test_other_servers_of_the_editor_are_queried_and_agent_ls_applies_the_rename(
+def test_language_tools_query_the_editors_language_servers_and_agent_ls_applies_the_rename(
     nvim: Nvim, project: Path, provider: AnthropicServer, gate: Gate
 ) -> None:
     nvim.cmd("AgentLs")

@@ -33,7 +33,7 @@ def test_a_missing_key_names_the_commands_of_the_plugin(start_real: StartReal) -
 
 
 @pytest.mark.req("H10", "H28")
-def test_a_refused_key_is_replaced_without_a_new_start(start_real: StartReal) -> None:
+def test_a_refused_api_key_is_replaced_without_a_restart(start_real: StartReal) -> None:
     with AnthropicServer([ErrorReply(401, message="invalid x-api-key"), "Now I answer."]) as provider:
         nvim = start_real(provider_variables(provider), provider="anthropic")
         nvim.cmd("AgentLs send hello")
@@ -54,7 +54,9 @@ def test_a_refused_key_is_replaced_without_a_new_start(start_real: StartReal) ->
 
 
 @pytest.mark.req("H10", "H28")
-def test_an_interrupted_answer_is_continued_by_a_key(start_real: StartReal) -> None:
+def test_a_response_cut_off_by_the_provider_is_continued_by_the_continue_command(
+    start_real: StartReal,
+) -> None:
     with AnthropicServer([Reply([Text("The first half"), CutStream()]), "and the second."]) as provider:
         nvim = start_real(provider_variables(provider), provider="anthropic")
         nvim.cmd("AgentLs send hello")

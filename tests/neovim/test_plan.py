@@ -42,7 +42,7 @@ def nvim(project: Path, tmp_path: Path, provider: AnthropicServer) -> Iterator[N
         yield nvim
 
 
-def test_the_plan_is_edited_and_accepted_with_the_next_mode(
+def test_the_user_edits_a_plan_and_accepts_it_with_a_chosen_mode(
     nvim: Nvim, project: Path, provider: AnthropicServer
 ) -> None:
     nvim.cmd("AgentLs plan")

@@ -63,7 +63,9 @@ def test_a_key_or_command_answers_an_approval(
 
 
 @pytest.mark.req("H7")
-def test_leaving_the_prompt_for_a_reason_denies_nothing(asked: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_cancelling_the_input_of_a_denial_reason_does_not_deny_the_approval(
+    asked: Panel, server: StandIn, nvim: Nvim
+) -> None:
     nvim.keys("d")
     nvim.wait_mode("c")
     nvim.keys("<Esc>a")
@@ -72,7 +74,9 @@ def test_leaving_the_prompt_for_a_reason_denies_nothing(asked: Panel, server: St
 
 
 @pytest.mark.req("H7")
-def test_typing_in_the_prompt_answers_nothing(asked: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_approval_keys_typed_in_the_prompt_do_not_answer_an_approval(
+    asked: Panel, server: StandIn, nvim: Nvim
+) -> None:
     nvim.keys("iadd A dad<Esc>aA<C-s>")
 
     server.expect("agent/submit")
@@ -81,7 +85,9 @@ def test_typing_in_the_prompt_answers_nothing(asked: Panel, server: StandIn, nvi
 
 
 @pytest.mark.req("H7", "H10")
-def test_no_part_of_a_change_under_approval_is_hidden(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_control_characters_in_the_diff_of_an_approval_are_displayed(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     diff = "--- a\n+++ b\n@@ -1 +1 @@\n-old\r\n+evil()\r# fine \x1b]also()\x07\r\n"
     effect = {"files": [{"path": "/w/a.py", "action": "modify", "diff": diff}]}
     asked = {"requestId": "a1", "callId": "c1", "tool": "edit_file", "summary": "a.py", "reason": ""}
@@ -123,7 +129,9 @@ def test_of_two_approvals_the_one_under_the_cursor_or_the_oldest_is_answered(
 
 @pytest.mark.req("H7")
 @pytest.mark.parametrize("key", ["a", "A", "i<M-a>"])
-def test_a_held_key_answers_one_question(panel: Panel, server: StandIn, nvim: Nvim, key: str) -> None:
+def test_a_key_held_down_answers_only_one_approval(
+    panel: Panel, server: StandIn, nvim: Nvim, key: str
+) -> None:
     panel.ask("a1", "make one", rules=[RULE])
     panel.ask("a2", "make two", rules=[RULE])
     nvim.wait_screen("make one", "make two")
@@ -145,7 +153,9 @@ def test_a_held_key_answers_one_question(panel: Panel, server: StandIn, nvim: Nv
 
 
 @pytest.mark.req("H7")
-def test_pressing_a_key_again_answers_the_next_question(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_pressing_the_approval_key_again_answers_the_next_approval(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     panel.ask("a1", "make one")
     panel.ask("a2", "make two")
     nvim.wait_screen("make one", "make two")
@@ -159,7 +169,9 @@ def test_pressing_a_key_again_answers_the_next_question(panel: Panel, server: St
 
 
 @pytest.mark.req("H7")
-def test_an_answer_given_elsewhere_is_displayed(asked: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_the_decision_of_another_client_on_an_approval_is_displayed(
+    asked: Panel, server: StandIn, nvim: Nvim
+) -> None:
     data = {"requestId": "a1", "decision": "deny", "scope": "once", "decidedBy": "other", "reason": "no rm"}
     server.emit("approval_resolved", data)
 
@@ -255,7 +267,7 @@ DESKTOP = "\x1b]9;agent-ls: asks: make test  (:AgentLs)\x1b\\"
         (False, "FocusLost", ([], [])),
     ],
 )
-def test_notifications_follow_the_option_and_keep_the_focus(
+def test_approval_notifications_follow_the_notify_option_and_do_not_move_the_focus(
     panel: Panel,
     nvim: Nvim,
     server: StandIn,
@@ -281,7 +293,9 @@ def test_notifications_follow_the_option_and_keep_the_focus(
 
 
 @pytest.mark.req("H17")
-def test_questions_and_proposals_are_notified_too(panel: Panel, nvim: Nvim, server: StandIn) -> None:
+def test_the_user_is_notified_of_questions_proposals_and_turn_ends(
+    panel: Panel, nvim: Nvim, server: StandIn
+) -> None:
     nvim.keys("<Esc>")
     nvim.lua(HEARD)
     nvim.cmd("AgentLs close")
@@ -309,7 +323,7 @@ def test_questions_and_proposals_are_notified_too(panel: Panel, nvim: Nvim, serv
 
 
 @pytest.mark.req("H17")
-def test_the_user_is_not_notified_twice_while_the_panel_is_visible(panel: Panel, nvim: Nvim) -> None:
+def test_no_notification_is_sent_for_an_approval_while_the_panel_is_visible(panel: Panel, nvim: Nvim) -> None:
     nvim.lua("told = {}; vim.notify = function(text) table.insert(told, text) end")
 
     panel.ask()

@@ -84,7 +84,7 @@ def test_a_decided_change_is_removed_and_the_cursor_moves_to_the_next_one(
 
 
 @pytest.mark.req("H6", "H10")
-def test_file_of_a_change_is_opened_and_the_buffer_is_left(shown: Nvim, project: Path) -> None:
+def test_enter_opens_the_file_of_a_hunk_and_q_closes_the_changes_buffer(shown: Nvim, project: Path) -> None:
     shown.wait_screen("1 of 3")
     shown.keys("G<CR>")
     shown.wait_for("vim.fn.expand('%:t') == 'other.py'")
@@ -97,7 +97,9 @@ def test_file_of_a_change_is_opened_and_the_buffer_is_left(shown: Nvim, project:
 
 
 @pytest.mark.req("H6", "H10")
-def test_turn_is_reviewed_from_its_end(panel: Panel, shown: Nvim, server: StandIn) -> None:
+def test_a_key_on_the_turn_summary_opens_the_changes_buffer(
+    panel: Panel, shown: Nvim, server: StandIn
+) -> None:
     server.emit("processing_end", {"reason": "completed"})
     shown.wait_screen("2 files changed", "gr review")
     shown.keys("q")

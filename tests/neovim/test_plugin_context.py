@@ -61,7 +61,7 @@ def test_diagnostics_are_reported_when_they_appear_and_disappear(panel: Panel, p
 
 
 @pytest.mark.req("H10", "H12")
-def test_after_an_edit_of_an_unchecked_file_an_empty_report_has_its_new_version(
+def test_an_edit_of_a_file_without_language_server_reports_empty_diagnostics_for_the_new_version(
     panel: Panel, project: Path
 ) -> None:
     uri = (project / "one.txt").as_uri()
@@ -103,7 +103,7 @@ def test_a_command_is_offered_and_sent_with_its_arguments(panel: Panel) -> None:
 
 
 @pytest.mark.req("H10", "H16")
-def test_a_key_is_typed_invisibly_and_passed_to_the_server(panel: Panel) -> None:
+def test_an_api_key_is_entered_without_being_displayed_and_sent_to_the_server(panel: Panel) -> None:
     panel.server.replies["agent/setCredential"] = {"ok": True}
     panel.nvim.keys("<Esc>:AgentLs key openai<CR>")
     panel.nvim.wait_screen("Key for openai:")

@@ -105,7 +105,7 @@ def ask(server: StandIn, *, multiple: bool = False, choices: tuple[str, ...] = (
 
 
 @pytest.mark.req("H10", "L8")
-def test_a_question_is_answered_at_its_choice_in_the_transcript(
+def test_enter_on_a_choice_in_the_transcript_answers_the_question(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     ask(server)
@@ -158,7 +158,9 @@ def test_a_question_is_answered_with_free_text_or_declined(panel: Panel, server:
 
 
 @pytest.mark.req("H10")
-def test_a_subagent_is_one_line_that_opens(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_a_subagent_is_displayed_as_one_line_that_a_key_expands(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     about: dict[str, Any] = {
         "agentId": "agent_1",
         "callId": "c1",
@@ -213,7 +215,7 @@ MODELS = {
 
 
 @pytest.mark.req("H10", "P5")
-def test_a_model_is_chosen_among_those_that_are_found_and_remembered(
+def test_a_model_is_chosen_from_the_list_of_found_models_and_remembered(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.replies["agent/models"] = MODELS
@@ -283,7 +285,7 @@ def test_a_draft_typed_just_before_a_session_switch_is_stored_with_its_own_sessi
 
 @pytest.mark.req("H10", "H7")
 @pytest.mark.parametrize(("before", "goes_along"), [("", True), ("of the first: ", False)])
-def test_text_typed_during_the_creation_of_a_session_belongs_to_it_unless_begun_before(
+def test_a_draft_begun_while_a_session_is_created_moves_to_it_but_an_earlier_draft_does_not(
     panel: Panel, server: StandIn, nvim: Nvim, before: str, goes_along: bool
 ) -> None:
     text = f"{before}and this"
@@ -343,7 +345,7 @@ def test_a_command_of_several_lines_can_be_edited_before_it_runs(
 
 
 @pytest.mark.req("H10")
-def test_a_message_sent_while_a_session_is_created_belongs_to_it(
+def test_a_message_sent_while_a_session_is_created_goes_to_that_session(
     start_nvim: StartNvim, server: StandIn
 ) -> None:
     nvim = start_nvim("one.txt")
@@ -370,7 +372,9 @@ def test_a_rule_is_listed_and_removed(panel: Panel, server: StandIn, nvim: Nvim)
 
 
 @pytest.mark.req("X8", "H17")
-def test_the_trust_of_the_folder_is_shown_and_changed(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_the_trust_of_the_folder_is_displayed_and_changed_by_the_trust_command(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     folder = {"workspaceFolder": "file:///home/ada/shop", "folders": []}
     server.replies["agent/trust"] = {**folder, "trust": "trusted"}
 
@@ -385,7 +389,7 @@ def test_the_trust_of_the_folder_is_shown_and_changed(panel: Panel, server: Stan
 
 
 @pytest.mark.req("X8", "H7")
-def test_a_folder_is_trusted_or_not_by_one_key(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_a_folder_trust_request_is_answered_by_one_key(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     request = {
         "requestId": "a1",
         "callId": "",
@@ -405,7 +409,9 @@ def test_a_folder_is_trusted_or_not_by_one_key(panel: Panel, server: StandIn, nv
 
 
 @pytest.mark.req("H28", "H10")
-def test_error_names_the_command_that_helps_and_retry_sends_again(panel: Panel, server: StandIn) -> None:
+def test_an_error_offers_a_command_and_retry_sends_the_last_message_again(
+    panel: Panel, server: StandIn
+) -> None:
     server.emit("user_input", {"text": "fix it"})
     server.emit(
         "error",

@@ -34,7 +34,7 @@ def opened(panel: Panel, server: StandIn, uri: str) -> Nvim:
 
 
 @pytest.mark.req("H4", "H10")
-def test_undo_after_an_edit_during_typing_reverts_one_step_at_a_time(
+def test_undo_reverts_typing_and_a_server_edit_made_during_the_typing_as_separate_steps(
     opened: Nvim, server: StandIn, uri: str
 ) -> None:
     opened.keys("jA mine")
@@ -56,7 +56,7 @@ def test_undo_after_an_edit_during_typing_reverts_one_step_at_a_time(
 
 
 @pytest.mark.req("H4")
-def test_undo_after_an_edit_of_the_line_being_typed_keeps_the_typing(
+def test_undo_of_a_server_edit_to_the_line_being_typed_keeps_the_typed_text(
     opened: Nvim, server: StandIn, uri: str
 ) -> None:
     opened.keys("jA mine")
@@ -107,7 +107,7 @@ def test_an_edit_for_an_old_version_is_answered_stale_and_changes_nothing(
 
 
 @pytest.mark.req("H4")
-def test_an_edit_is_reported_to_the_server_before_it_is_answered(
+def test_the_did_change_notification_of_an_edit_precedes_the_apply_edit_response(
     opened: Nvim, server: StandIn, uri: str
 ) -> None:
     before = server.documents[uri].version
@@ -127,7 +127,7 @@ def test_typing_is_reported_to_the_server_at_once(opened: Nvim, server: StandIn,
 
 
 @pytest.mark.req("H4", "H17")
-def test_an_edit_above_the_cursor_keeps_its_text_mode_and_screen_position(
+def test_an_edit_above_the_cursor_keeps_the_cursor_on_its_text_and_screen_row(
     start_nvim: StartNvim, server: StandIn, project: Path
 ) -> None:
     long = project / "long.txt"
@@ -179,7 +179,7 @@ def test_an_edit_while_a_block_is_selected_keeps_the_selection(
 
 
 @pytest.mark.req("H4", "H10")
-def test_every_file_is_attached_in_any_language(
+def test_files_of_any_filetype_are_opened_on_the_server(
     start_nvim: StartNvim, server: StandIn, project: Path
 ) -> None:
     (project / "noext").write_text("x\n")
@@ -213,7 +213,7 @@ def test_unsynced_changes_are_reported(opened: Nvim, server: StandIn, project: P
 
 
 @pytest.mark.req("H4")
-def test_a_save_request_writes_buffers_that_still_have_that_version(
+def test_a_save_request_writes_only_buffers_of_the_requested_version(
     opened: Nvim, server: StandIn, uri: str, project: Path
 ) -> None:
     server.apply_edit(uri, [lines_edit(0, 1, "ONE\n")])
@@ -273,7 +273,7 @@ def test_an_unsupported_request_is_answered_with_an_error(panel: Panel, server: 
 
 
 @pytest.mark.req("H4", "H10")
-def test_the_announced_capabilities_match_the_handlers(panel: Panel, server: StandIn) -> None:
+def test_the_plugin_announces_the_expected_client_capabilities(panel: Panel, server: StandIn) -> None:
     announced = server.initialize["capabilities"]["experimental"]["agentLs"]
 
     assert announced == {

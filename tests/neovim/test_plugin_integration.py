@@ -63,7 +63,9 @@ def test_user_events_report_changes_of_the_session(
 
 
 @pytest.mark.req("H10")
-def test_error_in_a_handler_of_the_user_stops_nothing(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_an_error_in_a_users_autocommand_does_not_stop_the_panel(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     nvim.lua(
         "vim.api.nvim_create_autocmd('User', { pattern = 'AgentLsTurnStart', callback = function()"
         " error('a mistake') end })"
@@ -137,7 +139,7 @@ def test_without_a_picker_plugin_changes_are_chosen_by_vim_ui_select(reviewed: N
 
 
 @pytest.mark.req("H10")
-def test_lualine_shows_the_component(panel: Panel, nvim: Nvim) -> None:
+def test_lualine_displays_the_agent_ls_statusline_component(panel: Panel, nvim: Nvim) -> None:
     other_plugin(nvim, "lualine.nvim")
 
     nvim.lua("require('lualine').setup({ sections = { lualine_x = { 'agent_ls' } } })")
@@ -161,7 +163,7 @@ def test_files_have_icons_where_mini_icons_is_set_up(panel: Panel, server: Stand
 
 
 @pytest.mark.req("H10")
-def test_lazy_nvim_loads_the_plugin_by_the_spec_of_the_page(nvim: Nvim) -> None:
+def test_lazy_nvim_loads_the_plugin_with_the_spec_in_the_installation_docs(nvim: Nvim) -> None:
     other_plugin(nvim, "lazy.nvim")
     spec = (REPOSITORY / "docs/installation.md").read_text().partition("-- lazy.nvim\n")[2].partition("\n")[0]
     spec = spec.replace("/path/to/agent-ls/editors/nvim", str(PLUGIN))
@@ -187,7 +189,9 @@ def commit_checkout(folder: Path) -> Path:
 
 
 @pytest.mark.req("H10")
-def test_mini_deps_loads_the_plugin_by_the_lines_of_the_page(nvim: Nvim, tmp_path: Path) -> None:
+def test_mini_deps_loads_the_plugin_with_the_lines_in_the_installation_docs(
+    nvim: Nvim, tmp_path: Path
+) -> None:
     other_plugin(nvim, "mini.nvim")
     checkout = commit_checkout(tmp_path)
     lines = (
@@ -209,7 +213,7 @@ def test_mini_deps_loads_the_plugin_by_the_lines_of_the_page(nvim: Nvim, tmp_pat
 
 @pytest.mark.req("H10")
 @pytest.mark.skipif(nvim_version() < (0, 12), reason="vim.pack needs Neovim 0.12: set AGENT_LS_NVIM")
-def test_vim_pack_installs_the_plugin_once_by_the_lines_of_the_page(tmp_path: Path) -> None:
+def test_vim_pack_installs_the_plugin_once_with_the_lines_in_the_installation_docs(tmp_path: Path) -> None:
     checkout = commit_checkout(tmp_path)
     page = (REPOSITORY / "docs/installation.md").read_text()
     lines = page.partition("-- vim.pack (Neovim 0.12)\n")[2].partition("```")[0]
@@ -264,7 +268,7 @@ def test_render_markdown_renders_answers_if_it_is_configured_for_the_panel(panel
 
 
 @pytest.mark.req("H10")
-def test_selected_lines_are_asked_about_at_the_cursor(
+def test_the_input_at_the_cursor_sends_a_message_with_the_selected_lines(
     start_nvim: Any, server: StandIn, project: Path
 ) -> None:
     nvim: Nvim = start_nvim("one.txt")

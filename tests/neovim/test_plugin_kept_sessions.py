@@ -36,7 +36,7 @@ def test_export_opens_the_transcript_in_a_separate_window(panel: Panel, server: 
 
 
 @pytest.mark.req("H10")
-def test_export_as_a_redacted_web_page_sends_its_options_and_other_words_are_refused(
+def test_export_html_redacted_sends_its_options_and_unknown_formats_are_refused(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     nvim.cmd("AgentLs export pdf")
@@ -86,7 +86,7 @@ def test_a_message_after_a_failed_resume_is_restored_to_the_prompt(
 
 
 @pytest.mark.req("H10", "H17")
-def test_message_is_shown_while_the_server_starts(start_nvim: StartNvim) -> None:
+def test_a_message_sent_while_the_server_starts_is_displayed_as_being_sent(start_nvim: StartNvim) -> None:
     nvim = start_nvim("one.txt", command=["sh", "-c", "cat > /dev/null"])  # the server never answers
 
     nvim.lua("require('agent_ls').open(); require('agent_ls').send('Fix the totals')")

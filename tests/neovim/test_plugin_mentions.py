@@ -49,7 +49,7 @@ def test_mentions_of_git_and_pages_are_highlighted_and_sent_as_parts(panel: Pane
 
 
 @pytest.mark.req("H24")
-def test_attachment_in_a_sent_message_is_one_line(panel: Panel) -> None:
+def test_an_attachment_in_a_sent_message_is_displayed_as_one_line(panel: Panel) -> None:
     panel.server.emit("user_input", {"text": "Git diff:\n```\n+ new line\n```\n\nIs it right?"})
 
     panel.nvim.wait_screen("▸ Git diff", "❯ Is it right?")
@@ -83,7 +83,7 @@ def test_pasting_without_an_image_in_the_clipboard_shows_a_message(panel: Panel,
 
 
 @pytest.mark.req("H24")
-def test_a_message_with_an_image_of_an_earlier_neovim_is_not_sent_and_reported(panel: Panel) -> None:
+def test_a_message_with_an_image_pasted_in_an_earlier_neovim_is_refused_with_a_message(panel: Panel) -> None:
     panel.nvim.keys("see @image:7<C-s>")
 
     panel.nvim.wait_screen("@image:7 was pasted in an earlier Neovim", "see @image:7")
@@ -91,7 +91,7 @@ def test_a_message_with_an_image_of_an_earlier_neovim_is_not_sent_and_reported(p
 
 
 @pytest.mark.req("H24")
-def test_terminal_of_the_editor_is_completed_and_sent_with_its_text(panel: Panel) -> None:
+def test_a_terminal_mention_is_completed_and_sent_with_the_terminal_text(panel: Panel) -> None:
     panel.nvim.lua(
         "vim.cmd.new() vim.fn.jobstart({ 'sh', '-c', 'echo 2 failed; sleep 60' }, { term = true })"
     )
@@ -111,7 +111,7 @@ def test_terminal_of_the_editor_is_completed_and_sent_with_its_text(panel: Panel
 
 
 @pytest.mark.req("H20")
-def test_selected_lines_of_a_terminal_are_fixed(panel: Panel) -> None:
+def test_the_fix_command_sends_the_selected_lines_of_a_terminal(panel: Panel) -> None:
     panel.nvim.lua(
         "vim.cmd.new() vim.fn.jobstart({ 'sh', '-c', 'echo one; echo 2 failed; sleep 60' }, { term = true })"
     )
@@ -176,7 +176,9 @@ def test_commit_message_completes_the_draft_and_is_undone_by_one_key(
 
 
 @pytest.mark.req("H20")
-def test_a_failed_commit_message_shows_its_reason(start_nvim: Any, server: StandIn, project: Path) -> None:
+def test_a_failed_commit_message_request_displays_the_reason(
+    start_nvim: Any, server: StandIn, project: Path
+) -> None:
     (project / "COMMIT_EDITMSG").write_text("# Please enter the message\n")
     nvim: Nvim = start_nvim("one.txt")
     nvim.keys(":AgentLs commit<CR>")

@@ -119,7 +119,7 @@ def test_new_output_never_changes_focus_or_mode(panel: Panel, server: StandIn, n
 
 
 @pytest.mark.req("L6", "H10")
-def test_a_message_during_a_turn_steers_it_and_is_marked_until_it_is_injected(
+def test_a_message_sent_during_a_turn_is_a_steer_displayed_as_waiting_until_injected(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.emit("state", {"state": "PROCESSING"})
@@ -171,7 +171,7 @@ def test_ctrl_c_during_a_turn_stops_it(panel: Panel, server: StandIn, nvim: Nvim
         ("effort high", "agent/configure", {"effort": "high"}),
     ],
 )
-def test_a_command_sends_its_request(
+def test_each_agentls_subcommand_sends_its_request_to_the_server(
     panel: Panel, server: StandIn, nvim: Nvim, command: str, method: str, wanted: dict[str, object]
 ) -> None:
     nvim.cmd(f"AgentLs {command}")
@@ -239,7 +239,9 @@ def test_a_message_that_was_sent_is_recalled_with_up(panel: Panel, server: Stand
 
 
 @pytest.mark.req("H10")
-def test_calls_are_one_line_and_open_with_a_key(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_tool_calls_are_displayed_as_one_line_and_expanded_by_a_key(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     panel.call("c1", "grep", "TODO", '{"pattern": "TODO"}')
     nvim.wait_screen("● Searching TODO")
     panel.call_end("c1", "grep", "a.py:1:TODO\nb.py:2:TODO", "2 matches")
@@ -323,7 +325,7 @@ def test_the_panel_keeps_its_texts_and_the_draft_while_it_is_closed(
     nvim.wait_screen("said before", "said meanwhile", "half a message")
 
 
-def test_closing_one_window_of_the_panel_closes_both(panel: Panel, nvim: Nvim) -> None:
+def test_closing_the_prompt_window_closes_the_whole_panel(panel: Panel, nvim: Nvim) -> None:
     nvim.keys("<Esc>")
     nvim.cmd("quit")
 
@@ -394,7 +396,9 @@ def test_a_change_is_expanded_completely_and_then_collapsed(
 
 
 @pytest.mark.req("H10")
-def test_panel_that_loses_its_other_windows_leaves_no_stale_prompt(panel: Panel, nvim: Nvim) -> None:
+def test_reopening_a_panel_after_its_prompt_window_was_closed_leaves_no_stale_prompt(
+    panel: Panel, nvim: Nvim
+) -> None:
     nvim.keys("<Esc>:wincmd h<CR>:q<CR>:wincmd j<CR><C-w>o")
     nvim.wait_gone("What should change?")
 

@@ -26,7 +26,7 @@ def prompting(start_nvim: StartNvim, server: StandIn) -> Nvim:
     return nvim
 
 
-def test_the_driver_sees_a_press_enter_prompt(prompting: Nvim) -> None:
+def test_the_test_driver_detects_a_press_enter_prompt(prompting: Nvim) -> None:
     prompting.keys("<Esc>:echo 'a'|echo 'b'<CR>")
 
     prompting.wait_screen("Press ENTER")
@@ -56,7 +56,7 @@ def test_no_message_of_the_plugin_stops_at_press_enter(prompting: Nvim, server: 
 
 
 @pytest.mark.req("H10", "R5")
-def test_invalid_events_stop_nothing(prompting: Nvim, server: StandIn) -> None:
+def test_invalid_events_from_the_server_do_not_stop_the_panel(prompting: Nvim, server: StandIn) -> None:
     for kind in (
         "tool_call_end",
         "file_change",
@@ -117,7 +117,9 @@ def test_invalid_options_are_reported_on_one_line(start_nvim: StartNvim) -> None
 
 
 @pytest.mark.req("H10")
-def test_the_plugin_alone_loads_only_its_command(start_nvim: StartNvim, project: Path) -> None:
+def test_an_unused_plugin_defines_its_command_and_loads_no_lua_modules(
+    start_nvim: StartNvim, project: Path
+) -> None:
     with Nvim(runtime_path=[PLUGIN], cwd=project) as nvim:
         assert nvim.lua("return vim.fn.exists(':AgentLs')") == 2
         loaded = nvim.lua(
@@ -229,7 +231,7 @@ def test_the_health_check_reports_a_missing_key(start_nvim: StartNvim) -> None:
 
 
 @pytest.mark.req("H10")
-def test_the_list_of_keys_is_a_float_that_closes(panel: Panel, nvim: Nvim) -> None:
+def test_the_key_help_opens_and_closes_as_a_floating_window(panel: Panel, nvim: Nvim) -> None:
     nvim.keys("<Esc>g?")
     nvim.wait_screen("agent-ls keys", "deny, with a reason", "next change")
     nvim.keys("q")

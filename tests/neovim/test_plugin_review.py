@@ -115,7 +115,7 @@ def test_keys_and_commands_decide_hunks_by_id(
 
 
 @pytest.mark.req("H6")
-def test_a_key_away_from_hunks_decides_nothing(reviewed: Nvim, server: StandIn) -> None:
+def test_a_review_key_outside_a_hunk_sends_no_decision(reviewed: Nvim, server: StandIn) -> None:
     reviewed.keys("gg<Space>au")
 
     reviewed.wait_screen("There is no change made by the agent at the cursor.")
@@ -136,7 +136,7 @@ def test_a_key_on_hunks_of_another_editors_session_sends_nothing_and_shows_a_mes
 
 
 @pytest.mark.req("H6", "H10")
-def test_next_and_previous_go_through_the_file_and_on_to_others(
+def test_next_and_previous_hunk_keys_move_through_the_file_and_to_the_next_files(
     reviewed: Nvim, server: StandIn, project: Path
 ) -> None:
     other = project / "other.py"
@@ -167,7 +167,7 @@ def test_next_and_previous_go_through_the_file_and_on_to_others(
 
 @pytest.mark.req("H6", "H10")
 @pytest.mark.parametrize("decided", ["kept", "undone", "gone"])
-def test_a_decided_hunk_loses_its_marks_and_the_last_one_removes_the_keys(
+def test_deciding_a_hunk_removes_its_highlights_and_deciding_the_last_hunk_removes_the_key_mappings(
     reviewed: Nvim, server: StandIn, project: Path, decided: str
 ) -> None:
     has_key = "return vim.fn.maparg(' ak', 'n', false, true).buffer"
@@ -200,7 +200,7 @@ def test_marks_move_with_typing(reviewed: Nvim, server: StandIn, project: Path) 
 
 
 @pytest.mark.req("H6")
-def test_undoing_a_hunk_with_user_text_needs_confirmation_and_displays_both(
+def test_undoing_a_hunk_with_user_text_needs_confirmation_with_a_preview_of_the_result(
     reviewed: Nvim, server: StandIn, project: Path
 ) -> None:
     state(server, project, hunk(project, "h1", "edited", lines=["TWO\n", "2b mine\n"]), by="editor")
@@ -230,7 +230,7 @@ def test_keeping_a_hunk_with_user_text_needs_no_confirmation(
 
 
 @pytest.mark.req("H6")
-def test_a_refusal_is_displayed(reviewed: Nvim, server: StandIn) -> None:
+def test_the_reason_of_a_refused_review_decision_is_displayed(reviewed: Nvim, server: StandIn) -> None:
     server.replies["agent/review"] = {
         "changed": [],
         "refused": [{"id": "h1", "reason": "It is stale; look again."}],
@@ -242,7 +242,9 @@ def test_a_refusal_is_displayed(reviewed: Nvim, server: StandIn) -> None:
 
 
 @pytest.mark.req("H6", "H10")
-def test_hunks_of_a_file_opened_later_are_displayed_then(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_hunks_of_a_closed_file_are_displayed_when_the_file_is_opened(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     project = Path(nvim.lua("return vim.fn.getcwd()"))
     other = project / "other.py"
     moved = {"path": str(other), "uri": other.as_uri(), "lines": ["    return 1\n"], "start": 1, "end": 2}

@@ -119,7 +119,9 @@ def test_a_proposal_is_accepted_with_a_replacement_text(proposed: Nvim, server: 
 
 
 @pytest.mark.req("H6")
-def test_editing_an_applied_change_refers_to_the_file(reviewed: Nvim, server: StandIn) -> None:
+def test_the_edit_key_on_an_applied_hunk_displays_a_hint_to_edit_the_file(
+    reviewed: Nvim, server: StandIn
+) -> None:
     reviewed.keys("2G<Space>ae")
 
     reviewed.wait_screen("This change is already in the file")
@@ -134,7 +136,7 @@ def other_turn(server: StandIn, project: Path) -> None:
 
 
 @pytest.mark.req("H6")
-def test_the_summary_at_the_end_of_a_turn_lists_its_files_and_decides_its_changes(
+def test_the_turn_summary_lists_changed_files_and_keeps_or_undoes_all_hunks_of_the_turn(
     reviewed: Nvim, server: StandIn, project: Path
 ) -> None:
     other_turn(server, project)
@@ -238,7 +240,7 @@ def test_a_comparison_is_opened_from_the_panel_and_left_by_closing_a_window(
 
 
 @pytest.mark.req("H6", "H10", "H17")
-def test_proposal_is_shown_as_waiting_for_the_user(proposed: Nvim, server: StandIn) -> None:
+def test_a_pending_proposal_is_displayed_as_waiting_for_the_user(proposed: Nvim, server: StandIn) -> None:
     server.emit("state", {"state": "PROCESSING"})
 
     proposed.wait_screen("waiting for you", "Accept or reject the proposed changes first.")

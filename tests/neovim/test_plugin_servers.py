@@ -18,7 +18,7 @@ def server(name: str, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_servers_are_listed_and_one_is_switched_off(panel: Panel) -> None:
+def test_mcp_servers_are_listed_and_a_selected_server_is_switched_off(panel: Panel) -> None:
     failed = server("web", state="failed", tools=[], error="it has ended with exit code 3")
     panel.server.replies["agent/mcpServers"] = {"servers": [server("db"), failed], "problems": []}
     panel.server.replies["agent/mcpSwitch"] = {}
@@ -35,7 +35,7 @@ def test_servers_are_listed_and_one_is_switched_off(panel: Panel) -> None:
     panel.nvim.keys("<Esc>")
 
 
-def test_tools_and_error_of_a_server_are_displayed(panel: Panel) -> None:
+def test_tools_and_error_of_an_mcp_server_are_displayed(panel: Panel) -> None:
     off = server("db", state="off", error="you switched it off")
     panel.server.replies["agent/mcpServers"] = {"servers": [off], "problems": ["x: it needs a command"]}
     panel.nvim.keys("<Esc>:AgentLs mcp<CR>")

@@ -90,7 +90,7 @@ def test_a_missed_delta_leads_to_a_new_subscription_and_the_text_so_far(
 
 
 @pytest.mark.req("H3")
-def test_a_gap_that_never_closes_causes_a_limited_number_of_subscriptions(
+def test_a_permanent_gap_in_the_deltas_causes_a_limited_number_of_subscriptions(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.session().events = []
@@ -103,7 +103,7 @@ def test_a_gap_that_never_closes_causes_a_limited_number_of_subscriptions(
 
 
 @pytest.mark.req("H3")
-def test_events_before_the_answer_to_the_subscription_are_kept(nvim: Nvim, server: StandIn) -> None:
+def test_events_received_before_the_subscribe_response_are_displayed(nvim: Nvim, server: StandIn) -> None:
     server.before_answer["agent/subscribe"] = lambda: server.emit("user_input", {"text": "an early bird"})
 
     nvim.cmd("AgentLs new")
@@ -215,7 +215,7 @@ def test_sessions_are_chosen_from_a_list(
 
 
 @pytest.mark.req("H2")
-def test_events_of_another_session_do_not_mix(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_events_of_another_session_are_not_displayed(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     nvim.cmd("AgentLs new")
     nvim.wait_for("require('agent_ls.session').current_id() == 's2'")
 
@@ -233,7 +233,7 @@ def test_resume_without_a_stored_session_shows_a_message(nvim: Nvim) -> None:
 
 
 @pytest.mark.req("H19")
-def test_the_server_ends_with_the_editor(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_the_server_ends_when_the_editor_exits(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     nvim.close()
 
     assert server.ended.wait(30)

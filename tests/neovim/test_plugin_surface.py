@@ -38,7 +38,9 @@ def edit(server: StandIn, panel: Panel, path: str, request_id: str = "a1") -> No
 
 
 @pytest.mark.req("H10")
-def test_change_is_one_block_with_diff_and_decision(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_file_change_is_one_panel_block_with_diff_and_approval_decision(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     edit(server, panel, "/w/one.txt")
 
     shot = nvim.wait_screen("± /w/one.txt +1 −1", "allowed once", "+ TWO")
@@ -47,7 +49,9 @@ def test_change_is_one_block_with_diff_and_decision(panel: Panel, server: StandI
 
 
 @pytest.mark.req("H10")
-def test_raw_arguments_of_a_change_are_one_key_away(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_key_on_a_file_change_displays_the_raw_tool_arguments(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     edit(server, panel, "/w/one.txt")
     nvim.wait_screen("± /w/one.txt")
     go_to(nvim, "one.txt")
@@ -58,7 +62,7 @@ def test_raw_arguments_of_a_change_are_one_key_away(panel: Panel, server: StandI
 
 
 @pytest.mark.req("H10")
-def test_read_only_calls_are_one_row_that_opens(panel: Panel, nvim: Nvim) -> None:
+def test_consecutive_file_reads_are_one_expandable_row(panel: Panel, nvim: Nvim) -> None:
     for number in range(3):
         panel.call(f"c{number}", "read_file", f"file{number}.py", '{"offset": 40, "limit": 21}')
         panel.call_end(f"c{number}", "read_file")
@@ -73,7 +77,7 @@ def test_read_only_calls_are_one_row_that_opens(panel: Panel, nvim: Nvim) -> Non
 
 
 @pytest.mark.req("H10")
-def test_file_of_a_read_is_opened_at_its_lines(panel: Panel, nvim: Nvim, project: Any) -> None:
+def test_gf_on_a_file_read_opens_the_file_at_the_lines_read(panel: Panel, nvim: Nvim, project: Any) -> None:
     (project / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 100)))
     panel.call("c1", "read_file", "long.txt", '{"file_path": "long.txt", "offset": 40, "limit": 21}')
     panel.call_end("c1", "read_file", summary="21 lines")
@@ -270,7 +274,9 @@ def test_option_breakat_of_the_user_is_kept_when_the_panel_closes(
 
 
 @pytest.mark.req("H10")
-def test_empty_panel_offers_messages_and_sessions(start_nvim: StartNvim, server: StandIn) -> None:
+def test_empty_panel_offers_example_prompts_and_previous_sessions(
+    start_nvim: StartNvim, server: StandIn
+) -> None:
     server.session("s7", title="The old one", workspaceFolder="")
     nvim = start_nvim("one.txt")
     folder = nvim.lua("return vim.uri_from_fname(require('agent_ls.files').find_root())")

@@ -24,7 +24,7 @@ def running(panel: Panel, server: StandIn, nvim: Nvim) -> Panel:
 
 
 @pytest.mark.req("H5", "H10")
-def test_a_running_command_shows_its_last_lines_in_the_panel(running: Panel, nvim: Nvim) -> None:
+def test_panel_displays_the_last_output_lines_of_a_running_command(running: Panel, nvim: Nvim) -> None:
     nvim.wait_screen("● Running make test", "│ one", "│ red")
     running.call_end("c1", "shell", "one\nred\n", "red", exitCode=2, isError=True, errorKind="exit")
 
@@ -45,7 +45,9 @@ def test_the_panel_displays_no_remains_of_escape_sequences(
 
 
 @pytest.mark.req("H5", "H10")
-def test_a_terminal_displays_earlier_and_later_output(running: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_terminal_displays_output_from_before_and_after_it_was_opened(
+    running: Panel, server: StandIn, nvim: Nvim
+) -> None:
     nvim.cmd("AgentLs terminal")
     nvim.wait_screen("$ make test")
     red = nvim.highlight_at("red")
@@ -77,7 +79,7 @@ def runs_in_terminal(server: StandIn, project: Path) -> None:
 
 
 @pytest.mark.req("H5", "H10")
-def test_a_terminal_in_a_low_window_displays_its_first_output(
+def test_terminal_in_a_window_of_few_rows_displays_the_first_output(
     running: Panel, server: StandIn, nvim: Nvim, project: Path
 ) -> None:
     runs_in_terminal(server, project)
@@ -113,7 +115,7 @@ def test_an_output_window_opened_before_the_commands_terminal_switches_to_it(
 
 
 @pytest.mark.req("H5", "H10")
-def test_a_terminal_opens_from_its_call_in_the_transcript(running: Panel, nvim: Nvim) -> None:
+def test_terminal_opens_from_its_tool_call_in_the_transcript(running: Panel, nvim: Nvim) -> None:
     nvim.cmd("wincmd k")
     nvim.keys("gggt")
 
@@ -121,7 +123,7 @@ def test_a_terminal_opens_from_its_call_in_the_transcript(running: Panel, nvim: 
 
 
 @pytest.mark.req("T5", "H10")
-def test_a_background_process_is_listed_and_ended_only_when_asked(
+def test_background_process_is_listed_and_killed_only_on_user_request(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     panel.call("c1", "shell", "make serve")

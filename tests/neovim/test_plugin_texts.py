@@ -69,7 +69,7 @@ def test_the_list_of_keys_indicates_more_keys_below(server: StandIn, start_nvim:
 
 
 @pytest.mark.req("H10", "H28")
-def test_a_session_closed_by_a_refused_key_is_displayed_as_failed_until_it_continues(
+def test_session_closed_by_a_refused_api_key_is_displayed_as_failed_until_it_resumes(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.emit("user_input", {"text": "Go on."})

@@ -99,7 +99,7 @@ def compare_marks(nvim: Nvim) -> str:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_marks_are_at_the_lines_of_the_ledger_after_any_typing(
+def test_hunk_marks_match_the_servers_hunk_positions_after_random_typing(
     start_real: StartReal, project: Path, seed: int
 ) -> None:
     (project / "parts.txt").write_text(PARTS)

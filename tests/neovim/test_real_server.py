@@ -42,7 +42,7 @@ def line(nvim: Nvim, number: int) -> str:
 
 
 @pytest.mark.req("H14", "H10", "H4", "H5", "H6", "H7")
-def test_the_walkthrough_plays_its_whole_task(demo: Nvim, shop: Path) -> None:
+def test_walkthrough_completes_its_task_by_keys_alone(demo: Nvim, shop: Path) -> None:
     first_edit(demo)
     assert line(demo, 11) == FIXED
     assert (shop / "shop/cart.py").read_text().count(BROKEN) == 1
@@ -60,7 +60,7 @@ def test_the_walkthrough_plays_its_whole_task(demo: Nvim, shop: Path) -> None:
 
 
 @pytest.mark.req("H6", "H4")
-def test_undo_over_a_pending_hunk_makes_it_gone_and_redo_restores_it(demo: Nvim) -> None:
+def test_editor_undo_removes_a_pending_hunk_and_redo_restores_it(demo: Nvim) -> None:
     first_edit(demo)
     demo.keys("<Esc>")
     demo.cmd("wincmd h")
@@ -75,7 +75,7 @@ def test_undo_over_a_pending_hunk_makes_it_gone_and_redo_restores_it(demo: Nvim)
 
 
 @pytest.mark.req("H6")
-def test_a_hunk_undone_by_review_stays_undone(demo: Nvim) -> None:
+def test_review_key_undoes_a_hunk_and_its_text(demo: Nvim) -> None:
     first_edit(demo)
     demo.keys("<Esc>")
     demo.cmd("wincmd h")

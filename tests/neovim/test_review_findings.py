@@ -57,7 +57,7 @@ def nvim(project: Path, tmp_path: Path, provider: AnthropicServer) -> Iterator[N
         yield nvim
 
 
-def test_findings_are_diagnostics_with_actions_at_the_keyboard(nvim: Nvim, provider: AnthropicServer) -> None:
+def test_review_findings_are_diagnostics_with_code_actions(nvim: Nvim, provider: AnthropicServer) -> None:
     nvim.cmd("AgentLs send /review cart.py")
     nvim.wait_screen("Two.", "○ idle")
     first = [1, 2, "agent-ls", "It **divides** by zero."]

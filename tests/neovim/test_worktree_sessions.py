@@ -14,7 +14,7 @@ from tests.support.loopback import AnthropicServer, Gate, Script, Text, ToolCall
 pytestmark = pytest.mark.req("H10", "H23")
 
 
-def test_changes_of_a_worktree_are_brought_to_the_buffer_as_hunks(
+def test_changes_of_a_worktree_session_are_applied_to_the_buffer_as_hunks(
     start_real: StartReal, project: Path
 ) -> None:
     commit_all(project)

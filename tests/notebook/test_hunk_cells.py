@@ -46,7 +46,7 @@ def test_a_changed_line_is_found_in_its_cell(layout: Any) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_an_appended_line_does_not_mark_the_line_before_it(layout: Any) -> None:
+def test_hunk_of_an_appended_line_excludes_the_line_before_it(layout: Any) -> None:
     old = layout(document())
     wanted = targets(old)
     wanted[1] = replace(wanted[1], source="x = 1\nprint(x)\ny = 2\n")
@@ -55,7 +55,7 @@ def test_an_appended_line_does_not_mark_the_line_before_it(layout: Any) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_an_added_cell_is_marked_as_a_whole(layout: Any) -> None:
+def test_hunk_of_an_added_cell_covers_the_whole_cell(layout: Any) -> None:
     old = layout(document())
     wanted = targets(old)
     wanted.insert(1, TargetCell("code", "import os\nos.getcwd()"))
@@ -64,13 +64,13 @@ def test_an_added_cell_is_marked_as_a_whole(layout: Any) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_a_removed_cell_is_at_the_start_of_the_next_one(layout: Any) -> None:
+def test_hunk_of_a_removed_cell_is_at_the_start_of_the_next_cell(layout: Any) -> None:
     old = layout(document())
 
     assert mapped(old, changed(old, targets(old)[1:])) == (CellHunk(0, 0, 0, (), TITLE),)
 
 
-def test_removed_cells_at_the_end_are_at_the_end_of_the_last_cell() -> None:
+def test_hunk_of_removed_last_cells_is_at_the_end_of_the_last_remaining_cell() -> None:
     old = LAYOUTS["jupyter"](document([CELLS[1], CELLS[0], CELLS[0] | {"id": "again"}]))
 
     found = mapped(old, changed(old, targets(old)[:1]))
@@ -78,7 +78,7 @@ def test_removed_cells_at_the_end_are_at_the_end_of_the_last_cell() -> None:
     assert found == (CellHunk(0, 2, 2, (), (*TITLE, *TITLE)),)
 
 
-def test_a_notebook_without_cells_has_no_place_for_a_removed_cell() -> None:
+def test_hunk_of_removed_cells_maps_to_nothing_if_no_cells_remain() -> None:
     old = LAYOUTS["jupyter"](document())
 
     assert mapped(old, changed(old, [])) == ()
@@ -98,7 +98,7 @@ def test_a_created_file_has_only_new_cells() -> None:
     assert found == (CellHunk(0, 0, 3, TITLE, ()), CellHunk(1, 0, 2, ("x = 1\n", "print(x)"), ()))
 
 
-def test_a_hunk_that_a_later_hunk_needs_is_compared_with_the_file_without_both() -> None:
+def test_added_cell_is_mapped_although_undoing_only_it_would_give_invalid_json() -> None:
     """Undoing only the first added cell would leave the second one without a comma, which is invalid JSON."""
     old = LAYOUTS["jupyter"](document())
     one = changed(old, [*targets(old), TargetCell("code", "a = 1", id="first")])
@@ -135,7 +135,7 @@ def test_each_of_several_hunks_has_only_its_own_lines() -> None:
     ]
 
 
-def test_unchanged_lines_within_a_hunk_are_not_marked() -> None:
+def test_unchanged_lines_within_a_hunk_are_not_in_its_cell_ranges() -> None:
     old = LAYOUTS["jupyter"](document([CELLS[1]]))
     wanted = [replace(targets(old)[0], source="# first\nx = 1\nprint(x)\nlast")]
 
@@ -145,7 +145,7 @@ def test_unchanged_lines_within_a_hunk_are_not_marked() -> None:
     )
 
 
-def test_very_long_sources_are_one_range() -> None:
+def test_cell_source_over_the_line_limit_is_compared_as_one_range() -> None:
     lines = [f"{number}\n" for number in range(MAX_LINES + 1)]
     new = ["new\n", *lines[1:]]
 
@@ -159,7 +159,7 @@ cells = st.lists(st.builds(EditorCell, st.just("code"), sources, st.just("")), m
 
 
 @given(cells, cells)
-def test_the_parts_of_a_hunk_lead_back_to_the_other_cells(
+def test_replacing_changed_ranges_by_their_old_lines_restores_the_old_cells(
     old: list[EditorCell], new: list[EditorCell]
 ) -> None:
     """Replacing each changed range by its `other_lines` gives the lines of the old cells, unless `new` is empty."""

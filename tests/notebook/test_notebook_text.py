@@ -89,7 +89,7 @@ def test_a_changed_source_changes_nothing_else(layout: Any) -> None:
 @pytest.mark.parametrize(
     "name", ["jupyter", "two spaces, no newline", "tabs and CRLF", "escaped", "one line"]
 )
-def test_a_change_looks_as_if_the_notebook_s_own_editor_had_written_it(name: str) -> None:
+def test_changed_notebook_keeps_the_json_layout_of_the_file(name: str) -> None:
     notebook = parse_notebook(LAYOUTS[name](document()))
     wanted = [*target_cells(notebook), TargetCell("code", "new = 1\nother\n")]
     wanted[2] = replace(wanted[2], source="was empty\nno more")
@@ -124,7 +124,7 @@ def test_a_changed_line_is_one_line_of_the_diff() -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["jupyter", "one line"])
-def test_a_cell_of_another_kind_has_what_its_kind_may_have(
+def test_changing_a_cell_kind_gives_exactly_the_json_keys_of_the_new_kind(
     name: str, at: int, kind: Any, keys: list[str]
 ) -> None:
     notebook = parse_notebook(LAYOUTS[name](document()))
@@ -190,7 +190,7 @@ def test_invalid_notebook_is_refused_with_the_reason(text: str, words: str) -> N
         parse_notebook(text)
 
 
-def test_a_model_reads_cells_and_short_outputs() -> None:
+def test_notebook_for_the_model_contains_cells_and_shortened_outputs() -> None:
     long = {"name": "stdout", "output_type": "stream", "text": [f"line {n}\n" for n in range(100)]}
     error = {"ename": "E", "evalue": "v", "output_type": "error", "traceback": ["\x1b[31mE\x1b[0m: v"]}
     cells = [*CELLS, CELLS[1] | {"outputs": [long, error], "id": "more", "source": "boom()"}]
@@ -206,7 +206,7 @@ def test_a_model_reads_cells_and_short_outputs() -> None:
     assert '"cell_type"' not in told
 
 
-def test_lines_of_the_file_are_lines_of_cells() -> None:
+def test_lines_of_the_notebook_file_map_to_cell_lines() -> None:
     text = LAYOUTS["jupyter"](document())
 
     found = map_source_lines(parse_notebook(text))
@@ -241,7 +241,7 @@ SOURCE = st.text(alphabet='a\n\r"\\é\u2028', max_size=12)
 
 
 @given(st.data())
-def test_any_change_gives_the_cells_that_were_wanted_and_keeps_the_rest(data: st.DataObject) -> None:
+def test_any_change_of_cells_gives_the_target_cells_and_keeps_ids_and_metadata(data: st.DataObject) -> None:
     layout: Any = LAYOUTS[data.draw(st.sampled_from([*LAYOUTS]))]
     notebook = parse_notebook(layout(document()))
     origins = data.draw(st.lists(st.sampled_from([0, 1, 2, None]), max_size=5))
@@ -289,7 +289,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("old", "new", "texts", "splices"), CHANGES)
-def test_an_editor_is_asked_only_for_changed_cells(
+def test_edit_for_the_editor_contains_only_changed_cells(
     old: str, new: str, texts: list[tuple[int, str]], splices: list[tuple[int, int, str]]
 ) -> None:
     changes = diff_cells(cells(old), align_cells(cells(old), cells(new)))

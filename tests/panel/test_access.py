@@ -22,7 +22,7 @@ def test_token_is_exchanged_for_a_cookie_once() -> None:
     "header",
     ["", "agent-ls-panel-4711=", "agent-ls-panel-4711=x", "agent-ls-panel-4711", "\udcff", "a;;=;b=c"],
 )
-def test_other_cookies_are_refused(header: str) -> None:
+def test_missing_wrong_and_malformed_cookies_are_refused(header: str) -> None:
     access = Access(4711)
     access.redeem(access.new_token())
     assert not access.has_cookie(header)
@@ -36,7 +36,7 @@ def test_cookie_of_another_panel_is_refused() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:80", "localhost", "localhost:9999", "[::1]:80", "127.1.2.3"])
-def test_names_of_this_machine_are_accepted_with_any_port(host: str) -> None:
+def test_loopback_hosts_are_accepted_with_any_port(host: str) -> None:
     assert is_loopback_host(host)
 
 
@@ -44,7 +44,7 @@ def test_names_of_this_machine_are_accepted_with_any_port(host: str) -> None:
     "host",
     ["", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "192.168.0.1", "[::1", "0.0.0.0"],
 )  # fmt: skip
-def test_other_names_are_refused(host: str) -> None:
+def test_hosts_other_than_loopback_are_refused(host: str) -> None:
     assert not is_loopback_host(host)
 
 
@@ -55,5 +55,5 @@ def test_other_names_are_refused(host: str) -> None:
         ("http://localhost:80", False), ("null", False), ("", False),
     ],
 )  # fmt: skip
-def test_origin_has_to_be_the_page_itself(origin: str, *, is_own: bool) -> None:
+def test_origin_must_equal_the_panels_own_scheme_host_and_port(origin: str, *, is_own: bool) -> None:
     assert is_own_origin({"Host": "127.0.0.1:80", "Origin": origin}) is is_own

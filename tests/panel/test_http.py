@@ -49,7 +49,7 @@ async def refused_socket(running: PanelProcess, **headers: str) -> int:
     return refused.value.response.status_code
 
 
-async def test_link_works_once_its_cookie_opens_the_page_and_the_panel_ends_in_order(tmp_path: Path) -> None:
+async def test_login_link_works_once_cookie_opens_the_page_and_panel_exits_cleanly(tmp_path: Path) -> None:
     async with panel(tmp_path / "state", tmp_path) as running:
         assert (await running.get("/open?token=wrong")).status == 401
         assert (await running.get("/open")).status == 401
@@ -111,7 +111,7 @@ async def test_paths_that_lead_elsewhere_are_not_found(shared: Shared) -> None:
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "192.168.1.1:80", "example.org:80", "nonsense"])
-def test_addresses_of_other_machines_are_refused(tmp_path: Path, address: str) -> None:
+def test_panel_refuses_to_listen_on_non_loopback_addresses(tmp_path: Path, address: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "agent_ls", "panel", "--no-open", "--port", address],
         capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=60, check=False,

@@ -140,7 +140,7 @@ async def test_a_killed_panel_changes_nothing_in_the_editors_session(tmp_path: P
         await found.client.event("processing_end")
 
 
-async def test_two_panels_show_one_session_and_the_first_answer_counts(tmp_path: Path) -> None:
+async def test_first_approval_decision_counts_if_two_panels_display_one_session(tmp_path: Path) -> None:
     async with editor_and_panel(tmp_path, [[MAKE_FILE], "Done."]) as (found, first):
         session = await found.editor.new_session(provider="anthropic", mode="ask")
         await found.editor.submit(session, "Make it.")

@@ -50,14 +50,16 @@ def test_a_body_with_a_field_unknown_to_the_sdk_is_an_error(provider: str, is_go
         assert (faults_of(server, provider) == []) is is_good
 
 
-async def test_a_cell_with_an_unused_answer_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_parity_test_with_an_unused_scripted_answer_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(AssertionError, match="more or less often"):
         async with cell("anthropic", tmp_path, monkeypatch) as it:
             it.answers("One.", "Two.")
             await it.say("Hello?")
 
 
-async def test_a_cell_whose_turn_ended_with_an_error_fails(
+async def test_parity_test_fails_if_its_turn_ends_with_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(AssertionError, match="no more answers"):
@@ -65,7 +67,7 @@ async def test_a_cell_whose_turn_ended_with_an_error_fails(
             await it.say("Hello?")
 
 
-async def test_a_cell_with_a_call_without_result_fails(
+async def test_parity_test_with_a_tool_call_without_result_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(AssertionError, match="call"):

@@ -388,7 +388,7 @@ CASES: list[Case] = [
 @pytest.mark.req("P8")
 @pytest.mark.parametrize("provider", SERVERS)
 @pytest.mark.parametrize("case", CASES)
-async def test_cell_of_the_parity_matrix(
+async def test_parity_matrix_task_succeeds_with_each_provider(
     case: Case, provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await case(provider, tmp_path, monkeypatch)

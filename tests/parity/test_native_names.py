@@ -60,7 +60,7 @@ CALLS: dict[str, list[ToolCall]] = {
 
 
 @each
-async def test_session_with_native_names_works_with_the_familys_calls(
+async def test_session_with_native_names_executes_the_tool_calls_of_the_model_family(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with cell(provider, tmp_path, monkeypatch, settings=NATIVE) as it:
@@ -82,7 +82,7 @@ async def test_session_with_native_names_works_with_the_familys_calls(
 
 
 @each
-async def test_session_by_default_has_our_names_with_the_familys_parameters(
+async def test_tools_by_default_have_agent_ls_names_and_the_model_familys_parameters(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     native = {theirs: ours for ours, theirs in family_presentation(provider).name_mapping().items()}
@@ -102,7 +102,7 @@ async def test_session_by_default_has_our_names_with_the_familys_parameters(
 
 
 @each
-async def test_limits_of_output_are_those_of_the_tool_that_goes_by_a_native_name(
+async def test_output_limit_of_shell_also_applies_under_its_native_name(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, argument = {
@@ -117,7 +117,7 @@ async def test_limits_of_output_are_those_of_the_tool_that_goes_by_a_native_name
 
 
 @each
-async def test_our_names_are_understood_and_documented_with_native_names(
+async def test_agent_ls_tool_names_are_accepted_and_documented_with_native_names(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with cell(provider, tmp_path, monkeypatch, settings=NATIVE) as it:
@@ -145,7 +145,7 @@ def test_wrong_native_arguments_are_reported_by_the_names_that_the_model_knows(p
 # --- tools with steps of their own
 
 
-async def test_task_of_claude_code_returns_the_report_of_its_agent(
+async def test_task_tool_of_claude_code_returns_the_report_of_the_subagent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = "Look for it."
@@ -167,7 +167,7 @@ async def test_task_of_claude_code_returns_the_report_of_its_agent(
         ]
 
 
-async def test_background_commands_are_followed_by_bash_output_and_kill_shell(
+async def test_bash_output_reads_and_kill_shell_ends_a_background_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = "echo one; echo two; echo end > printed; sleep 300"
@@ -194,7 +194,7 @@ async def test_background_commands_are_followed_by_bash_output_and_kill_shell(
         assert not killed.is_error and "ended" in killed.text
 
 
-async def test_exec_command_that_yields_goes_on_and_is_written_to(
+async def test_exec_command_keeps_running_after_its_yield_and_write_stdin_writes_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def model(body: Any) -> Answer:
@@ -218,7 +218,7 @@ async def test_exec_command_that_yields_goes_on_and_is_written_to(
         assert [end.exit_code for end in it.of(ToolCallEnd)] == [None, 3]
 
 
-async def test_glob_of_openais_models_with_native_names_lists_or_finds(
+async def test_list_dir_of_openai_models_lists_a_folder_or_finds_files_by_pattern(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with cell("openai", tmp_path, monkeypatch, settings=NATIVE) as it:
@@ -237,7 +237,7 @@ async def test_glob_of_openais_models_with_native_names_lists_or_finds(
         ]
 
 
-async def test_memory_of_gemini_is_a_line_in_its_instruction_file(
+async def test_save_memory_of_gemini_appends_a_line_to_gemini_md(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with cell("gemini", tmp_path, monkeypatch, settings=NATIVE) as it:

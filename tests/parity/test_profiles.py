@@ -47,7 +47,7 @@ async def test_request_has_the_tools_and_the_documents_of_its_family(
 
 
 @pytest.mark.req("P3", "L2")
-async def test_command_of_anthropics_models_has_the_time_that_the_user_set(
+async def test_anthropic_command_timeout_is_the_default_timeout_in_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {"defaultCommandTimeoutMs": 100}
@@ -58,7 +58,7 @@ async def test_command_of_anthropics_models_has_the_time_that_the_user_set(
 
 
 @pytest.mark.req("P3", "L2")
-async def test_command_of_anthropics_models_has_the_familys_time_and_not_more_than_the_cap(
+async def test_anthropic_default_command_timeout_is_capped_by_the_maximum_in_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {"maxCommandTimeoutMs": 300}
@@ -115,7 +115,7 @@ CAPABILITIES = {
 
 @pytest.mark.req("P1")
 @pytest.mark.parametrize("model", CAPABILITIES)
-async def test_request_asks_only_for_what_the_catalogue_knows_the_model_to_support(
+async def test_request_uses_only_capabilities_that_the_model_catalogue_lists(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     effort, streams, in_parallel = CAPABILITIES[model]
@@ -131,7 +131,7 @@ async def test_request_asks_only_for_what_the_catalogue_knows_the_model_to_suppo
 
 @pytest.mark.req("P1", "P2", "P7")
 @pytest.mark.parametrize(("model", "kind"), [("gpt-6.1-sol", "custom"), ("gpt-4.1", "function")])
-async def test_patches_of_openais_models_are_free_text_where_the_model_knows_custom_tools(
+async def test_apply_patch_is_a_custom_tool_only_for_openai_models_with_custom_tools(
     model: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {"provider": "openai", "model": model}

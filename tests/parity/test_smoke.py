@@ -189,7 +189,7 @@ async def test_a_command_is_ended_after_the_default_of_ten_seconds(
 
 @pytest.mark.req("P8")
 @pytest.mark.parametrize("provider", SERVERS)
-async def test_smoke_on_a_strict_server(
+async def test_smoke_steps_succeed_on_a_strict_server(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     timeout_ms = 3_000  # the test above waits for the default of ten seconds
@@ -204,7 +204,7 @@ async def test_smoke_on_a_strict_server(
 @pytest.mark.timeout(1800)
 @pytest.mark.req("P8")
 @pytest.mark.parametrize("provider", SERVERS)
-async def test_smoke_on_the_real_service(
+async def test_smoke_steps_succeed_on_the_real_provider_service(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_service(provider, monkeypatch)

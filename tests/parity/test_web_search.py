@@ -32,7 +32,7 @@ GROUNDED = {
 }
 
 
-async def test_search_is_made_by_the_provider_and_its_words_are_told(
+async def test_web_search_runs_at_the_provider_and_its_text_is_the_tool_result(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def model(body: Any) -> Answer:

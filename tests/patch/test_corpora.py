@@ -59,7 +59,7 @@ SCENARIOS = found("codex-scenarios/*/patch.txt")
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize("scenario", [p.parent for p in SCENARIOS], ids=[p.parent.name for p in SCENARIOS])
-def test_scenario_of_the_reference_program_ends_in_its_tree(scenario: Path) -> None:
+def test_scenario_of_the_reference_program_gives_the_expected_files(scenario: Path) -> None:
     text = (scenario / "patch.txt").read_text(encoding="utf-8")
     before, expected = tree(scenario / "input"), tree(scenario / "expected")
     try:
@@ -86,7 +86,7 @@ MISTAKES = found("model-mistakes/*-call.txt")
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize("call", MISTAKES, ids=names(MISTAKES))
-def test_real_model_output_gives_the_recorded_text(call: Path) -> None:
+def test_recorded_patch_of_a_model_gives_the_recorded_text(call: Path) -> None:
     before = call.with_name(call.name.replace("-call", "-input")).read_bytes()
     expected = call.with_name(call.name.replace("-call", "-output")).read_bytes()
     (change,) = apply_patch(call.read_text(encoding="utf-8"), lambda path: before).changes
@@ -107,7 +107,7 @@ def sdk_cases() -> list[dict[str, str]]:
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize("case", sdk_cases(), ids=[case["test"] for case in sdk_cases()])
-def test_call_in_the_sdk_s_dialect_has_the_recorded_outcome(case: dict[str, str]) -> None:
+def test_patch_in_the_sdk_dialect_has_the_recorded_outcome(case: dict[str, str]) -> None:
     is_update = case["mode"] == "default"
     header = "*** Update File: f" if is_update else "*** Add File: f"
     text, world = patch(header, case["diff"]), {"f": case["input"]} if is_update else {}

@@ -27,7 +27,9 @@ DEVIATIONS = [
 @pytest.mark.parametrize(
     ("body", "before", "after"), [c[1:] for c in DEVIATIONS], ids=[c[0] for c in DEVIATIONS]
 )
-def test_successful_patch_differs_only_where_it_should(body: str, before: str, after: str) -> None:
+def test_successful_patch_has_the_documented_deviation_from_the_reference(
+    body: str, before: str, after: str
+) -> None:
     assert updated(body, before) == after
 
 
@@ -69,11 +71,11 @@ def test_ambiguous_indentation_of_context_changes_nothing(seen: tuple[Blanks, ..
     assert shift_indentation(added, seen, from_context=True) == added
 
 
-def test_context_shifts_lines_that_begin_like_it() -> None:
+def test_context_lines_shift_indentation_of_added_lines_with_the_same_indentation() -> None:
     assert shift_indentation(["    x"], SPACES_TO_TABS, from_context=True) == ["\tx"]
 
 
-def test_edit_needs_a_rule_for_every_line() -> None:
+def test_indentation_of_an_edit_is_shifted_only_with_one_rule_for_every_line() -> None:
     assert try_shift_indentation(["    x"], SPACES_TO_TABS) == ["\tx"]
     assert try_shift_indentation(["      x"], SPACES_TO_TABS) is None
     assert try_shift_indentation(["x"], (Blanks("", "\t"), Blanks("", " "))) is None
@@ -119,7 +121,7 @@ def test_lines_match_at_their_level_and_not_at_a_stricter_one(level: int, one: s
         assert COMPARED_AS[level - 1](one) != COMPARED_AS[level - 1](other)
 
 
-def test_characters_that_only_python_strips_are_text() -> None:
+def test_line_matching_does_not_strip_characters_that_only_python_strips() -> None:
     assert COMPARED_AS[3]("\x1ca\u200b") == "\x1ca\u200b"
 
 
@@ -138,7 +140,7 @@ def test_d5_bom_is_ignored_by_matching_and_kept() -> None:
 
 
 @pytest.mark.req("T4")
-def test_d6_moved_file_takes_the_bits_of_its_source_and_any_other_write_keeps_its_own() -> None:
+def test_d6_moved_file_takes_the_mode_of_its_source_and_other_writes_keep_the_mode() -> None:
     body = "*** Update File: f\n*** Move to: g\n@@\n-a\n+b\n*** Update File: h\n@@\n-a\n+b"
     files = {"f": b"a\n", "g": None, "h": b"a\n"}
     change_set = apply_patch(f"*** Begin Patch\n{body}\n*** End Patch", files.get)
@@ -149,7 +151,7 @@ def test_d6_moved_file_takes_the_bits_of_its_source_and_any_other_write_keeps_it
 @pytest.mark.parametrize(
     "body", ["*** Add File: ../f\n+a", "*** Update File: f\n*** Move to: ../f\n@@\n-a\n+b"]
 )
-def test_d8_path_outside_is_refused_at_both_ends_of_a_move(body: str) -> None:
+def test_d8_path_outside_the_workspace_is_refused_for_an_added_file_and_a_move_target(body: str) -> None:
     def resolve(path: str) -> str:
         if path.startswith(".."):
             raise PatchError.of("PATH_OUTSIDE", f"{path} is outside")

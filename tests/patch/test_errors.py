@@ -86,7 +86,7 @@ def test_the_error_for_a_huge_patch_has_at_most_200_lines() -> None:
     assert any("more problems" in line for line in told)
 
 
-def test_one_huge_problem_keeps_its_beginning_and_its_advice() -> None:
+def test_error_for_one_huge_problem_keeps_the_first_line_and_the_advice() -> None:
     told = str(PatchError([PatchProblem("PARSE", "first\n" + "x\n" * 500, detail="advice")])).split("\n")
     assert (told[0], told[-2], len(told)) == ("first", "advice", 61)
 

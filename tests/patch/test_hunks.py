@@ -36,13 +36,13 @@ PLANNED = [
 @pytest.mark.parametrize(
     ("body", "before", "expected"), [c[1:] for c in PLANNED], ids=[c[0] for c in PLANNED]
 )
-def test_hunks_are_the_plan_s_own_edits(
+def test_hunks_of_a_planned_change_are_the_edits_in_the_patch(
     body: str, before: str, expected: list[tuple[int, int, str, str]]
 ) -> None:
     assert hunks(body, before) == expected
 
 
-def test_hunks_of_two_sections_lead_from_the_first_text_to_the_last() -> None:
+def test_hunks_of_several_sections_for_one_file_are_combined() -> None:
     text = patch(
         "*** Update File: f", "-b", "+x", "*** Update File: f", " x", "+y", "*** Update File: f", "-a"
     )
@@ -51,7 +51,7 @@ def test_hunks_of_two_sections_lead_from_the_first_text_to_the_last() -> None:
     assert "".join(apply_hunks(["a\n", "b\n", "c"], change.hunks)) == "x\ny\nc"
 
 
-def test_a_line_ending_left_by_an_added_and_removed_line_is_a_hunk() -> None:
+def test_line_ending_that_remains_after_adding_and_removing_a_line_is_a_hunk() -> None:
     text = patch("*** Update File: f", "@@", "+c", "*** Update File: f", "-c")
     (change,) = change_set(text, {"f": "a\nb"}).changes
     assert change.after == b"a\nb\n"
@@ -60,7 +60,7 @@ def test_a_line_ending_left_by_an_added_and_removed_line_is_a_hunk() -> None:
 
 @pytest.mark.req("T4", "H6")
 @given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=8), st.booleans(), st.data())
-def test_all_hunks_give_the_planned_file_and_none_the_base(
+def test_applying_all_hunks_gives_the_planned_file_and_applying_none_the_base(
     lines: list[str], is_ended: bool, data: st.DataObject
 ) -> None:
     before = "\n".join(lines) + ("\n" if is_ended else "")
@@ -80,12 +80,12 @@ def test_all_hunks_give_the_planned_file_and_none_the_base(
 ONE = LineHunk(3, 4, ("a\n",), ("b\r\n",))
 
 
-def test_ids_are_stable_and_hold_no_line_numbers() -> None:
+def test_hunk_ids_are_stable_and_do_not_depend_on_line_numbers() -> None:
     moved = LineHunk(30, 31, ("a\n",), ("b\n",))
     assert hunk_ids("call", "f", [ONE]) == hunk_ids("call", "f", [moved]) == ("heb3caf792ba0",)
 
 
-def test_ids_tell_calls_files_and_repetitions_apart() -> None:
+def test_hunk_ids_differ_by_tool_call_file_and_repetition() -> None:
     ids = [*hunk_ids("call", "f", [ONE, ONE]), *hunk_ids("other", "f", [ONE]), *hunk_ids("call", "g", [ONE])]
     assert len(set(ids)) == 4
     assert all(len(one) == 13 and one.startswith("h") for one in ids)

@@ -53,18 +53,18 @@ def test_accepting_in_two_steps_equals_accepting_at_once(old: str, new: str, dat
 
 
 @given(texts)
-def test_no_hunks_is_the_base_bit_for_bit(old: str) -> None:
+def test_applying_no_hunks_gives_the_base_byte_for_byte(old: str) -> None:
     assert "".join(apply_hunks(lines_of(old), ())) == old
 
 
 @given(texts, st.lists(st.sampled_from(["a\n", "b\n", "c"]), min_size=1, max_size=3))
-def test_spelled_out_endings_change_nothing(old: str, added: list[str]) -> None:
+def test_explicit_line_endings_in_hunks_do_not_change_the_result(old: str, added: list[str]) -> None:
     lines = lines_of(old)
     hunks = (LineHunk(len(lines), len(lines), (), tuple(lines_of("".join(added)))),)
     assert apply_hunks(lines, explicit_endings(lines, hunks)) == apply_hunks(lines, hunks)
 
 
-def test_text_added_after_a_line_without_ending_gives_it_the_file_s_ending() -> None:
+def test_adding_text_after_a_last_line_without_ending_adds_the_files_line_ending() -> None:
     hunk = LineHunk(2, 2, (), ("c\r\n",))
     assert apply_hunks(["a\r\n", "b"], [hunk]) == ["a\r\n", "b\r\n", "c\r\n"]
     assert explicit_endings(["a\r\n", "b"], [hunk]) == (LineHunk(1, 2, ("b",), ("b\r\n", "c\r\n")),)

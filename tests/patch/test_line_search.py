@@ -25,7 +25,7 @@ LEVELS = [("exact", "{}", 1), ("right_trimmed", "{} ", 2), ("trimmed", " {} ", 3
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize(("spelled", "level"), [c[1:] for c in LEVELS], ids=[c[0] for c in LEVELS])
-def test_fifty_chunks_in_a_large_file_normalise_it_once_for_each_level(spelled: str, level: int) -> None:
+def test_search_for_fifty_chunks_normalises_a_large_file_once_per_level(spelled: str, level: int) -> None:
     file = FileLines(BIG)
     spots = place_strictly(file, chunks(50, spelled))
     assert spots is not None
@@ -60,7 +60,7 @@ def test_find_first_returns_the_first_position_at_the_strictest_level(
     assert find_first(FileLines(["a", "x", "a", "b"]), pattern, start, at_end=at_end) == expected
 
 
-def test_positions_are_those_of_the_first_level_with_an_allowed_one() -> None:
+def test_find_all_returns_the_positions_of_the_strictest_level_with_an_allowed_match() -> None:
     file = FileLines(["a ", "a", "b"])
     assert find_all(file, ["a"]) == (1, [1])
     assert find_all(file, ["a"], allowed=lambda at: at != 1) == (2, [0])

@@ -12,18 +12,18 @@ PATTERNS = st.lists(st.text("ab \t", max_size=3), max_size=3)
 
 
 @given(TEXTS)
-def test_texts_of_lines_are_the_lines_without_their_endings(text: str) -> None:
+def test_strip_endings_of_split_lines_equals_stripping_each_line(text: str) -> None:
     lines = split_lines(text)
     assert strip_endings(lines) == [strip_ending(line) for line in lines]
 
 
 @given(st.lists(st.sampled_from(["a\n", "\r", "\n", "b\r\n", "c"]), max_size=6))
-def test_texts_of_any_lines_are_these_lines_without_their_endings(lines: list[str]) -> None:
+def test_strip_endings_of_arbitrary_lines_equals_stripping_each_line(lines: list[str]) -> None:
     assert strip_endings(lines) == [strip_ending(line) for line in lines]
 
 
 @given(TEXTS, PATTERNS, st.integers(0, 12))
-def test_the_search_gives_the_same_positions_with_endings_without_them_and_with_an_index(
+def test_search_positions_do_not_depend_on_line_endings_or_an_index(
     text: str, pattern: list[str], start: int
 ) -> None:
     lines = split_lines(text)

@@ -66,7 +66,9 @@ MERGED = [
 @pytest.mark.parametrize(
     ("base", "proposed", "current", "expected"), [c[1:] for c in MERGED], ids=[c[0] for c in MERGED]
 )
-def test_a_change_is_applied_to_a_changed_text(base: str, proposed: str, current: str, expected: str) -> None:
+def test_rebase_applies_the_proposed_change_to_the_users_text(
+    base: str, proposed: str, current: str, expected: str
+) -> None:
     assert merged(base, proposed, current) == expected
 
 

@@ -108,7 +108,7 @@ def test_a_chunk_without_a_valid_position_is_refused(body: str, before: str, cod
     assert code in {problem.code for problem in refused(update(body), {"f": before}).problems}
 
 
-def test_chunk_before_one_that_could_match_elsewhere_is_refused() -> None:
+def test_chunk_with_two_matches_after_the_next_chunk_is_refused_as_ambiguous() -> None:
     # The first chunk matches twice after the second one, so its position proves nothing.
     error = refused(update("@@\n-a\n+x\n@@\n-q\n+y"), {"f": "q\na\nz\na\n"})
     assert error.code == "AMBIGUOUS"

@@ -169,7 +169,7 @@ def test_result_reports_the_changed_lines_and_hunks() -> None:
 
 @pytest.mark.req("T3")
 @given(st.binary(max_size=40), st.binary(max_size=40))
-def test_all_other_bytes_of_any_file_are_unchanged(head: bytes, tail: bytes) -> None:
+def test_replacement_keeps_all_bytes_outside_the_match(head: bytes, tail: bytes) -> None:
     before = head + b"\n<unique>\n" + tail
     if before.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in before:
         return

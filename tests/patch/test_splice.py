@@ -27,7 +27,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "\n", "\r", "\r\n", "\x0c", "\u2028"
         ("", "a", TextSplice(0, "", "a")),
     ],
 )
-def test_the_smallest_splice_at_line_borders(old: str, new: str, expected: TextSplice) -> None:
+def test_text_splice_is_the_smallest_one_at_line_borders(old: str, new: str, expected: TextSplice) -> None:
     assert text_splice(old, new) == expected
 
 
@@ -40,7 +40,7 @@ def test_a_splice_makes_the_new_text_of_the_old(old: str, new: str) -> None:
 
 
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
-def test_hunks_of_two_texts_are_those_of_their_lines(head: str, old: str, new: str, tail: str) -> None:
+def test_text_hunks_equal_the_line_hunks_of_the_same_texts(head: str, old: str, new: str, tail: str) -> None:
     before, after = head + old + tail, head + new + tail
     assert text_hunks(before, after) == line_hunks(split_lines(before), split_lines(after))
 

@@ -56,7 +56,7 @@ def test_a_diff_can_be_parsed_has_correct_counts_and_gives_the_new_text(old: str
 
 
 @given(texts, texts)
-def test_every_atomic_hunk_is_shown_exactly_once(old: str, new: str) -> None:
+def test_unified_diff_contains_each_atomic_hunk_exactly_once(old: str, new: str) -> None:
     diff = file_diff(old, new, "f")
     hunks = line_hunks(split_lines(old), split_lines(new))
     assert [at for group in diff.shown for at in group] == list(range(len(hunks)))
@@ -89,14 +89,14 @@ def test_a_diff_has_the_expected_text_for_each_kind_of_change(
     assert unified_diff(before, after, "f") == expected
 
 
-def test_rename_is_read_as_a_rename() -> None:
+def test_diff_of_a_moved_file_is_parsed_as_a_rename() -> None:
     for before, after in (("a\nb\n", "a\nc\n"), ("a\n", "a\n")):
         file = parsed(unified_diff(before, after, "new name", moved_from="old name"))
         assert file.is_rename
         assert (file.source_file, file.target_file) == ("a/old name", "b/new name")
 
 
-def test_hunks_far_apart_are_shown_apart_with_right_numbers() -> None:
+def test_distant_hunks_are_separate_diff_hunks_with_correct_line_numbers() -> None:
     old = [f"{at}\n" for at in range(40)]
     new = [*old[:5], "x\n", *old[5:30], *old[31:]]
     diff = file_diff("".join(old), "".join(new), "f")
@@ -106,26 +106,26 @@ def test_hunks_far_apart_are_shown_apart_with_right_numbers() -> None:
     assert replayed("".join(old), parsed(diff.text)) == "".join(new)
 
 
-def test_planned_change_is_shown_with_its_own_hunks() -> None:
+def test_diff_of_a_planned_change_uses_the_hunks_of_the_patch() -> None:
     (change,) = change_set(update("@@\n a\n+a\n a"), {"f": "a\na"}).changes
     diff = change_diff(change)
     assert diff.shown == ((0,),)
     assert [line for line in diff.text.split("\n") if line.startswith("+a")] == ["+a"]
 
 
-def test_text_added_after_a_last_line_without_ending_is_shown_as_git_does() -> None:
+def test_diff_of_text_added_after_a_last_line_without_ending_equals_gits_format() -> None:
     (change,) = change_set(update("@@\n b\n+c"), {"f": "a\nb"}).changes
     assert change_diff(change).text.endswith(" a\n-b\n\\ No newline at end of file\n+b\n+c\n")
 
 
-def test_diff_of_a_moved_and_changed_file_counts_both() -> None:
+def test_diff_of_a_moved_and_changed_file_has_the_rename_and_the_line_counts() -> None:
     text = patch("*** Update File: f", "*** Move to: g", "-a", "+c")
     (change,) = change_set(text, {"f": "a\nb\n"}).changes
     file = parsed(change_diff(change).text)
     assert (file.is_rename, file.added, file.removed) == (True, 1, 1)
 
 
-def test_nul_in_valid_text_is_text_and_undecodable_nul_is_not() -> None:
+def test_file_with_nul_is_text_only_if_it_can_be_decoded() -> None:
     assert is_text(b"a\x00b")
     assert is_text("\ufeffa\x00".encode("utf-16-le"))
     assert not is_text(b"\x00\xff")

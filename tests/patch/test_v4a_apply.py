@@ -157,7 +157,9 @@ FILES = [
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize(("text", "after"), [c[1:] for c in FILES], ids=[c[0] for c in FILES])
-def test_sections_are_executed_in_order_on_each_other(text: str, after: dict[str, str]) -> None:
+def test_each_section_of_a_patch_applies_to_the_result_of_earlier_sections(
+    text: str, after: dict[str, str]
+) -> None:
     assert applied(text, WORLD) == after
 
 
@@ -218,7 +220,7 @@ def test_patch_with_lone_surrogates_is_refused() -> None:
 
 
 @pytest.mark.req("T4")
-def test_the_success_text_lists_paths_by_kind_as_the_patch_has_them() -> None:
+def test_success_text_lists_paths_by_kind_as_written_in_the_patch() -> None:
     first = patch("*** Update File: ./f", "-a", "+c", "*** Delete File: g", "*** Add File: n")
     text = first.replace("*** End", move("n", "m", "+x") + "\n*** End")
     expected = "Success. Updated the following files:\nA n\nM ./f\nM m\nD g\n"
@@ -233,14 +235,14 @@ def test_only_files_that_the_patch_names_are_read() -> None:
         plan(read, {"f": b"a\n", "h": None, "n": None})
 
 
-def test_files_may_be_given_under_resolved_or_spelled_paths() -> None:
+def test_plan_accepts_files_by_resolved_path_or_by_path_in_the_patch() -> None:
     read = parse(patch("*** Update File: ./f", "-a", "+b"))
     for key in ("/w/f", "./f"):
         (change,) = plan(read, {key: b"a\n"}, lambda path: f"/w/{lexical_path(path)}").changes
         assert (change.path, change.after) == ("/w/f", b"b\n")
 
 
-def test_number_of_candidates_is_reported() -> None:
+def test_number_of_possible_positions_of_a_chunk_is_reported() -> None:
     (place,) = change_set(update("@@\n-a \n+b"), {"f": "x\na\na\n"}).placements
     assert (place.line, place.level, place.candidates) == (2, 2, 2)
 
@@ -262,7 +264,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("text", "expected"), [c[1:] for c in CHANGES], ids=[c[0] for c in CHANGES])
-def test_changes_have_the_outcome_for_each_file(
+def test_planned_changes_have_action_path_source_and_overwritten_text(
     text: str, expected: list[tuple[str, str, str, bytes | None]]
 ) -> None:
     changes = change_set(text, WORLD).changes
@@ -278,7 +280,7 @@ def test_a_moved_file_has_the_mode_of_its_source_and_deletions_are_last() -> Non
     ]
 
 
-def test_overwriting_is_marked_and_reported_as_a_diff_of_the_whole_file() -> None:
+def test_add_over_an_existing_file_is_marked_as_overwrite_with_a_whole_file_diff() -> None:
     (change,) = change_set(patch("*** Add File: f", "+a", "+c"), WORLD).changes
     assert change.replaces_whole
     assert [(h.base_start, h.removed, h.added) for h in change.hunks] == [(1, (), ("c\n",))]

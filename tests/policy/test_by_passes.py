@@ -64,7 +64,7 @@ def test_every_hostile_line_needs_approval() -> None:
         "cat <<EOF\n\\\"'$(rm a)'\nEOF",
     ],
 )
-def test_danger_in_another_form_is_asked_about_in_every_mode(command: str) -> None:
+def test_dangerous_option_in_another_syntax_needs_approval_in_every_mode(command: str) -> None:
     found = judged(command, "full")
     assert isinstance(found, Ask) and found.needs_approval_in_every_mode
 

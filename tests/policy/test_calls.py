@@ -61,7 +61,7 @@ def test_call_is_judged_by_the_stricter_of_its_category_and_its_command(
         assert type(judge(effect, situation(mode))) is KINDS[expected], mode
 
 
-def test_rule_for_a_tool_holds_for_its_definition_and_for_nothing_that_needs_approval_in_every_mode() -> None:
+def test_tool_rule_covers_one_tool_definition_and_no_path_outside_the_workspace() -> None:
     effect = call("write", "mine", "apply", "x.yml")
     asked = judge(effect, situation("ask"))
     assert isinstance(asked, Ask)
@@ -74,7 +74,7 @@ def test_rule_for_a_tool_holds_for_its_definition_and_for_nothing_that_needs_app
     assert isinstance(judge(CommandEffect("t", "/w"), situation("ask", rule)), Ask), "nor for a command"
 
 
-def test_call_of_a_dangerous_category_is_offered_a_rule_for_exactly_this_one_only() -> None:
+def test_tool_call_of_the_admin_category_is_offered_only_an_exact_rule() -> None:
     asked = judge(call("admin", "mine", "apply"), situation("full"))
     assert isinstance(asked, Ask) and asked.needs_approval_in_every_mode
     assert {rule.scope for rule in asked.rules} == {"session", "turn"}
@@ -99,14 +99,14 @@ def test_call_of_a_dangerous_category_is_offered_a_rule_for_exactly_this_one_onl
     ],
     ids=lambda value: value.text if isinstance(value, CallEffect) else value.__name__,
 )
-def test_tool_that_the_user_lists_by_name_is_allowed_where_its_places_allow_it(
+def test_tool_allowed_by_name_still_obeys_path_policy_refusals_and_plan_mode(
     effect: CallEffect, expected: type
 ) -> None:
     assert type(judge(effect, situation("ask", "tool:t"))) is expected
     assert type(judge(effect, situation("plan", "tool:t"))) is Refuse
 
 
-def test_rule_for_commands_covers_a_tool_that_runs_them_and_a_tool_s_name_is_no_command() -> None:
+def test_command_rule_covers_a_tool_by_the_command_it_runs_and_not_by_the_tool_name() -> None:
     granted = situation("ask", "words:kubectl get pods")
     assert isinstance(judge(call("read", "kubectl", "get", "pods"), granted), Allow)
     named_like_a_command = CallEffect("cat", '{"path": "a"}', "write")
@@ -126,7 +126,9 @@ WRITE = WriteEffect((PlannedWrite("/w/a", "modify", "", "k"),))
     ("effect", "expected"),
     [(WRITE, Ask), (CommandEffect("make", "/w"), Ask), (CommandEffect("ls", "/w"), Allow)],
 )
-def test_a_read_tool_with_another_effect_needs_approval_in_every_mode(effect: Effect, expected: type) -> None:
+def test_read_category_tool_with_a_write_effect_needs_approval_in_every_mode(
+    effect: Effect, expected: type
+) -> None:
     assert type(judge(effect, situation("full", category="read"))) is expected
     assert type(judge(effect, situation("full", category="write"))) is Allow
 

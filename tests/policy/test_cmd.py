@@ -23,12 +23,12 @@ def judged(command: str, mode: Mode = "full", *grants: str) -> Judgement:
 @pytest.mark.parametrize(
     "command", ["npm test", "python -m unittest", "git status", "dotnet build src/app.csproj"]
 )
-def test_plain_words_are_judged_by_mode_and_rules(command: str) -> None:
+def test_cmd_line_without_special_characters_is_allowed_or_needs_approval_by_mode(command: str) -> None:
     assert isinstance(judged(command), Allow)
     assert isinstance(judged(command, "ask"), Ask)
 
 
-def test_a_rule_of_the_user_covers_plain_words() -> None:
+def test_user_rule_covers_a_cmd_line_only_without_special_characters() -> None:
     assert isinstance(judged("npm test", "ask", "words:npm test"), Allow)
     assert isinstance(judged("npm test & del x", "ask", "words:npm test"), Ask)
 
@@ -47,7 +47,9 @@ def test_a_rule_of_the_user_covers_plain_words() -> None:
         "echo !x!",
     ],
 )
-def test_what_is_more_than_plain_words_is_asked_about_in_every_mode(command: str) -> None:
+def test_cmd_line_with_special_characters_or_expansion_is_never_allowed_without_approval(
+    command: str,
+) -> None:
     found = judged(command)
     assert isinstance(found, Ask | Refuse)
     assert not isinstance(found, Ask) or found.needs_approval_in_every_mode
@@ -60,7 +62,7 @@ def test_what_is_more_than_plain_words_is_asked_about_in_every_mode(command: str
         "cmd /c del x", "powershell -c x", "start del x", "reg delete HKCU", "taskkill /f /im code.exe",
     ],
 )  # fmt: skip
-def test_what_destroys_or_runs_others_is_asked_about_in_every_mode(command: str) -> None:
+def test_cmd_line_that_deletes_or_runs_another_program_needs_approval_in_every_mode(command: str) -> None:
     found = judged(command)
     assert isinstance(found, Ask) and found.needs_approval_in_every_mode
 

@@ -71,7 +71,7 @@ def test_dangerous_command_in_a_disguise_never_runs_unasked(disguise: str) -> No
 @pytest.mark.parametrize("disguise", ["name in single quotes", "a backslash before", "by its folder", "capitals",
                                       "after and", "in a subshell", "for bash", "by env", "by eval", "by sudo",
                                       "name in a variable", "in a substitution", "in a function"])  # fmt: skip
-def test_wiping_a_root_is_refused_in_a_disguise_that_can_be_read(disguise: str) -> None:
+def test_disguised_command_that_wipes_root_or_home_is_refused(disguise: str) -> None:
     for command in ("rm -rf /", "rm -rf ~", "rm -rf /etc", "chmod -R 777 /"):
         text = DISGUISES[disguise](command)
         assert isinstance(judged(text, "full"), Refuse), text

@@ -123,14 +123,14 @@ def test_a_command_rule_covers_only_that_command_in_that_folder() -> None:
 
 
 @pytest.mark.req("X6", "X8")
-def test_edits_in_a_workspace_with_a_sensitive_name_are_ordinary() -> None:
+def test_edit_is_allowed_in_a_workspace_below_a_sensitive_folder() -> None:
     inside = Situation("edits", Places(("/home/u/.codex/worktrees/w",), HOME))
     assert isinstance(judge(write("/home/u/.codex/worktrees/w/a"), inside), Allow)
     assert isinstance(judge(write("/home/u/.codex/worktrees/w/.git/a"), inside), Ask)
 
 
 @pytest.mark.req("X6")
-def test_a_workspace_opened_through_a_link_is_inside_by_both_names() -> None:
+def test_files_of_a_workspace_opened_through_a_link_are_inside_by_either_path() -> None:
     both = Situation("edits", Places(("/data/w", "/w"), HOME), resolved={"/w/a": "/data/w/a"})
     assert isinstance(judge(write("/w/a"), both), Allow)
     assert isinstance(judge(ReadEffect(("/data/w/a",)), both), Allow)

@@ -20,7 +20,7 @@ def judged(effect: FetchEffect, *grants: str, mode: Mode = "ask") -> Judgement:
 
 @pytest.mark.parametrize("mode", get_args(Mode))
 @pytest.mark.parametrize("effect", [PAGE, ROUTER])
-def test_fetch_when_nothing_allows_it_then_is_asked_in_every_mode_but_plan(
+def test_fetch_without_a_rule_needs_approval_and_is_refused_in_plan_mode(
     effect: FetchEffect, mode: Mode
 ) -> None:
     assert isinstance(judged(effect, mode=mode), Refuse if mode == "plan" else Ask)
@@ -32,7 +32,7 @@ def test_fetch_when_the_workspace_is_not_trusted_then_is_refused() -> None:
     assert isinstance(judgement, Refuse) and "trusted" in judgement.reason
 
 
-def test_fetch_when_asked_then_offers_its_host_and_of_a_private_network_only_for_the_session() -> None:
+def test_fetch_approval_offers_a_host_rule_and_for_private_networks_only_per_session() -> None:
     asked, private = judged(PAGE), judged(ROUTER)
     assert isinstance(asked, Ask) and isinstance(private, Ask)
     assert [(rule.id, rule.scope) for rule in asked.rules] == [
@@ -63,12 +63,12 @@ def test_fetch_when_asked_then_offers_its_host_and_of_a_private_network_only_for
         pytest.param(ROUTER, "fetch:router.example:8080@192.168.1.1", True, id="private"),
     ],
 )
-def test_fetch_when_a_rule_is_stored_then_it_holds_for_exactly_its_host(
+def test_fetch_rule_covers_exactly_its_host_and_port(
     effect: FetchEffect, grant: str, is_allowed: bool
 ) -> None:
     assert isinstance(judged(effect, grant, mode="full"), Allow if is_allowed else Ask)
 
 
-def test_digest_when_url_or_address_differ_then_differs() -> None:
+def test_fetch_digest_differs_by_url_and_by_address() -> None:
     effects = (PAGE, ROUTER, FetchEffect(ROUTER.url), FetchEffect(PAGE.url + "d"))
     assert len({effect.digest for effect in effects}) == len(effects)

@@ -10,13 +10,13 @@ from tests.policy.test_by_passes import judged, lines_of
 pytestmark = pytest.mark.req("X7", "X8")
 
 
-def test_no_dangerous_line_is_silent_in_mode_full() -> None:
+def test_no_dangerous_command_is_allowed_without_approval_in_mode_full() -> None:
     lines = lines_of("never_silent.txt")
     silent = [line for line in lines if isinstance(judged(line, "full"), Allow)]
     assert len(lines) > 500 and silent == []
 
 
-def test_usual_work_is_silent_in_mode_full() -> None:
+def test_usual_work_commands_need_no_approval_in_mode_full() -> None:
     asked = [line for line in lines_of("silent_in_full.txt") if isinstance(judged(line, "full"), Ask)]
     assert asked == []
 

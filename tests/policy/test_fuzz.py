@@ -28,5 +28,5 @@ def test_a_command_allowed_without_a_question_changes_and_reveals_nothing(tmp_pa
 
 @pytest.mark.req("X7")
 @pytest.mark.parametrize("command", ["touch made", "cat link", "echo x > a.txt", "sort a.txt -o b.txt"])
-def test_harm_is_seen_where_a_command_does_it(command: str, tmp_path: Path) -> None:
+def test_fuzz_check_detects_a_command_that_writes_or_reveals_files(command: str, tmp_path: Path) -> None:
     assert list(harmed(Scratch(tmp_path / "scratch"), ["ls", command, "true"])) == [command]

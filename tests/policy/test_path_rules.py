@@ -67,7 +67,7 @@ def test_write_rule_covers_what_its_pattern_names(rule: str, path: str) -> None:
         ("write:/state/rules.json", "/state/rules.json"),
     ],
 )
-def test_write_rule_does_not_cover_other_places(rule: str, path: str) -> None:
+def test_write_rule_covers_no_path_outside_its_pattern_or_the_workspace(rule: str, path: str) -> None:
     assert isinstance(written(path, rule=rule), Ask)
 
 
@@ -107,7 +107,7 @@ def test_read_rule_covers_a_secret_file_only_without_wildcards() -> None:
     "text",
     ["write:", "write:../x", "write:a/../../x", "write:[a", "write:{a", "reads:a", "write", "npm test"],
 )
-def test_text_that_is_no_path_rule_gives_no_rule(text: str) -> None:
+def test_invalid_path_rule_is_parsed_as_no_rule(text: str) -> None:
     assert parse_path_rule(text) == ""
 
 

@@ -12,7 +12,7 @@ RECORDINGS = sorted(SESSIONS.glob("*/recording.jsonl"))
 
 
 @pytest.mark.req("H7")
-def test_learned_rules_ask_a_third_less_often_and_never_more_than_exact_ones() -> None:
+def test_general_rules_need_30_percent_fewer_approvals_and_no_more_than_exact_rules() -> None:
     assert len(measured()) == 3
     for name, found in measured().items():
         assert found.learned <= found.exact <= found.without < found.calls, name
@@ -22,12 +22,12 @@ def test_learned_rules_ask_a_third_less_often_and_never_more_than_exact_ones() -
 
 @pytest.mark.req("H13")
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.parent.name)
-async def test_everyday_sessions_are_recordings_that_come_out_as_they_were(recording: Path) -> None:
+async def test_recorded_everyday_session_replays_without_differences(recording: Path) -> None:
     told = await replay(read_recording(recording))
     assert told.differences == [] and told.calls > 10
 
 
-def test_the_figures_of_the_page_are_those_that_are_measured() -> None:
+def test_approval_counts_in_performance_docs_equal_the_measured_counts() -> None:
     rows = table(section(read("docs/performance.md"), "## Questions to the user"), "session")
     told = [tuple(int(cell) for cell in row[1:]) for row in rows]
     assert told == [(it.calls, it.without, it.exact, it.learned) for it in measured().values()]

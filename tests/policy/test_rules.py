@@ -76,11 +76,11 @@ def test_command_is_offered_its_general_rule(command: str, rule_id: str) -> None
     assert general(command) == rule_id
 
 
-def test_background_command_is_offered_itself_only() -> None:
+def test_background_command_is_offered_only_an_exact_rule() -> None:
     assert {rule.id.partition(":")[0] for rule in offered("npm start", background=True)} == {"command"}
 
 
-def test_general_rule_is_offered_for_three_times_and_says_what_it_means() -> None:
+def test_general_rule_is_offered_for_three_scopes_with_examples() -> None:
     rules = [rule for rule in offered("npm test") if rule.id.startswith("words:")]
     assert [rule.scope for rule in rules] == ["session", "project", "user"]
     for rule in rules:
@@ -91,7 +91,7 @@ def test_general_rule_is_offered_for_three_times_and_says_what_it_means() -> Non
 @pytest.mark.parametrize(
     "command", ["npm test", "touch a.txt", "git add . && git commit -m x", "python -m pytest", *OPEN_ENDS]
 )
-def test_examples_of_a_rule_are_true(command: str) -> None:
+def test_examples_of_an_offered_rule_match_the_policy_decision(command: str) -> None:
     rule = next(rule for rule in offered(command) if rule.id.startswith("words:"))
     granted = Situation("ask", PLACES, frozenset((rule.id,)))
     assert all(isinstance(judge(CommandEffect(text, "/w"), granted), Allow) for text in rule.allows)
@@ -133,7 +133,7 @@ def test_a_rule_covers_its_commands_and_no_others(command: str, is_covered: bool
         assert found.rules == ("words:npm test",) and "npm test" in found.reason
 
 
-def test_no_general_rule_makes_anything_of_the_short_list_silent() -> None:
+def test_no_general_rule_allows_a_command_that_is_refused_or_always_needs_approval() -> None:
     for command, verdict in corpus():
         if verdict not in ("ask", "refuse"):
             continue
@@ -192,12 +192,12 @@ def test_each_effective_command_is_offered_an_exact_rule_that_covers_it() -> Non
         ("git commit", "git commit -m x -- *"),
     ],
 )
-def test_open_end_of_a_rule_covers_no_option_that_changes_what_runs(rule: str, command: str) -> None:
+def test_general_rule_covers_no_option_that_changes_which_code_runs(rule: str, command: str) -> None:
     granted = Situation("ask", PLACES, frozenset((f"words:{rule}",)))
     assert not isinstance(judge(CommandEffect(command, "/w"), granted), Allow)
 
 
-def test_rule_covers_no_further_words_that_were_not_shown() -> None:
+def test_general_rule_covers_no_command_of_the_rule_limits_list() -> None:
     text = Path(__file__).with_name("rule_limits.txt").read_text(encoding="utf-8")
     cases = [line.replace("⏎", "\n").split("|", 1) for line in text.splitlines() if not line.startswith("# ")]
     covered = [
@@ -211,7 +211,7 @@ def test_rule_covers_no_further_words_that_were_not_shown() -> None:
     assert len(cases) > 200 and covered == []
 
 
-def test_rule_offered_for_one_command_does_not_cover_the_other_of_the_pair() -> None:
+def test_rule_offered_for_the_first_command_in_rule_pairs_does_not_cover_the_second() -> None:
     text = Path(__file__).with_name("rule_pairs.txt").read_text(encoding="utf-8")
     pairs = [
         line.replace("⏎", "\n").split(" ⇒ ", 1) for line in text.splitlines() if not line.startswith("# ")
@@ -226,13 +226,13 @@ def test_rule_offered_for_one_command_does_not_cover_the_other_of_the_pair() -> 
     assert len(pairs) > 200 and covered == []
 
 
-def test_words_in_allow_cover_any_further_words() -> None:
+def test_command_in_the_allow_setting_covers_any_further_arguments() -> None:
     granted = Situation("ask", PLACES, frozenset((id_of_words("npm test"),)))
     assert isinstance(judge(CommandEffect("npm test -- --watch", "/w"), granted), Allow)
     assert not isinstance(judge(CommandEffect("npm run x", "/w"), granted), Allow)
 
 
-def test_rule_for_a_file_of_one_folder_covers_none_of_another() -> None:
+def test_rule_for_a_script_does_not_cover_the_same_name_in_another_folder() -> None:
     for words in ("./build.sh", "python a.py", "sh a.sh"):
         granted = Situation("ask", PLACES, frozenset((f"words:{words}",)))
         assert isinstance(judge(CommandEffect(words, "/w"), granted), Allow)

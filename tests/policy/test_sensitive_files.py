@@ -84,7 +84,7 @@ def test_file_of_git_ci_editors_shells_and_agents_is_asked_about_in_mode_full(na
         "tools/bazel.py",
     ],
 )
-def test_file_that_the_user_runs_by_its_name_is_ordinary(name: str) -> None:
+def test_write_to_a_build_or_tool_config_file_needs_no_approval_in_mode_edits(name: str) -> None:
     assert isinstance(judge(written(f"/w/{name}"), Situation("edits", PLACES)), Allow)
 
 

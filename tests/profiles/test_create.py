@@ -106,7 +106,7 @@ def parameters(profile: ProviderProfile) -> dict[str, Any]:
         pytest.param("walkthrough", P3, CLAUDE_CODE, id="walkthrough"),
     ],
 )
-def test_tools_have_our_names_and_the_parameters_of_the_familys_own_agent(
+def test_tools_have_agent_ls_names_and_the_parameters_of_the_model_makers_agent(
     provider: str, names: list[str], of_the_family: dict[str, list[str]]
 ) -> None:
     schemas = parameters(create_profile(provider, "m"))
@@ -154,9 +154,7 @@ OURS: dict[str, dict[str, Any]] = {
 @pytest.mark.req("P7")
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "ollama"])
-def test_arguments_by_our_names_are_understood_by_the_tools_of_every_family(
-    provider: str, native: bool
-) -> None:
+def test_tools_of_every_model_family_accept_agent_ls_argument_names(provider: str, native: bool) -> None:
     registry = create_profile(provider, "m", options=ProfileOptions(native_names=native)).registry
     several = native and provider in (
         "openai",
@@ -176,7 +174,7 @@ def test_arguments_by_our_names_are_understood_by_the_tools_of_every_family(
 
 
 @pytest.mark.parametrize(("provider", "names"), [("openai", P2), ("anthropic", P3), ("gemini", P4)])
-def test_profile_when_without_background_processes_and_plan_then_its_tools_are_exactly_the_list(
+def test_profile_without_background_processes_and_plan_has_only_the_basic_tools(
     provider: str, names: list[str]
 ) -> None:
     options = ProfileOptions(background_processes=False, plan=False, ask_user=False)
@@ -190,7 +188,7 @@ def test_profile_when_without_background_processes_and_plan_then_its_tools_are_e
 @pytest.mark.req("P2", "P3", "T9")
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
-def test_profile_when_its_tools_are_defined_then_schemas_are_as_reviewed(provider: str, native: bool) -> None:
+def test_tool_definitions_of_a_profile_equal_the_reviewed_snapshot(provider: str, native: bool) -> None:
     options = ProfileOptions(native_names=native)
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
@@ -202,7 +200,7 @@ def test_profile_when_its_tools_are_defined_then_schemas_are_as_reviewed(provide
 
 @pytest.mark.req("T9", "P6")
 @pytest.mark.parametrize("provider", PROFILES)
-def test_profile_when_its_tools_are_defined_then_every_root_is_a_closed_and_described_object(
+def test_each_tool_schema_is_an_object_without_additional_properties_and_with_descriptions(
     provider: str,
 ) -> None:
     for schema in parameters(create_profile(provider, "m")).values():
@@ -215,9 +213,7 @@ def test_profile_when_its_tools_are_defined_then_every_root_is_a_closed_and_desc
 
 
 @pytest.mark.req("P3", "L2")
-def test_profile_when_anthropic_then_commands_have_120_seconds_and_the_session_keeps_its_own_for_openai() -> (
-    None
-):
+def test_anthropic_profile_has_a_command_timeout_of_120_seconds_and_openai_the_session_default() -> None:
     limits = create_profile("anthropic").shell_limits
     assert limits is not None
     assert limits.default_timeout_ms == 120_000
@@ -248,7 +244,7 @@ def test_profile_when_a_model_needs_beta_headers_then_they_are_provider_options(
 
 
 @pytest.mark.parametrize("provider", WITH_A_USUAL_MODEL)
-def test_profile_when_nothing_is_known_then_the_family_has_defaults(provider: str) -> None:
+def test_profile_without_a_model_has_the_defaults_of_its_provider(provider: str) -> None:
     profile = create_profile(provider)
     assert profile.id == provider
     assert profile.model
@@ -298,7 +294,7 @@ def spoken_by_a_host(
 
 
 @pytest.mark.req("P1", "P6")
-def test_profile_of_a_host_speaks_with_its_own_prompt_builder() -> None:
+def test_profile_of_a_host_uses_the_prompt_builder_of_the_host() -> None:
     registry = ToolRegistry((READ_FILE,))
     profile = ProviderProfile("mine", "m-1", "I am Mine.", registry, 1_000, prompt_builder=spoken_by_a_host)
     where = EnvironmentFacts("/w", "linux", "6.1", "2026-11-21", GitSnapshot())
@@ -309,7 +305,7 @@ def test_profile_of_a_host_speaks_with_its_own_prompt_builder() -> None:
 
 
 @pytest.mark.req("P5")
-def test_profile_when_a_compatible_server_has_no_usual_model_then_one_must_be_named() -> None:
+def test_compatible_server_without_a_default_model_requires_a_model_name() -> None:
     assert set(COMPATIBLE) == set(SERVERS)
     with pytest.raises(ModelNeededError, match="Choose a model of lmstudio"):
         create_profile("lmstudio")

@@ -161,7 +161,7 @@ async def test_snapshot_when_a_command_fails_then_the_rest_is_reported(
     assert (snapshot.changed, snapshot.untracked, len(snapshot.commits)) == expected
 
 
-async def test_snapshot_when_commands_are_not_possible_then_files_are_enough() -> None:
+async def test_git_snapshot_is_read_from_files_if_the_environment_cannot_run_commands() -> None:
     files = {f"/project/{path}": text for path, text in REPOSITORY.items()}
     assert await take_git_snapshot(MemoryEnvironment(files), trusted=True) == BARE_FACTS
 

@@ -64,7 +64,7 @@ async def test_snapshot_when_git_is_real_then_it_reports_the_state_and_leaves_th
 
 
 @pytest.mark.req("O4")
-async def test_snapshot_when_git_is_real_then_files_alone_tell_the_same_branch_and_head(
+async def test_git_snapshot_from_files_has_the_same_branch_and_head_as_git(
     repository: Path,
 ) -> None:
     git(repository, "pack-refs", "--all")

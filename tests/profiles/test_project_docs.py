@@ -66,7 +66,7 @@ async def found(
         ),
     ],
 )
-async def test_documents_when_walked_from_root_to_folder_then_the_right_files_come_in_order(
+async def test_project_documents_are_listed_in_order_from_repository_root_to_working_directory(
     files: dict[str, str | bytes], family: tuple[str, ...], expected: list[str]
 ) -> None:
     assert await found(files, family=family) == expected
@@ -140,7 +140,7 @@ async def test_claude_md_imports_files_of_the_project(
 
 
 @pytest.mark.req("T16")
-async def test_imports_end_at_a_depth_and_a_number() -> None:
+async def test_imports_of_claude_md_are_limited_in_depth_and_number() -> None:
     chain = {f"/repo/d{n}.md": f"d{n} @d{n + 1}.md" for n in range(9)}
     deep = await found({"/repo/CLAUDE.md": "@d0.md", **chain}, "/repo", ("CLAUDE.md",))
     assert len(deep) == 1 + 5

@@ -13,7 +13,7 @@ SAID = (
 
 @pytest.mark.req("H5")
 @pytest.mark.parametrize("size", [1, 3, 7, len(SAID)])
-def test_frames_are_the_same_in_any_pieces(size: int) -> None:
+def test_decoded_frames_do_not_depend_on_how_the_bytes_are_split(size: int) -> None:
     frames = FrameDecoder()
     found = [item for at in range(0, len(SAID), size) for item in frames.feed(SAID[at : at + size])]
 

@@ -64,7 +64,7 @@ def test_a_program_that_will_continue_by_itself_counts_as_waiting_only_after_a_l
 
 @pytest_poll
 @pytest.mark.req("H5")
-def test_a_program_that_printed_by_itself_before_counts_as_waiting_after_twice_that_time() -> None:
+def test_program_that_printed_without_input_counts_as_waiting_after_twice_that_pause() -> None:
     waiting = InputWaitDetector()
     assert seems(waiting, polls(inf), 1.0)
     waiting.note_output(2.0)
@@ -77,7 +77,7 @@ def test_a_program_that_printed_by_itself_before_counts_as_waiting_after_twice_t
 
 @pytest_poll
 @pytest.mark.req("H5")
-def test_output_after_a_key_or_during_work_does_not_count_as_printed_by_itself() -> None:
+def test_output_after_a_key_or_during_work_does_not_count_as_output_without_input() -> None:
     waiting = InputWaitDetector()
     assert seems(waiting, polls(inf), 0.25)
     waiting.note_typing()

@@ -84,7 +84,9 @@ def stage() -> Iterator[Stage]:
     stage.close()
 
 
-def test_it_ends_with_its_server_even_with_much_unread_output(stage: Stage, tmp_path: Path) -> None:
+def test_relay_ends_when_its_server_disconnects_even_with_much_unread_output(
+    stage: Stage, tmp_path: Path
+) -> None:
     os.mkfifo(tmp_path / "begun")
     stage.relay.tell(bytes(2 * FULL_BYTES))
     stage.start(f"echo > {tmp_path / 'begun'}; exec sleep 600")
@@ -94,7 +96,7 @@ def test_it_ends_with_its_server_even_with_much_unread_output(stage: Stage, tmp_
     assert stage.ends()
 
 
-def test_it_does_not_spin_while_the_server_reads_nothing_of_an_ended_command(
+def test_relay_does_not_spin_while_the_server_does_not_read_output_of_an_ended_command(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program, "GRACE_SECONDS", 0.01)
@@ -114,7 +116,7 @@ def test_it_does_not_spin_while_the_server_reads_nothing_of_an_ended_command(
     assert all(waits[:4])
 
 
-def test_unread_output_at_the_close_of_the_terminal_is_reported_before_the_end(
+def test_relay_sends_unread_output_before_the_exit_code_after_the_terminal_closes(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program, "GRACE_SECONDS", LIMIT_SECONDS)

@@ -32,7 +32,7 @@ def steps() -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def test_each_command_is_one_target_of_the_makefile() -> None:
+def test_each_ci_step_runs_one_makefile_target_or_a_listed_action() -> None:
     assert WORKFLOWS
     for where, step in steps():
         if "run" in step:

@@ -86,12 +86,12 @@ def note_in_terminal(home: Path, script: Path, *path: Path) -> str:
         return shown.printed.strip().splitlines()[-1]
 
 
-def test_environment_off_path_is_named_by_its_full_path(tmp_path: Path) -> None:
+def test_message_has_the_full_path_of_an_agent_ls_that_is_not_on_path(tmp_path: Path) -> None:
     script = environment(tmp_path / "env")
     assert note_in_terminal(tmp_path, script) == f"(agent-ls is not on PATH: start it as {script})"
 
 
-def test_installed_command_is_named_by_its_name(tmp_path: Path) -> None:
+def test_message_has_the_plain_command_name_if_agent_ls_is_on_path(tmp_path: Path) -> None:
     script = environment(tmp_path / "env")
     assert "not on PATH" not in note_in_terminal(tmp_path, script, script.parent)
 
@@ -115,7 +115,7 @@ def test_installed_command_is_named_by_its_name(tmp_path: Path) -> None:
         ("pipx", "pipx/840a", "", ["pipx", "run", "agent-ls"]),
     ],
 )
-def test_environment_for_one_run_is_named_by_the_tool_that_makes_it(
+def test_message_in_a_temporary_environment_has_the_uvx_or_pipx_command(
     tmp_path: Path, name: str, prefix: str, source: str, expected: list[str]
 ) -> None:
     """uvx puts the environment on PATH for its own run only, so the user's shell does not find agent-ls."""
@@ -135,7 +135,7 @@ def test_environment_for_one_run_is_named_by_the_tool_that_makes_it(
     assert Path(done.stdout.strip()).is_dir() and "can be deleted" in done.stderr
 
 
-def test_environment_that_uv_made_in_a_project_is_not_for_one_run(tmp_path: Path) -> None:
+def test_uv_environment_in_a_project_does_not_count_as_temporary(tmp_path: Path) -> None:
     """`uv venv` puts a CACHEDIR.TAG into the environment itself, uvx into a folder above it."""
     script = environment(tag(tmp_path / "project" / ".venv"))
     note = note_in_terminal(tmp_path, script, tool(tmp_path / "tools", "uvx"))

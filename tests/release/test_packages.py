@@ -148,7 +148,7 @@ def test_installed_wheel_serves_the_page_of_the_panel(wheel: Path, tmp_path: Pat
             panel.terminate()
 
 
-def test_metadata_says_what_an_index_shows_and_invents_no_address(wheel: Path) -> None:
+def test_wheel_metadata_is_complete_for_a_package_index_and_has_no_invented_urls(wheel: Path) -> None:
     told = wheel_metadata(wheel)
     assert told["Name"] == "agent-ls" and told["License-Expression"] == "Apache-2.0"
     assert told["Author"] and told["Keywords"] and len(told.get_all("Classifier") or []) > 10
@@ -157,7 +157,7 @@ def test_metadata_says_what_an_index_shows_and_invents_no_address(wheel: Path) -
     assert isinstance(page, str) and "](docs/" not in page and "Configuration" in page
 
 
-def test_repository_address_reaches_links_and_metadata(tmp_path: Path) -> None:
+def test_repository_url_is_used_in_metadata_and_readme_links(tmp_path: Path) -> None:
     need_repository()
     told = email.message_from_bytes(build_metadata(staged(tmp_path, URL)))
     assert f"Repository, {URL}" in (told.get_all("Project-URL") or [])

@@ -24,7 +24,7 @@ def run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("version", ["1.2", "v1.2.3", "01.2.3", "1.2.3-x"])
-def test_version_that_is_none_is_refused_in_one_line(version: str) -> None:
+def test_invalid_release_version_is_refused_with_one_line(version: str) -> None:
     done = run(version, "--dry-run")
     assert done.returncode == 1 and "make release VERSION=1.2.3" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -53,7 +53,7 @@ def test_dry_run_writes_notes_and_checksums_and_changes_no_source(tmp_path: Path
     assert status() == before
 
 
-def test_heading_gets_the_day_and_the_notes_are_its_section() -> None:
+def test_changelog_heading_gets_the_release_date_and_its_section_is_the_release_notes() -> None:
     dated = release.date_changelog(CHANGELOG, "1.2.0", "2026-01-02")
     assert "## 1.2.0 (2026-01-02)\n" in dated and "## 1.1.0 (2025-01-01)" in dated
     assert release.release_notes(dated, "1.2.0") == "Added\n\n- [x](a.md)\n"
@@ -61,7 +61,7 @@ def test_heading_gets_the_day_and_the_notes_are_its_section() -> None:
         release.date_changelog(CHANGELOG, "2.0.0", "2026-01-02")
 
 
-def test_each_stamped_file_of_the_repository_takes_a_version() -> None:
+def test_version_can_be_stamped_into_each_version_file() -> None:
     for name in release.STAMPED:
         if name.endswith(".md"):
             continue

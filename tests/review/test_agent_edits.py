@@ -37,7 +37,7 @@ def test_a_first_change_gives_a_hunk_for_each_run_of_changed_lines(
     assert words(ledger.base) == before
 
 
-def test_ids_follow_the_specification_and_differ_for_equal_changes() -> None:
+def test_hunk_ids_follow_the_specification_and_differ_for_equal_changes() -> None:
     call = Call("c9")
     change = apply_agent_edit(open_ledger("/f", text("a b a b")), text("A b A b"), call)
     runs = [LineHunk(0, 1, ("a\n",), ("A\n",)), LineHunk(2, 3, ("a\n",), ("A\n",))]
@@ -62,7 +62,7 @@ def test_ids_follow_the_specification_and_differ_for_equal_changes() -> None:
     ],
     ids=["inside", "below", "above", "back", "deleted", "next line", "around", "elsewhere", "file deleted"],
 )
-def test_a_second_call_in_the_hunk_of_the_first_extends_or_changes_it(
+def test_second_tool_call_at_a_hunk_updates_the_hunk_or_adds_another_hunk(
     second: str | None, hunks: list[str], gone: list[str]
 ) -> None:
     ledger = story("a b c d", ("agent", "a B c d"), ("agent", second))
@@ -168,7 +168,7 @@ def test_a_file_deleted_and_written_again_has_hunks_for_its_differences_from_the
     assert closed(ledger) == ["gone c1"]
 
 
-def test_a_reverted_deletion_restores_the_users_text_in_hunks() -> None:
+def test_file_deletion_by_the_agent_keeps_text_typed_in_hunks_in_the_base() -> None:
     ledger = story(
         "a b c", ("agent", "A b C"), ("user", "A own b C"), ("user", "Ax own b C"), ("agent", None)
     )

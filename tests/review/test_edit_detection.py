@@ -39,7 +39,9 @@ OURS = OLD.replace("line 5\n", "line five\nand a half\n")
         ("", Undetermined),
     ],
 )
-def test_typing_around_an_edit_is_separated_from_it(observed: str, expected: type[EditDetection]) -> None:
+def test_edit_is_detected_as_present_or_absent_despite_typing_around_the_edit(
+    observed: str, expected: type[EditDetection]
+) -> None:
     assert type(detect_edit(OLD, OURS, observed)) is expected
 
 
@@ -71,7 +73,7 @@ A, B = "keep\nold line of text\nkeep too\n", "keep\nwholly other here\nkeep too\
         (A, "keep\nold line of text\nadded\nkeep too\n", "mine\nadded\n" + A, Absent(is_elsewhere=True)),
     ],
 )
-def test_a_text_with_typing_inside_an_edit_shows_whether_it_was_applied(
+def test_edit_is_detected_as_applied_or_dropped_despite_typing_inside_the_edit(
     old: str, expected: str, observed: str, said: EditDetection
 ) -> None:
     assert detect_edit(old, expected, observed) == said
@@ -86,7 +88,9 @@ def test_a_text_with_typing_inside_an_edit_shows_whether_it_was_applied(
         ("typed\n" + A.replace("old line", "old typed line") + "typed\n", "typed\n" + B + "typed\n"),
     ],
 )
-def test_the_result_of_a_dropped_edit_includes_text_typed_in_its_lines(observed: str, merged: str) -> None:
+def test_reapplying_a_dropped_edit_replaces_its_lines_and_keeps_text_typed_elsewhere(
+    observed: str, merged: str
+) -> None:
     assert apply_ignoring_versions(A, B, observed) == merged
 
 

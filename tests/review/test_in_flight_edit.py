@@ -82,7 +82,9 @@ def state_after(*happenings: EditEvent) -> tuple[InFlightEdit, Outcome]:
         ([NO, UNCLEAR, Observed(3, TYPED)], Stale()),
     ],
 )
-def test_the_state_after_each_sequence_of_events(happenings: list[EditEvent], expected: Outcome) -> None:
+def test_in_flight_edit_has_the_expected_outcome_after_each_event_sequence(
+    happenings: list[EditEvent], expected: Outcome
+) -> None:
     assert state_after(*happenings)[1] == expected
 
 
@@ -140,7 +142,7 @@ HALF_OLD, HALF_NEW = "a\nb\nc\n", "A\nb\nC\n"
     [(YES, "not at all"), (NO, Stale())],
     ids=["applied", "not applied"],
 )
-def test_a_partly_applied_edit_does_not_count_as_missing_unless_the_editor_denies_it(
+def test_partly_applied_edit_does_not_count_as_missing_unless_the_editor_denies_the_edit(
     answer: Answered, expected: object
 ) -> None:
     edit = start_edit(HALF_OLD, HALF_NEW, 1)
@@ -161,7 +163,7 @@ def test_a_partly_applied_edit_does_not_count_as_missing_unless_the_editor_denie
         ([YES, Observed(1, TYPED), Observed(2, BOTH)], Applied(BOTH, BOTH, 2)),
     ],
 )
-def test_an_edit_is_not_sent_again_to_an_editor_with_repeated_versions_unless_it_denies_it(
+def test_edit_is_not_resent_after_a_repeated_document_version_unless_the_editor_denies_the_edit(
     happenings: list[EditEvent], expected: Outcome
 ) -> None:
     edit, outcome = state_after(*happenings)

@@ -133,7 +133,7 @@ def test_lines_of_a_proposal_can_be_kept_before_the_rest(
     ("old", "new", "chosen", "rest"),
     [("", "ABC", (1, 2), "xACy"), ("abc", "ABC", (1, 2), "xAbCy"), ("a", "ABC", (1, 3), "xAy")],
 )
-def test_lines_of_a_proposal_are_refused_alone(
+def test_selected_lines_of_a_proposal_can_be_undone_before_the_rest(
     old: str, new: str, chosen: tuple[int, int], rest: str
 ) -> None:
     first = sheet(f"x{old}y", f"x{new}y")
@@ -143,7 +143,7 @@ def test_lines_of_a_proposal_are_refused_alone(
 
 
 @pytest.mark.parametrize(("old", "new"), [(None, "ab"), ("ab", None)])
-def test_a_whole_file_is_not_divided(old: str | None, new: str | None) -> None:
+def test_proposal_to_create_or_delete_a_file_cannot_be_split(old: str | None, new: str | None) -> None:
     first = sheet(old, new)
     with pytest.raises(ValueError, match="as a whole"):
         split_proposal(first, first.hunks[0].id, 0, 1)
@@ -165,7 +165,9 @@ def test_keeping_proposals_next_to_typed_text_equals_a_merge(old: str, new: str,
 
 
 @given(old=lines, new=lines, order=st.randoms())
-def test_any_order_of_keeping_gives_the_whole_change(old: str, new: str, order: object) -> None:
+def test_keeping_proposals_one_by_one_in_random_order_gives_the_whole_change(
+    old: str, new: str, order: object
+) -> None:
     if old == new:
         return
     sheets: tuple[ProposalSheet, ...] = (sheet(old, new),)

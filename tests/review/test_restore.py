@@ -41,7 +41,9 @@ STORIES: list[tuple[str | None, list[Step]]] = [
 
 
 @pytest.mark.parametrize(("start", "steps"), STORIES)
-def test_a_file_known_to_be_unchanged_gives_the_same_ledger(start: str | None, steps: list[Step]) -> None:
+def test_restoring_an_unchanged_file_gives_the_same_hunk_tracking(
+    start: str | None, steps: list[Step]
+) -> None:
     ledger = story(start, *steps)
     assert restored(ledger, words(ledger.current), is_unchanged=True) == ledger
 
@@ -73,7 +75,9 @@ def test_a_file_known_to_be_unchanged_gives_the_same_ledger(start: str | None, s
         "file gone",
     ],
 )
-def test_a_file_that_may_have_changed_is_searched(now: str | None, hunks: list[str], lost: list[str]) -> None:
+def test_hunks_of_a_possibly_changed_file_are_restored_by_searching_their_lines(
+    now: str | None, hunks: list[str], lost: list[str]
+) -> None:
     ledger = story("a b c d", ("agent", "a B c x y d"))
     again = restored(ledger, now)
     assert shown(again) == hunks
@@ -86,14 +90,14 @@ def test_an_edited_hunk_is_found_by_its_last_lines_or_the_agents_lines() -> None
     assert shown(restored(ledger, "1 a B c")) == ["pending c1 @2 b > B"]
 
 
-def test_a_deletion_is_only_known_where_nothing_changed() -> None:
+def test_hunk_of_deleted_lines_is_restored_as_pending_only_if_the_file_is_unchanged() -> None:
     ledger = story("a b c", ("agent", "a c"))
     assert shown(restored(ledger, "a c", is_unchanged=True)) == ["pending c1 @1 b > "]
     assert closed(restored(ledger, "a c")) == ["stale c1"]
     assert shown(restored(ledger, "a b c")) == ["gone c1 @1 b > b"]
 
 
-def test_hunks_found_on_the_same_lines_are_stale_both() -> None:
+def test_two_restored_hunks_that_match_the_same_lines_are_both_stale() -> None:
     ledger = story("a b c d e", ("agent", "a x y c d e"), ("agent", "a x y c y z e"))
     again = restored(ledger, "a x y z e")
     assert shown(again) == []
@@ -117,14 +121,14 @@ def test_decisions_are_final_after_a_restart() -> None:
         ("a b", [("agent", None)], "a b", [], "a b"),
     ],
 )
-def test_whole_files_are_restored(
+def test_hunks_of_created_and_deleted_files_are_restored(
     start: str | None, steps: list[Step], now: str | None, hunks: list[str], base: str | None
 ) -> None:
     again = restored(story(start, *steps), now)
     assert (shown(again), words(again.base)) == (hunks, base)
 
 
-def test_a_searched_hunk_does_not_take_the_position_of_a_placed_one() -> None:
+def test_restored_hunk_found_by_search_does_not_take_the_position_of_a_placed_hunk() -> None:
     ledger = story("a b c", ("agent", "a x c"))
     (placed,) = stored(ledger)
     (elsewhere,) = stored(story("b x d", ("agent", "b x x d")))

@@ -35,7 +35,7 @@ def shown(text: str | None) -> str:
         ("", "ABC", (1, 2), [("", "A"), ("", "B"), ("", "C")]),
     ],
 )
-def test_parts_of_a_hunk_pair_lines_from_its_top(
+def test_splitting_a_hunk_pairs_old_and_new_lines_from_the_top(
     old: str, new: str, chosen: tuple[int, int], expected: list[tuple[str, str]]
 ) -> None:
     head, middle, tail = ((lines(o), lines(n)) for o, n in expected)
@@ -124,7 +124,7 @@ def test_lines_of_a_created_file_can_be_decided_alone(state: str, base: str | No
         (None, "new\n", "mine", "mine\n"),
     ],
 )
-def test_replacement_replaces_the_agents_text(
+def test_hunk_kept_with_a_replacement_has_the_users_text(
     before: str | None, after: str, replacement: str, expected: str
 ) -> None:
     ledger = apply_agent_edit(open_ledger("/a", before), after, Call("c1")).ledger

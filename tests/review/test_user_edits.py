@@ -109,7 +109,9 @@ UNDONE = [
 
 
 @pytest.mark.parametrize(("before", "after"), UNDONE)
-def test_a_call_undone_in_the_editor_is_gone_and_redone_is_pending(before: str, after: str) -> None:
+def test_editor_undo_of_an_agent_change_makes_hunks_gone_and_redo_makes_them_pending(
+    before: str, after: str
+) -> None:
     changed = story(before, ("agent", after))
     assert {hunk.state for hunk in changed.hunks} == {"pending"}
     undone = story(before, ("agent", after), ("user", before))
@@ -156,7 +158,7 @@ def test_a_change_over_two_hunks_makes_one_edited_and_the_other_stale() -> None:
     assert closed(ledger) == ["stale c2"]
 
 
-def test_a_formatter_that_keeps_lines_edits_hunks_and_changes_the_rest_of_the_base() -> None:
+def test_line_by_line_formatting_marks_hunks_as_edited_and_changes_the_rest_of_the_base() -> None:
     ledger = story("a b c d", ("agent", "a B c d"), ("agent", "a B c D"), ("user", "_a _B _c _D"))
     assert words(ledger.base) == "_a b _c d"
     assert shown(ledger) == ["edited c1 @1 b > _B", "edited c2 @3 d > _D"]

@@ -44,7 +44,7 @@ def answers(tasks: anyio.abc.TaskGroup) -> RecentAnswers:
 
 
 @pytest.mark.req("H2")
-async def test_the_same_key_gets_the_first_answer_and_another_scope_its_own() -> None:
+async def test_repeated_idempotency_key_returns_the_first_result_within_its_scope() -> None:
     counter = Counter()
     async with anyio.create_task_group() as tasks:
         book = answers(tasks)
@@ -53,7 +53,7 @@ async def test_the_same_key_gets_the_first_answer_and_another_scope_its_own() ->
         assert [await book.run_once("s", "", "agent/x", counter.work) for _ in range(2)] == [3, 4]
 
 
-async def test_a_key_of_another_method_is_refused() -> None:
+async def test_idempotency_key_reused_for_another_method_is_refused() -> None:
     counter = Counter()
     async with anyio.create_task_group() as tasks:
         book = answers(tasks)
@@ -107,7 +107,7 @@ async def test_work_interrupted_by_the_end_of_the_server_is_not_reported_as_done
 
 
 @pytest.mark.req("H2", "R5")
-async def test_old_answers_are_forgotten_but_never_unfinished_work() -> None:
+async def test_old_idempotent_results_are_discarded_but_unfinished_work_is_kept() -> None:
     slow, quick = Counter(), Counter()
     slow.may_end = anyio.Event()
     async with anyio.create_task_group() as tasks:
@@ -129,7 +129,7 @@ async def test_old_answers_are_forgotten_but_never_unfinished_work() -> None:
 
 
 @pytest.mark.req("H2", "R5")
-async def test_requests_without_a_key_leave_nothing_behind() -> None:
+async def test_results_of_requests_without_idempotency_key_are_not_stored() -> None:
     quick = Counter()
     async with anyio.create_task_group() as tasks:
         book = answers(tasks)

@@ -27,7 +27,7 @@ class User:
 
 
 @pytest.mark.parametrize(("answer", "saves"), [(SAVE, True), (LEAVE, False)])
-async def test_a_clear_answer_applies_to_all_commands(answer: str, saves: bool) -> None:
+async def test_save_or_do_not_save_answer_applies_to_all_waiting_commands(answer: str, saves: bool) -> None:
     user = User(answer)
     asks = AskToSave(user.ask)
     told: list[bool] = []
@@ -45,7 +45,9 @@ async def test_a_clear_answer_applies_to_all_commands(answer: str, saves: bool) 
 
 
 @pytest.mark.parametrize("answer", ["", "Yes", None])
-async def test_any_other_answer_means_do_not_save_for_all_commands(answer: str | None) -> None:
+async def test_unclear_answer_to_the_save_question_means_do_not_save_for_all_commands(
+    answer: str | None,
+) -> None:
     user = User(answer, SAVE)
     asks = AskToSave(user.ask)
 

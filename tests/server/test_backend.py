@@ -55,5 +55,5 @@ def test_garbage_collection_starts_after_loading_and_skips_loaded_objects(
     assert collector("speaks", tmp_path) == ["on, frozen", "on"]
 
 
-def test_garbage_collection_is_on_if_the_editor_disconnects_early(tmp_path: Path) -> None:
+def test_garbage_collection_is_on_if_the_editor_disconnects_before_initialize(tmp_path: Path) -> None:
     assert collector("silent", tmp_path) == ["on"]

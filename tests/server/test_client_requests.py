@@ -52,7 +52,7 @@ async def test_a_client_without_subscriptions_gets_no_requests(
 
 
 @pytest.mark.req("H5")
-async def test_a_terminal_is_requested_from_a_client_with_terminals_and_its_error_is_a_refusal() -> None:
+async def test_terminal_is_opened_by_a_client_with_terminals_and_a_client_error_means_not_opened() -> None:
     terminal = NewTerminal("t1", ("python", "start.py"), "/work", "agent-ls")
     assert not Wire().requests.has_terminals
     wire = Wire(ClientAbilities(events=True, terminal=True))
@@ -76,7 +76,7 @@ async def test_a_terminal_is_requested_from_a_client_with_terminals_and_its_erro
     )
 
 
-async def test_a_save_request_names_versions_and_ends_with_its_one_answer() -> None:
+async def test_save_request_contains_document_versions_and_accepts_only_one_reply() -> None:
     wire = Wire()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wire.requests.save, [DOCUMENT])
@@ -98,7 +98,7 @@ async def test_a_missing_answer_by_the_deadline_is_a_normal_outcome_and_a_late_o
         wire.requests.answer(wire.sent[0]["data"]["requestId"], {}, None)
 
 
-async def test_a_check_time_request_is_not_waited_for() -> None:
+async def test_reload_request_for_changed_files_is_sent_without_waiting_for_a_reply() -> None:
     wire = Wire(deadline_ms=0)
     wire.requests.reload_files(["/a", "/b"])
     assert wire.sent == []

@@ -21,7 +21,9 @@ def sent(**settings: Any) -> dict[str, Any]:
 
 
 @pytest.mark.req("H2")
-async def test_settings_sent_during_the_check_of_earlier_ones_are_applied_last(tmp_path: Path) -> None:
+async def test_settings_that_arrive_while_earlier_settings_are_checked_take_precedence(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path) as rig:
         manager, is_changed = rig.manager, anyio.Event()
 
@@ -59,7 +61,7 @@ async def test_settings_sent_during_the_check_of_earlier_ones_are_applied_last(t
 
 
 @pytest.mark.req("H2")
-async def test_creating_a_session_before_the_client_can_be_asked_waits_for_its_settings(
+async def test_session_creation_before_initialized_waits_for_the_settings_of_the_client(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path) as rig, anyio.create_task_group() as group:

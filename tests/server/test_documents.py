@@ -41,7 +41,7 @@ def position(text: str, offset: int, encoding: Encoding, *, newline_only: bool) 
 
 @pytest.mark.req("H4")
 @given(TEXTS, TEXTS, st.sampled_from(ENCODINGS), st.booleans(), st.data())
-def test_a_change_anywhere_gives_the_text_that_the_editor_has(
+def test_after_an_editor_change_at_any_position_the_synced_text_equals_the_editor_text(
     text: str, new: str, encoding: Encoding, newline_only: bool, data: st.DataObject
 ) -> None:
     # If CR and LF end a line together, no position lies between them.
@@ -57,7 +57,7 @@ def test_a_change_anywhere_gives_the_text_that_the_editor_has(
 
 @pytest.mark.req("H4")
 @given(TEXTS, st.lists(TEXTS, min_size=2, max_size=2), st.sampled_from(ENCODINGS), st.booleans(), st.data())
-def test_line_edits_sent_to_an_editor_and_read_back_are_the_edits_meant(
+def test_line_edits_converted_to_lsp_edits_produce_the_intended_text(
     text: str, new: list[str], encoding: Encoding, newline_only: bool, data: st.DataObject
 ) -> None:
     lines = split_lines(text)
@@ -97,12 +97,12 @@ def test_a_position_beyond_the_text_is_moved_to_the_last_valid_one(
     assert change(document(text), start, end, new) == expected
 
 
-def test_a_carriage_return_in_a_line_of_an_editor_that_ends_lines_at_lf_only_is_a_character() -> None:
+def test_with_lf_only_line_endings_a_carriage_return_counts_as_a_character() -> None:
     synced = document("a\r\nb\n", "utf-8", newline_only=True)
     assert change(synced, (0, 0), (0, 2), "x\r") == "x\r\nb\n"
 
 
-def test_an_insertion_behind_the_last_line_never_names_a_line_that_does_not_exist() -> None:
+def test_an_insertion_after_the_last_line_uses_a_position_that_exists_in_the_document() -> None:
     (edit,) = to_lsp.text_edits("a\n", [LineEdit(1, 1, "b\n")], "utf-16")
     assert (edit.range.start, edit.new_text) == (lsp.Position(line=0, character=1), "\nb")
 
@@ -124,12 +124,12 @@ def test_an_insertion_behind_the_last_line_never_names_a_line_that_does_not_exis
         ("", None),
     ],
 )
-def test_a_uri_has_a_path_if_it_is_a_local_file(uri: str, path: str | None) -> None:
+def test_only_uris_of_local_files_are_converted_to_paths(uri: str, path: str | None) -> None:
     assert from_lsp.maybe_path(uri) == path
 
 
 @given(st.text(alphabet="aé😋 %#?\udcff", min_size=1, max_size=9))
-def test_a_path_survives_its_uri(name: str) -> None:
+def test_a_path_converted_to_a_uri_and_back_is_unchanged(name: str) -> None:
     assert from_lsp.maybe_path(to_lsp.uri(f"/{name}")) == f"/{name}"
 
 
@@ -137,7 +137,7 @@ def test_a_path_survives_its_uri(name: str) -> None:
 @pytest.mark.parametrize(
     "uri", ["file:///a/b%20c", "file:///a/b c", "file:/a/b%20c", "file://localhost/a//x/../b%20c"]
 )
-def test_all_uris_of_a_path_are_one_document_through_its_changes_and_its_end(uri: str) -> None:
+def test_equivalent_uris_change_and_close_the_same_document(uri: str) -> None:
     documents = Documents(ClientAbilities(), None, ())
     item = lsp.TextDocumentItem(uri="file:///a/b%20c", language_id="python", version=3, text="x\n")
     documents.put_text_document(item)

@@ -117,7 +117,7 @@ async def host_rig(manners: Manners, text: str = "one\ntwo\nthree\n") -> AsyncIt
         tasks.cancel_scope.cancel()
 
 
-async def test_the_host_fulfils_the_contract_of_its_interface() -> None:
+async def test_the_server_host_implements_editor_host_and_lists_open_documents() -> None:
     async with host_rig(VSCODE) as found:
         host: EditorHost = found.host
         assert host.open_document("/project/other.txt") is None
@@ -126,7 +126,9 @@ async def test_the_host_fulfils_the_contract_of_its_interface() -> None:
 
 @pytest.mark.req("H4")
 @every_editor
-async def test_an_edit_is_applied_and_reported_when_the_text_contains_it(manners: Manners) -> None:
+async def test_an_applied_edit_is_reported_as_an_agent_change_with_the_new_text_and_version(
+    manners: Manners,
+) -> None:
     async with host_rig(manners) as found:
         after = await found.edit(LineEdit(1, 2, "2\n"), LineEdit(3, 3, "four\n"))
         assert after.text == found.editor.text == "one\n2\nthree\nfour\n"
@@ -139,7 +141,9 @@ async def test_an_edit_is_applied_and_reported_when_the_text_contains_it(manners
 
 @pytest.mark.req("H4")
 @every_editor
-async def test_text_typed_during_an_edit_is_a_user_change_and_stays(manners: Manners) -> None:
+async def test_text_typed_while_an_edit_is_applied_is_kept_and_reported_as_a_user_change(
+    manners: Manners,
+) -> None:
     async with host_rig(manners) as found:
         found.editor.on_request = lambda: found.editor.type(0, "X")
         try:
@@ -154,7 +158,7 @@ async def test_text_typed_during_an_edit_is_a_user_change_and_stays(manners: Man
 
 
 @pytest.mark.req("H4")
-async def test_an_edit_of_an_old_text_is_not_sent() -> None:
+async def test_an_edit_based_on_an_outdated_text_is_not_sent_to_the_editor() -> None:
     async with host_rig(VSCODE) as found:
         document = found.host.open_document(PATH)
         assert document
@@ -165,7 +169,7 @@ async def test_an_edit_of_an_old_text_is_not_sent() -> None:
 
 
 @pytest.mark.req("H4")
-async def test_a_dropped_edit_answered_as_applied_is_stale() -> None:
+async def test_an_edit_that_the_editor_drops_but_confirms_as_applied_raises_stale_file_error() -> None:
     async with host_rig(NEOVIM) as found:
         found.editor.on_request = lambda: found.editor.type(0, "X")
         with pytest.raises(StaleFileError):
@@ -174,7 +178,7 @@ async def test_a_dropped_edit_answered_as_applied_is_stale() -> None:
 
 
 @pytest.mark.req("H4")
-async def test_a_dropped_edit_is_not_sent_again_to_an_editor_that_has_repeated_a_version() -> None:
+async def test_a_dropped_edit_is_not_resent_to_an_editor_that_has_reused_a_document_version() -> None:
     """The editor cannot see that the edit is for an older text, so it may still apply it."""
     repeating = Manners(stale="lie", counts=False)
     async with host_rig(repeating) as found:
@@ -192,7 +196,9 @@ async def test_a_dropped_edit_is_not_sent_again_to_an_editor_that_has_repeated_a
     [Manners(answers=False, stale="refuse"), Manners(stale="error"), Manners(stale="refuse")],
     ids=["silent", "error", "refusal"],
 )
-async def test_an_edit_that_never_appears_is_refused_with_the_reason(manners: Manners) -> None:
+async def test_an_edit_that_never_appears_in_the_document_fails_with_an_error_naming_the_file(
+    manners: Manners,
+) -> None:
     async with host_rig(manners) as found:
         found.editor.version += 1  # the editor treats each edit as stale, and has no change to report
         with pytest.raises(EditRefusedError, match=r"a\.txt"):
@@ -201,7 +207,7 @@ async def test_an_edit_that_never_appears_is_refused_with_the_reason(manners: Ma
         found.editor.version -= 1
 
 
-async def test_an_edit_of_a_document_closed_in_between_is_refused() -> None:
+async def test_an_edit_is_refused_if_the_document_is_closed_before_the_edit_is_applied() -> None:
     async with host_rig(NEOVIM) as found:
         found.editor.on_request = found.editor.close_document
         with pytest.raises(EditRefusedError, match="closed"):
@@ -236,7 +242,7 @@ async def test_two_edits_of_one_document_run_one_after_the_other() -> None:
 
 
 @pytest.mark.req("L16")
-async def test_a_cancelled_edit_settles_before_the_cancellation_continues() -> None:
+async def test_a_cancelled_edit_is_completed_and_reported_before_the_cancellation_takes_effect() -> None:
     async with host_rig(NEOVIM) as found:
         with anyio.CancelScope() as scope:
             found.editor.on_request = scope.cancel
@@ -245,7 +251,7 @@ async def test_a_cancelled_edit_settles_before_the_cancellation_continues() -> N
 
 
 @pytest.mark.req("H6")
-async def test_an_edit_without_a_call_is_a_decision_of_the_review() -> None:
+async def test_an_edit_without_a_tool_call_is_reported_as_a_review_decision() -> None:
     async with host_rig(VSCODE) as found:
         await found.edit(LineEdit(1, 2, ""), call=Attribution("s", label="undo"))
         assert [who for who, _, _ in found.listener.told] == ["undo"]
@@ -299,7 +305,7 @@ async def test_no_typed_text_is_lost_while_the_agent_edits(manners: Manners, see
 
 
 @pytest.mark.req("H4")
-async def test_a_document_opened_under_another_name_of_the_file_is_found(tmp_path: Path) -> None:
+async def test_a_document_opened_through_a_symlink_is_found_by_both_paths_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     async with anyio.create_task_group() as tasks:
@@ -310,7 +316,9 @@ async def test_a_document_opened_under_another_name_of_the_file_is_found(tmp_pat
 
 
 @pytest.mark.req("H4", "R5")
-async def test_a_document_open_under_two_names_is_found_while_one_is_open(tmp_path: Path) -> None:
+async def test_a_file_opened_through_two_symlinks_is_found_until_both_documents_are_closed(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.txt"
     (tmp_path / "first").symlink_to(path)
     (tmp_path / "second").symlink_to(path)
@@ -330,7 +338,7 @@ async def test_a_document_open_under_two_names_is_found_while_one_is_open(tmp_pa
 
 
 @pytest.mark.req("H4", "R5")
-async def test_an_edit_of_an_old_text_is_not_sent_to_an_editor_without_versions() -> None:
+async def test_an_edit_of_an_outdated_text_is_not_sent_to_an_editor_without_document_versions() -> None:
     async with host_rig(Manners(counts=False)) as found:
         document = found.host.open_document(PATH)
         assert document
@@ -343,7 +351,9 @@ async def test_an_edit_of_an_old_text_is_not_sent_to_an_editor_without_versions(
 
 @pytest.mark.req("H4", "R5")
 @pytest.mark.parametrize("change", [{"text": None}, {"text": 5}, {}, None, "text"])
-async def test_a_notification_without_changes_is_not_a_change(tmp_path: Path, change: object) -> None:
+async def test_a_change_notification_without_valid_changes_blocks_edits_of_the_document(
+    tmp_path: Path, change: object
+) -> None:
     path = tmp_path / "a.txt"
     async with anyio.create_task_group() as tasks:
         editor = LyingEditor(tasks, VSCODE, uri=path.as_uri())
@@ -354,7 +364,7 @@ async def test_a_notification_without_changes_is_not_a_change(tmp_path: Path, ch
 
 
 @pytest.mark.req("H4", "R5")
-async def test_a_document_with_an_unreadable_change_is_not_edited_until_its_whole_text_is_known(
+async def test_after_an_invalid_change_a_document_is_not_edited_until_the_full_text_is_received(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a.txt"
@@ -401,7 +411,7 @@ def _range(end_line: int, end_character: int) -> dict[str, dict[str, int]]:
         ({"range": _range(0, 2**63), "text": "ce"}, "once\ntwo\n"),
     ],
 )
-async def test_a_slightly_invalid_change_is_applied_as_intended(
+async def test_a_change_with_null_fields_or_positions_beyond_the_text_is_applied_as_intended(
     tmp_path: Path, change: object, text: str
 ) -> None:
     path = tmp_path / "a.txt"
@@ -413,7 +423,9 @@ async def test_a_slightly_invalid_change_is_applied_as_intended(
         assert found and (found.text, found.version) == (text, editor.version)
 
 
-async def test_an_open_unsynced_file_with_changes_is_not_edited(tmp_path: Path) -> None:
+async def test_a_file_with_unsaved_changes_that_the_editor_does_not_sync_is_not_edited(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "big.txt"
     path.write_text("x")
     async with anyio.create_task_group() as tasks:

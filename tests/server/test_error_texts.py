@@ -62,7 +62,7 @@ def constants(node: ast.AST) -> Iterator[ast.Constant]:
             yield inner
 
 
-def test_no_error_text_names_a_part_of_the_protocol() -> None:
+def test_error_messages_contain_no_protocol_names() -> None:
     found, looked_at = [], 0
     for path in sorted(PROGRAM.rglob("*.py")):
         place = path.relative_to(PROGRAM).as_posix()
@@ -90,13 +90,13 @@ REFUSALS: tuple[RequestError, ...] = (
 )
 
 
-def test_the_list_of_refusals_has_every_request_error() -> None:
+def test_the_error_examples_of_this_test_include_every_request_error_class() -> None:
     kinds = {cls for cls in RequestError.__subclasses__() if cls.__name__ != "NothingPendingError"}
     assert kinds == {type(error) for error in REFUSALS}
 
 
 @pytest.mark.parametrize("error", REFUSALS, ids=lambda error: type(error).__name__)
-def test_every_refusal_has_a_hint_without_protocol_names(error: RequestError) -> None:
+def test_every_request_error_has_a_hint_without_protocol_names(error: RequestError) -> None:
     answer = response_error(error)
     told: Any = answer.data
     text = f"{answer.message} {told['hint']}"

@@ -59,7 +59,7 @@ def our_errors() -> Iterator[type[BaseException]]:
                 yield member
 
 
-def test_every_error_class_has_a_code_or_is_never_sent() -> None:
+def test_every_error_class_has_an_error_code_or_is_listed_as_internal_only() -> None:
     missing = sorted(
         f"{cls.__module__}.{cls.__name__}"
         for cls in our_errors()
@@ -82,7 +82,7 @@ class Ours(Exception):
     hint = "wait a minute"
 
 
-def test_an_error_of_the_project_is_sent_with_kind_hint_and_whether_to_retry() -> None:
+def test_the_response_for_an_agent_ls_error_contains_kind_hint_and_retryable() -> None:
     told = response_error(Ours("too fast"))
     assert (told.code, told.message) == (CODES["rate_limit"], "too fast")
     assert told.data == {"kind": "rate_limit", "retryable": True, "hint": "wait a minute"}
@@ -95,7 +95,7 @@ def test_an_internal_error_reveals_no_internals(error: Exception) -> None:
     assert "secret" not in str(told)
 
 
-def test_a_protocol_error_keeps_its_code_and_loses_its_data() -> None:
+def test_the_response_for_a_json_rpc_error_keeps_the_code_and_drops_the_data() -> None:
     told = response_error(JsonRpcMethodNotFound("unknown", data={"traceback": ["line"]}))
     assert (told.code, told.data) == (-32601, None)
 

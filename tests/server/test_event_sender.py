@@ -72,7 +72,7 @@ def say(session: Session, at: int, text: str) -> None:
 
 
 @pytest.mark.req("H3")
-async def test_events_between_the_answer_and_the_first_sending_are_not_lost() -> None:
+async def test_events_emitted_between_subscribing_and_starting_to_send_are_delivered() -> None:
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
         sending = found.subscribe(session)
@@ -117,7 +117,7 @@ async def test_a_client_that_reads_in_time_gets_each_delta_unjoined() -> None:
         assert [delta["offset"] for delta in pipe.of("assistant_text_delta")] == list(range(5))
 
 
-async def test_a_second_subscription_replaces_the_first_and_the_latest_session_is_known() -> None:
+async def test_a_second_subscription_to_a_session_replaces_the_first_subscription() -> None:
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
         assert found.any_session_id == ""
@@ -136,7 +136,7 @@ async def test_a_second_subscription_replaces_the_first_and_the_latest_session_i
 
 
 @pytest.mark.req("H3")
-async def test_a_subscription_without_a_sent_answer_is_dropped_and_a_newer_one_is_kept() -> None:
+async def test_dropping_a_subscription_that_was_never_started_keeps_a_newer_subscription() -> None:
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
         found.subscribe(session).drop()
@@ -172,7 +172,7 @@ async def test_more_than_a_thousand_deltas_per_second_are_joined_even_if_the_cli
 
 
 @pytest.mark.req("E4", "R5")
-async def test_a_client_that_does_not_read_costs_bounded_memory_and_finds_a_gap_before_the_newest_event() -> (
+async def test_a_client_that_does_not_read_has_a_bounded_queue_and_gets_the_newest_events_after_a_gap() -> (
     None
 ):
     pipe, session = Pipe(), make_session(FakeProvider([]))
@@ -199,7 +199,7 @@ async def test_a_client_that_does_not_read_costs_bounded_memory_and_finds_a_gap_
 
 
 @pytest.mark.req("E4", "R5")
-def test_events_waiting_for_a_bounded_consumer_stay_within_the_bound_and_include_the_newest() -> None:
+def test_a_bounded_event_queue_does_not_exceed_its_limit_and_keeps_the_newest_event() -> None:
     session = make_session(FakeProvider([]))
     with session.subscribe() as bounded, session.subscribe() as whole:
         bounded.limit_queue(50_000)

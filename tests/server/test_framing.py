@@ -9,7 +9,9 @@ from agent_ls.server.transport.framing import MAX_HEADER_BYTES, FrameError, Fram
 
 
 @given(st.lists(st.binary(max_size=60), max_size=5), st.data())
-def test_any_chunking_gives_the_same_bodies(bodies: list[bytes], data: st.DataObject) -> None:
+def test_the_frame_parser_returns_the_same_bodies_for_any_chunking(
+    bodies: list[bytes], data: st.DataObject
+) -> None:
     stream = b"".join(map(frame, bodies))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
     parser = FrameParser()
@@ -19,7 +21,7 @@ def test_any_chunking_gives_the_same_bodies(bodies: list[bytes], data: st.DataOb
     assert found == bodies
 
 
-def test_a_message_is_read_byte_by_byte_and_a_missing_end_is_waited_for() -> None:
+def test_the_frame_parser_accepts_single_bytes_and_waits_for_the_end_of_a_message() -> None:
     parser = FrameParser()
     stream = frame(b"{}") + frame(b"more")[:-1]
     assert [body for byte in stream for body in parser.feed(bytes([byte]))] == [b"{}"]
@@ -36,7 +38,7 @@ def test_a_message_is_read_byte_by_byte_and_a_missing_end_is_waited_for() -> Non
         b"X-Other: whatever\r\nContent-Length:  2 \r\n\r\n",
     ],
 )
-def test_headers_of_the_protocol_are_read(header: bytes) -> None:
+def test_the_frame_parser_accepts_all_valid_header_variants(header: bytes) -> None:
     assert list(FrameParser().feed(header + b"{}")) == [b"{}"]
 
 

@@ -67,7 +67,7 @@ def test_the_announced_capabilities_of_each_editor_are_parsed(editor: str, expec
 
 
 @pytest.mark.req("H8")
-def test_used_capabilities_are_returned_and_plugin_free_clients_get_none() -> None:
+def test_initialize_returns_the_granted_capabilities_and_none_to_plugin_free_clients() -> None:
     rich = initialize_result(client_abilities(params("vscode")))["capabilities"]
     assert rich["experimental"]["agentLs"]["events"] is True
     assert rich["experimental"]["agentLs"]["terminal"] is False
@@ -135,7 +135,7 @@ def test_only_a_well_formed_initialize_is_answered_early(body: bytes) -> None:
     assert early_answer(body) is None
 
 
-def test_the_early_answer_equals_the_answer_of_the_server() -> None:
+def test_the_early_initialize_answer_equals_the_regular_initialize_answer() -> None:
     message = {"jsonrpc": "2.0", "id": "x", "method": "initialize", "params": params("neovim")}
     answer = json.loads(early_answer(json.dumps(message).encode()) or b"")
     assert answer == {
@@ -145,7 +145,7 @@ def test_the_early_answer_equals_the_answer_of_the_server() -> None:
     }
 
 
-def test_the_announced_version_is_the_supported_one() -> None:
+def test_the_announced_protocol_version_is_the_version_of_the_protocol_module() -> None:
     assert PROTOCOL_VERSION == protocol.VERSION
 
 
@@ -167,7 +167,7 @@ def test_the_announced_version_is_the_supported_one() -> None:
         ({}, (False, False)),
     ],
 )
-def test_operations_on_files_are_those_that_a_version_guards(
+def test_file_renames_require_versioned_edits_and_deletions_also_abort_on_failure(
     edit: dict[str, object], expected: tuple[bool, bool]
 ) -> None:
     client = client_abilities({"capabilities": {"workspace": {"workspaceEdit": edit}}})

@@ -45,11 +45,11 @@ def told(parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
         ),
     ],
 )
-def test_parts_become_text_for_the_model(parts: list[InputPart], text: str) -> None:
+def test_input_parts_are_converted_to_text_for_the_model(parts: list[InputPart], text: str) -> None:
     assert told(parts) == (text, ())
 
 
-def test_an_image_becomes_bytes_and_needs_no_text() -> None:
+def test_a_prompt_with_only_an_image_is_valid_and_the_image_is_decoded_to_bytes() -> None:
     parts = [ImageInput(media_type="image/png", data="AAE=")]
     assert told(parts) == ("", (ImagePart(data=b"\0\1", media_type="image/png"),))
 
@@ -62,13 +62,13 @@ def test_an_image_becomes_bytes_and_needs_no_text() -> None:
         (ImageInput(media_type="image/svg+xml", data=""), r"image/svg\+xml"),
     ],
 )
-def test_invalid_parts_are_refused_by_name(part: InputPart, reason: str) -> None:
+def test_invalid_input_parts_are_refused_with_the_reason(part: InputPart, reason: str) -> None:
     with pytest.raises(BadInputError, match=reason):
         told([part])
 
 
 @pytest.mark.req("T12")
-def test_a_command_prompt_begins_with_the_typed_text_and_has_its_instructions() -> None:
+def test_a_command_prompt_contains_the_typed_command_and_then_the_command_instructions() -> None:
     text, _ = told([CommandInput(name="tests", arguments=" of the cart "), FileInput(uri="file:///a.py")])
     first, *rest = text.split("\n\n")
     assert first == "/tests of the cart"

@@ -51,7 +51,7 @@ class Client:
 
 
 @pytest.mark.req("T14")
-async def test_a_position_is_sent_with_a_uri_and_answered_as_a_path_for_files() -> None:
+async def test_a_references_request_sends_a_uri_and_file_uris_in_the_response_become_paths() -> None:
     here = {"uri": "file:///p/a%20b.py", "startLine": 1, "startCharacter": 2, "endLine": 1}
     client = Client({"locations": [here, {**here, "uri": "jdt://x/A.class"}], "truncated": True})
 
@@ -68,7 +68,7 @@ async def test_a_position_is_sent_with_a_uri_and_answered_as_a_path_for_files() 
 
 
 @pytest.mark.req("T14")
-async def test_symbols_have_kinds_by_name_and_unknown_kinds_are_symbols() -> None:
+async def test_symbol_kinds_are_converted_to_names_and_unknown_kinds_to_symbol() -> None:
     one = {"uri": "file:///p/a.py", "startLine": 1, "endLine": 3, "name": "f", "kind": 12}
     client = Client({"symbols": [{**one, "container": "C", "depth": 1}, {**one, "kind": 99}]})
     place = FoundLocation("/p/a.py", 1)
@@ -82,7 +82,7 @@ async def test_symbols_have_kinds_by_name_and_unknown_kinds_are_symbols() -> Non
 
 
 @pytest.mark.req("T14")
-async def test_edits_of_an_open_document_have_its_version_or_are_stale() -> None:
+async def test_rename_edits_for_another_version_of_an_open_document_raise_stale_file_error() -> None:
     def answered(version: int | None) -> Client:
         closed = {"uri": "file:///p/c.py", "edits": [EDIT]}
         empty = {"uri": "file:///p/e.py", "edits": []}
@@ -118,7 +118,7 @@ async def test_edits_of_an_open_document_have_its_version_or_are_stale() -> None
     ],
     ids=["empty", "null", "text", "list", "no uri", "negative", "half", "huge", "many", "error"],
 )
-async def test_an_invalid_answer_counts_as_none_with_a_short_reason(answer: Any) -> None:
+async def test_an_invalid_client_response_raises_no_answer_error_with_a_short_reason(answer: Any) -> None:
     with pytest.raises(NoAnswerError) as error:
         await Client(answer).language.definition(SPOT)
 
@@ -126,7 +126,7 @@ async def test_an_invalid_answer_counts_as_none_with_a_short_reason(answer: Any)
 
 
 @pytest.mark.req("T14")
-async def test_a_client_gets_only_requests_that_it_announced() -> None:
+async def test_a_client_gets_only_language_requests_that_the_client_announced_support_for() -> None:
     for abilities in (ClientAbilities(), ClientAbilities(events=True)):
         assert Client({}, abilities).language.supported_queries() == frozenset()
     told = Client({}, ClientAbilities(events=True, diagnostics=True))
@@ -158,7 +158,7 @@ async def test_pulled_diagnostics_replace_reported_ones() -> None:
 
 
 @pytest.mark.req("H12")
-async def test_an_edit_waits_for_pulled_diagnostics_and_not_longer() -> None:
+async def test_an_edit_waits_only_until_the_request_for_diagnostics_is_answered() -> None:
     for answer, words in (
         (
             {"files": [{"uri": "file:///p/a.py", "version": 4, "items": [{**EDIT, "message": "odd"}]}]},

@@ -78,7 +78,9 @@ async def refused(client: FramedClient, message: dict[str, Any]) -> str:
     return error.value.message
 
 
-async def test_the_server_outlives_a_large_request_and_a_large_document(tmp_path: Path) -> None:
+async def test_the_server_keeps_running_after_a_too_large_request_and_a_too_large_document(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "project" / "huge.txt"
     look = ToolCall("read_file", {"file_path": str(path)})
     edit = ToolCall("write_file", {"file_path": str(path), "content": "short\n"})

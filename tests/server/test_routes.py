@@ -12,7 +12,7 @@ from agent_ls.server.features.routes import METHODS, ROUTES
 from agent_ls.server.rpc.access import READ_ONLY_METHODS
 
 
-def test_methods_are_those_of_the_modules() -> None:
+def test_the_method_table_lists_the_routes_of_every_feature_module() -> None:
     found = {
         name: tuple(route.params.method for route in routes)
         for _, name, _ in iter_modules(features.__path__)
@@ -31,6 +31,6 @@ def test_methods_listed_as_read_only_exist() -> None:
     assert set(ROUTES) >= READ_ONLY_METHODS
 
 
-def test_a_name_that_no_message_class_has_is_reported() -> None:
+def test_accessing_an_unknown_message_class_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         _ = protocol.Nothing

@@ -75,7 +75,9 @@ async def test_only_documents_changed_by_the_agent_alone_are_saved(
     assert bool(told) == bool(note)
 
 
-async def test_an_editor_that_does_not_save_leaves_a_note_for_the_model(tmp_path: Path) -> None:
+async def test_if_the_editor_does_not_save_the_model_gets_a_note_about_unsaved_changes(
+    tmp_path: Path,
+) -> None:
     buffer = Buffer(tmp_path / "a.txt", "a\n", "a\n", "b\n", agent=True)
 
     async def refuse(documents: Sequence[OpenDocument]) -> None: ...

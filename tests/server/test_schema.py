@@ -42,7 +42,7 @@ def test_a_golden_request_and_its_answer_fit_the_schema(example: dict[str, Any])
     assert find_schema_error({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, MESSAGE) == ""
 
 
-def test_the_check_of_received_messages_finds_the_errors_that_a_full_validation_finds() -> None:
+def test_the_cached_validator_finds_the_same_errors_as_an_uncached_validation() -> None:
     errors = []
     for event in SESSION[::4]:
         first = next(iter(event["data"]), "")
@@ -61,7 +61,7 @@ def test_the_check_of_received_messages_finds_the_errors_that_a_full_validation_
     [*SESSION, read("client_request.json")["event"], read("access.json")["event"]],
     ids=lambda e: e["kind"],
 )
-def test_a_golden_event_fits_the_schema_and_without_one_of_its_fields_it_does_not(
+def test_a_golden_event_matches_the_schema_only_with_all_required_fields(
     event: dict[str, Any],
 ) -> None:
     assert find_schema_error(event, EVENT) == ""
@@ -74,7 +74,7 @@ def test_a_golden_event_fits_the_schema_and_without_one_of_its_fields_it_does_no
 
 @pytest.mark.req("E1")
 @pytest.mark.parametrize("case", read("folds.json")["cases"], ids=lambda c: c["name"])
-def test_the_messages_of_a_golden_fold_fit_the_schema(case: dict[str, Any]) -> None:
+def test_the_messages_of_each_golden_reducer_case_match_the_schema(case: dict[str, Any]) -> None:
     for step in case["steps"]:
         if "subscribed" in step:
             assert find_schema_error(step["subscribed"], METHODS["agent/subscribe"]["result"]) == ""
@@ -83,7 +83,7 @@ def test_the_messages_of_a_golden_fold_fit_the_schema(case: dict[str, Any]) -> N
 
 
 @pytest.mark.req("H3")
-def test_the_items_of_the_golden_session_fit_the_schema_and_without_one_of_their_fields_they_do_not() -> None:
+def test_items_of_the_golden_session_match_the_schema_only_with_all_required_fields() -> None:
     reducer = ItemReducer()
     for event in SESSION:
         reducer.add(decode(json.dumps(event).encode()) or pytest.fail(event["kind"]))
@@ -122,7 +122,7 @@ EFFECTS: list[Effect] = [
 
 
 @pytest.mark.parametrize("effect", EFFECTS, ids=lambda e: type(e).__name__)
-def test_an_effect_fits_the_schema_and_without_one_of_its_fields_it_does_not(effect: Effect) -> None:
+def test_an_effect_matches_the_schema_only_with_all_required_fields(effect: Effect) -> None:
     schema, told = whole(SCHEMA["$defs"]["Effect"]), json.loads(json.dumps(effect_json(effect)))
 
     assert find_schema_error(told, schema) == ""
@@ -130,7 +130,7 @@ def test_an_effect_fits_the_schema_and_without_one_of_its_fields_it_does_not(eff
         assert find_schema_error({key: value for key, value in told.items() if key != name}, schema), name
 
 
-def test_the_examples_have_every_kind_of_effect() -> None:
+def test_the_effect_examples_include_every_effect_class() -> None:
     assert {type(effect) for effect in EFFECTS} == set(get_args(Effect))
 
 
@@ -194,7 +194,7 @@ def test_every_reference_is_defined() -> None:
     assert named <= set(SCHEMA["$defs"])
 
 
-async def test_protocol_schema_prints_the_schema() -> None:
+async def test_the_command_protocol_schema_prints_the_json_schema() -> None:
     command = [sys.executable, "-m", "agent_ls", "protocol", "--schema"]
     printed = await anyio.run_process(command)
 

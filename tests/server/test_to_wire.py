@@ -37,7 +37,9 @@ def without_uris(value: Any) -> Any:
 
 @pytest.mark.req("H3")
 @given(NASTY.filter(bool), NASTY, st.booleans())
-def test_each_path_of_an_event_that_names_files_gets_its_uri(name: str, text: str, is_change: bool) -> None:
+def test_events_with_file_paths_are_sent_with_a_uri_for_each_path(
+    name: str, text: str, is_change: bool
+) -> None:
     path, hunks = f"/project/{name}", (hunk(f"/project/{name}", text),)
     event: RecordedEvent = HunkStateChanged(path, hunks, "user", comment=text)
     if is_change:
@@ -49,7 +51,7 @@ def test_each_path_of_an_event_that_names_files_gets_its_uri(name: str, text: st
 
 
 @given(NASTY)
-def test_other_events_keep_their_bytes(text: str) -> None:
+def test_events_without_file_paths_are_sent_unchanged(text: str) -> None:
     encoded = encode(
         Envelope("s-1", 7, "now", AssistantTextEnd("p", f'"path":"/a"{text}"kind":"file_change"'))
     )
@@ -62,7 +64,7 @@ def test_a_result_with_undecodable_bytes_is_valid_json() -> None:
     assert sent["changed"][0]["oldLines"] == ["caf?\n"]
 
 
-def test_every_message_of_the_protocol_has_its_handler() -> None:
+def test_every_request_class_of_the_protocol_has_exactly_one_route() -> None:
     def below(cls: type[wire.Params]) -> set[type[wire.Params]]:
         return {found for sub in cls.__subclasses__() for found in (sub, *below(sub))}
 
@@ -72,7 +74,7 @@ def test_every_message_of_the_protocol_has_its_handler() -> None:
 
 
 @pytest.mark.req("H2")
-def test_every_message_that_changes_something_can_carry_a_client_key() -> None:
+def test_every_request_that_changes_state_accepts_a_client_key() -> None:
     only_look = {
         "agent/sessions", "agent/subscribe", "agent/unsubscribe", "agent/hunks", "agent/terminals",
         "agent/editorState", "agent/diagnostics", "agent/clientAnswer", "agent/models", "agent/commands",

@@ -76,7 +76,9 @@ async def test_a_document_that_a_change_makes_too_large_is_neither_read_nor_writ
         assert path.read_text() == "on disk\n"
 
 
-async def test_a_document_is_edited_again_when_its_whole_text_is_small(tmp_path: Path) -> None:
+async def test_a_too_large_document_is_edited_again_after_a_small_full_text_is_received(
+    tmp_path: Path,
+) -> None:
     async with opened_file(tmp_path) as (found, session_id, path):
         document = found.editor.documents[path.as_uri()]
         for version, text in ((2, LARGE), (3, "typed\n")):
@@ -90,7 +92,9 @@ async def test_a_document_is_edited_again_when_its_whole_text_is_small(tmp_path:
         assert not written[0] and document.source == "the agent's\n"
 
 
-async def test_a_change_after_an_unread_one_does_not_make_the_document_known(tmp_path: Path) -> None:
+async def test_a_partial_change_after_a_too_large_change_does_not_make_the_document_editable(
+    tmp_path: Path,
+) -> None:
     async with opened_file(tmp_path) as (found, session_id, path):
         where = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
         for version, text in ((2, LARGE), (3, "y")):
@@ -121,7 +125,9 @@ async def test_a_notebook_that_grows_too_large_is_neither_read_nor_written(tmp_p
         await told_too_large(notebook, session_id, provider)
 
 
-async def test_a_notebook_opened_too_large_is_not_edited_on_disk(tmp_path: Path) -> None:
+async def test_a_notebook_that_is_too_large_when_opened_is_not_edited_on_disk_while_open(
+    tmp_path: Path,
+) -> None:
     change = edit(action="replace", cell="2", source="x = 2")
     small = edit(action="replace", cell="2", source="x = 3")
     async with opened(tmp_path, READ, change, "Done.", READ, small) as (notebook, session_id, path, provider):

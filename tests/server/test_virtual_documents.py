@@ -24,7 +24,7 @@ def client() -> Client:
     return Client()
 
 
-def test_changes_before_the_answer_cause_one_refresh_after_it(client: Client) -> None:
+def test_several_changes_during_a_pending_refresh_request_cause_one_more_refresh(client: Client) -> None:
     texts = VirtualDocuments(client.send, can_refresh=True)
     texts.record_request("u", "/a")
     for _ in range(5):
@@ -37,7 +37,7 @@ def test_changes_before_the_answer_cause_one_refresh_after_it(client: Client) ->
     assert client.asked == ["u", "u"]
 
 
-def test_a_client_that_refuses_a_refresh_gets_no_more(client: Client) -> None:
+def test_a_client_that_refuses_a_refresh_gets_no_more_refresh_requests(client: Client) -> None:
     texts = VirtualDocuments(client.send, can_refresh=True)
     texts.record_request("u", "/a")
     texts.refresh("/a")
@@ -46,7 +46,7 @@ def test_a_client_that_refuses_a_refresh_gets_no_more(client: Client) -> None:
     assert client.asked == ["u"]
 
 
-def test_a_client_without_refresh_support_gets_none(client: Client) -> None:
+def test_a_client_without_refresh_support_gets_no_refresh_requests(client: Client) -> None:
     texts = VirtualDocuments(client.send, can_refresh=False)
     texts.record_request("u", "/a")
     texts.refresh("/a")

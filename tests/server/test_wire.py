@@ -116,7 +116,7 @@ async def test_a_bad_header_ends_the_server_cleanly(header: bytes) -> None:
 
 
 @pytest.mark.req("R4")
-async def test_the_end_of_stdin_ends_the_server_after_running_requests_have_settled() -> None:
+async def test_closing_stdin_ends_the_server_after_running_requests_have_ended() -> None:
     async with wire() as server:
         await server.client.start("agent/wait")
         await server.client.hang_up()
@@ -126,7 +126,7 @@ async def test_the_end_of_stdin_ends_the_server_after_running_requests_have_sett
 
 
 @pytest.mark.req("R4")
-async def test_the_end_of_the_editor_process_ends_the_server_although_the_pipe_is_open() -> None:
+async def test_the_server_exits_when_the_editor_process_ends_although_stdin_is_still_open() -> None:
     async with await anyio.open_process([sys.executable, "-c", "input()"]) as editor:
         async with server_process(WIRE_SERVER) as server:
             await server.client.initialize(processId=editor.pid)
@@ -173,7 +173,7 @@ async def test_initialize_without_an_object_is_refused_and_may_be_sent_again(par
         assert await server.client.initialize()
 
 
-async def test_an_unknown_method_and_parameters_that_do_not_fit_are_answered() -> None:
+async def test_an_unknown_method_or_invalid_parameters_are_answered_with_an_error() -> None:
     async with wire() as server:
         assert (await error_of(server.client, "textDocument/hover", {})).code == -32601
         assert (await error_of(server.client, "workspace/executeCommand", [])).code == -32602
@@ -219,13 +219,13 @@ async def test_a_cancelled_request_is_answered_as_cancelled() -> None:
             await server.client.result(message_id)
 
 
-async def test_a_command_that_ends_by_cancellation_is_answered() -> None:
+async def test_a_command_that_ends_by_cancellation_is_answered_as_cancelled() -> None:
     async with wire() as server:
         error = await error_of(server.client, "workspace/executeCommand", {"command": "test.cancelled"})
         assert error.code == -32800
 
 
-async def test_shutdown_while_a_command_runs_is_orderly() -> None:
+async def test_shutdown_while_a_command_runs_cancels_the_command_and_exits_with_0() -> None:
     async with wire() as server:
         running = await server.client.start("workspace/executeCommand", {"command": "test.forever"})
         await server.client.shut_down()
@@ -234,7 +234,7 @@ async def test_shutdown_while_a_command_runs_is_orderly() -> None:
         assert await server.exit_code() == 0
 
 
-async def test_an_abandoned_client_request_is_cancelled_and_a_late_answer_ignored() -> None:
+async def test_cancelling_a_request_cancels_its_client_request_and_ignores_a_late_response() -> None:
     async with wire() as server:
         client = server.client
         answering = anyio.Event()
@@ -253,7 +253,7 @@ async def test_an_abandoned_client_request_is_cancelled_and_a_late_answer_ignore
         await assert_alive(client)
 
 
-async def test_an_invalid_client_answer_fails_only_its_own_request() -> None:
+async def test_an_invalid_client_response_fails_only_the_request_that_needs_the_response() -> None:
     async with wire() as server:
 
         async def closed(params: object) -> object:
@@ -278,7 +278,9 @@ async def reads_from(fifo: Path) -> None:
 
 
 @pytest.mark.req("E4")
-async def test_a_client_that_stops_reading_blocks_nothing_and_loses_nothing(tmp_path: Path) -> None:
+async def test_a_client_that_stops_reading_does_not_block_the_server_and_loses_no_events(
+    tmp_path: Path,
+) -> None:
     async with wire() as server:
         client, count = server.client, 2000
         client.stop_reading()
@@ -300,7 +302,7 @@ async def test_a_client_that_stops_reading_does_not_keep_the_server_alive() -> N
         assert await server.exit_code() == 1
 
 
-async def test_stray_prints_and_message_contents_stay_out_of_wire_and_log() -> None:
+async def test_prints_are_logged_instead_of_sent_to_the_client_and_message_contents_are_not_logged() -> None:
     async with wire() as server:
         await error_of(server.client, "workspace/executeCommand", {"command": "hunter2", "arguments": 7})
         await server.client.notify("textDocument/didOpen", {"textDocument": {"uri": "hunter2"}})

@@ -22,7 +22,7 @@ def test_a_stored_blob_is_read_by_its_name_and_private_to_the_user(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["", "0" * 64, "../log.jsonl", "lock"])
-def test_an_unknown_blob_does_not_exist(name: str, tmp_path: Path) -> None:
+def test_reading_an_unknown_or_invalid_blob_name_returns_none(name: str, tmp_path: Path) -> None:
     (tmp_path / "lock").write_bytes(b"x")
     assert blobs.read_blob(tmp_path, name) is None
 

@@ -69,7 +69,7 @@ def kinds(made: tuple[bytes, ...]) -> list[str]:
 
 
 @pytest.mark.req("H2")
-def test_a_fork_has_complete_turns_and_no_records_that_concern_only_its_source() -> None:
+def test_a_fork_contains_only_complete_turns_and_no_records_specific_to_the_source_session() -> None:
     made = fork_log(lines(LOG), "s-2")
 
     assert kinds(made.lines) == [
@@ -85,7 +85,7 @@ def test_a_fork_has_complete_turns_and_no_records_that_concern_only_its_source()
 
 
 @pytest.mark.req("H2")
-def test_a_fork_at_a_turn_followed_by_a_follow_up_gets_its_own_end_event() -> None:
+def test_a_fork_at_a_turn_before_a_follow_up_ends_with_a_processing_end_event() -> None:
     made = fork_log(lines(LOG), "s-2", "t1")
 
     assert kinds(made.lines)[-4:] == ["turn", "config", "state", "processing_end"]

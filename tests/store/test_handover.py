@@ -29,7 +29,7 @@ def event(number: int) -> bytes:
     return event_record(json.dumps({"sessionId": "s-1", "seq": number}).encode())
 
 
-def test_a_request_is_followed_only_by_the_owner_that_it_names(tmp_path: Path) -> None:
+def test_a_handover_request_applies_only_to_the_owner_named_in_the_request(tmp_path: Path) -> None:
     owner = make_own_owner()
     assert not handover.is_asked(tmp_path, owner)
     handover.request_handover(tmp_path, owner, Owner(1, "", "elsewhere"))
@@ -43,12 +43,12 @@ def test_a_request_is_followed_only_by_the_owner_that_it_names(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("left", [b"", b"[]", b"null", b'{"to": {"pid": "x"}}', b"\xff"])
-def test_an_invalid_request_is_not_an_error(tmp_path: Path, left: bytes) -> None:
+def test_an_invalid_handover_request_is_ignored(tmp_path: Path, left: bytes) -> None:
     (tmp_path / handover.NAME).write_bytes(left)
     assert not handover.is_asked(tmp_path, make_own_owner())
 
 
-def test_a_new_owner_does_not_follow_a_request_to_the_former_one(tmp_path: Path) -> None:
+def test_a_new_owner_ignores_a_handover_request_to_the_former_owner(tmp_path: Path) -> None:
     store = make(tmp_path)
     store.create(HEADER).close()
     folder = store.folder("s-1")
@@ -58,7 +58,7 @@ def test_a_new_owner_does_not_follow_a_request_to_the_former_one(tmp_path: Path)
     with_it.close()
 
 
-def test_a_former_owner_writes_nothing_that_is_read(tmp_path: Path) -> None:
+def test_after_a_forced_take_over_the_former_owner_cannot_append_to_the_log(tmp_path: Path) -> None:
     store = make(tmp_path)
     former = store.create(HEADER)
     log = former.recorder._log
@@ -81,7 +81,9 @@ def test_a_former_owner_writes_nothing_that_is_read(tmp_path: Path) -> None:
     store.open("s-1").close()
 
 
-def test_a_line_written_during_a_take_over_is_not_published(tmp_path: Path) -> None:
+def test_a_line_that_the_former_owner_appends_during_a_take_over_is_not_in_the_new_log(
+    tmp_path: Path,
+) -> None:
     """The owner checks its lock and pauses, the session is taken over, and then the owner writes: the worst
     order of events.
     """
@@ -118,7 +120,7 @@ def test_of_two_simultaneous_forced_take_overs_one_succeeds(tmp_path: Path) -> N
     former.close()
 
 
-def test_without_locks_an_owner_on_another_host_counts_as_alive_but_can_be_replaced(
+def test_without_file_system_locks_an_owner_on_another_host_is_alive_but_can_be_replaced(
     tmp_path: Path,
 ) -> None:
     def no_locks(descriptor: int) -> None:
@@ -139,7 +141,7 @@ def test_without_locks_an_owner_on_another_host_counts_as_alive_but_can_be_repla
     new.close()
 
 
-def test_during_a_forced_take_over_another_one_waits(tmp_path: Path) -> None:
+def test_a_forced_take_over_is_refused_while_another_forced_take_over_is_in_progress(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     held = locks.acquire_lock(path, "s")
     with locks.hold_lock(tmp_path / "lock.force", "s"), pytest.raises(SessionLockedError):
@@ -148,7 +150,7 @@ def test_during_a_forced_take_over_another_one_waits(tmp_path: Path) -> None:
     held.release()
 
 
-def test_a_lock_of_a_replaced_lock_file_is_retried(tmp_path: Path) -> None:
+def test_acquiring_a_lock_is_retried_if_another_process_replaces_the_lock_file(tmp_path: Path) -> None:
     """Between opening and locking the lock file, another process may have replaced it."""
     path = tmp_path / "lock"
     replaced: list[bool] = []
@@ -167,7 +169,7 @@ def test_a_lock_of_a_replaced_lock_file_is_retried(tmp_path: Path) -> None:
     lock.release()
 
 
-def test_an_owner_on_another_host_counts_as_alive_and_a_dead_one_here_as_none(tmp_path: Path) -> None:
+def test_an_owner_on_another_host_counts_as_alive_and_a_dead_local_owner_as_no_owner(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     for owner, is_told in (
         (Owner(1, "1", "elsewhere"), True),
@@ -181,7 +183,7 @@ def test_an_owner_on_another_host_counts_as_alive_and_a_dead_one_here_as_none(tm
     assert locks.owner_of(tmp_path / "none") is None
 
 
-def test_an_owner_that_is_about_to_end_is_marked_as_such(tmp_path: Path) -> None:
+def test_an_owner_that_announces_its_release_is_recorded_as_ending(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     lock = locks.acquire_lock(path, "s", program="Neovim")
     found = locks.owner_of(path)

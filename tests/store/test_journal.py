@@ -57,7 +57,7 @@ def _end(call_id: str) -> ToolCallEnd:
     return ToolCallEnd(call_id, "edit_file", "", "", False, "", 0, 0)
 
 
-def test_intents_are_open_until_their_call_has_ended(written: Written) -> None:
+def test_write_intents_are_pending_until_their_tool_call_has_ended(written: Written) -> None:
     written.recorder.intents([ONE, TWO])
     written.recorder.intents([OTHER])
     written.event(FileChange("c1", "/w/a", "modify", 1, 1, ""))
@@ -68,7 +68,7 @@ def test_intents_are_open_until_their_call_has_ended(written: Written) -> None:
     assert (state.intents, state.filed) == ([OTHER], set())
 
 
-def test_the_last_recorded_positions_of_each_file_count(written: Written) -> None:
+def test_the_last_recorded_hunk_positions_of_each_file_are_restored(written: Written) -> None:
     last = HunkPositions("/w/a", "two", {"h1": (0, 1, 0, 2), "h2": (5, 5, 6, 7)})
     for positions in (
         HunkPositions("/w/a", "one", {"h1": (0, 1, 0, 1)}),
@@ -79,7 +79,7 @@ def test_the_last_recorded_positions_of_each_file_count(written: Written) -> Non
     assert written.read().state.hunk_positions == {"/w/a": last, "/w/b": HunkPositions("/w/b", "x", {})}
 
 
-def test_notices_are_kept_until_a_turn_contains_them(written: Written) -> None:
+def test_model_notices_are_pending_until_a_steering_turn_contains_their_text(written: Written) -> None:
     for text in ("kept", "undone", "undone"):
         written.recorder.notice(text)
     written.recorder.turn(SteeringTurn("undone", "now", source="review"))
@@ -105,7 +105,7 @@ def test_incomplete_records_are_skipped(line: object, written: Written) -> None:
     assert (state.intents, state.hunk_positions, state.notices) == ([], {}, [])
 
 
-def test_a_text_has_one_fingerprint_from_every_source() -> None:
+def test_a_text_has_the_same_fingerprint_in_every_unicode_encoding() -> None:
     text = "é 😋\r\n"
     same = [text.encode(), b"\xef\xbb\xbf" + text.encode(), b"\xff\xfe" + text.encode("utf-16-le")]
     assert {fingerprint(data) for data in same} == {text_fingerprint(text)}

@@ -16,7 +16,9 @@ pytestmark = pytest.mark.req("H7", "R5")
     "stored",
     ["", "{", '{"version": 2, "things": ["of a later version"]}', '{"version": 1, "things": 7}', "[" * 9999],
 )
-def test_a_damaged_list_is_kept_next_to_the_new_one(tmp_path: Path, stored: str) -> None:
+def test_a_damaged_list_file_is_kept_under_another_name_when_an_entry_is_added(
+    tmp_path: Path, stored: str
+) -> None:
     path = tmp_path / "things.json"
     path.write_text(stored)
     things = JsonList(tmp_path, "things")

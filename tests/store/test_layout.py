@@ -35,7 +35,7 @@ def test_the_default_root_is_the_users_state_folder() -> None:
 
 
 @pytest.mark.req("R7")
-def test_a_workspace_is_known_by_its_canonical_path(tmp_path: Path) -> None:
+def test_all_paths_of_a_workspace_have_the_same_workspace_key(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "w")
     keys = {
@@ -45,7 +45,7 @@ def test_a_workspace_is_known_by_its_canonical_path(tmp_path: Path) -> None:
     assert workspace_key(str(tmp_path)) not in keys
 
 
-def test_a_session_is_created_owned_closed_and_opened_again(tmp_path: Path) -> None:
+def test_a_created_session_is_locked_until_closed_and_can_then_be_opened_again(tmp_path: Path) -> None:
     store = _store(tmp_path)
     made = store.create(_header("s-1", tmp_path))
     _say(made, UserInput("hello"))
@@ -72,7 +72,7 @@ def test_creating_a_session_with_an_existing_id_leaves_no_lock(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("bad", ["", "..", "../x", "a/b", "a\\b", "*", "." * 3, "x" * 101, "a\0b"])
-def test_an_invalid_session_id_is_never_part_of_a_path(tmp_path: Path, bad: str) -> None:
+def test_creating_or_opening_a_session_with_an_invalid_id_is_refused(tmp_path: Path, bad: str) -> None:
     store = _store(tmp_path)
     with pytest.raises(StoreError):
         store.create(_header(bad, tmp_path))
@@ -81,7 +81,7 @@ def test_an_invalid_session_id_is_never_part_of_a_path(tmp_path: Path, bad: str)
 
 
 @pytest.mark.req("R7", "H2")
-def test_sessions_are_listed_newest_first_by_head_and_tail_of_their_logs(tmp_path: Path) -> None:
+def test_sessions_are_listed_newest_first_with_title_and_last_event_number(tmp_path: Path) -> None:
     store = _store(tmp_path)
     one, two = tmp_path / "one", tmp_path / "two"
     for number, (session_id, workspace) in enumerate([("s-1", one), ("s-2", two), ("s-3", one)]):
@@ -109,7 +109,7 @@ def test_sessions_are_listed_newest_first_by_head_and_tail_of_their_logs(tmp_pat
     assert store.sessions(str(tmp_path / "none")) == []
 
 
-def test_the_title_is_the_last_event_else_that_of_the_header(tmp_path: Path) -> None:
+def test_the_session_title_is_that_of_the_last_title_event_or_else_of_the_header(tmp_path: Path) -> None:
     store = _store(tmp_path)
     session = store.create(_header("s-1", tmp_path, "From the start"))
     assert store.sessions()[0].title == "From the start"
@@ -119,7 +119,7 @@ def test_the_title_is_the_last_event_else_that_of_the_header(tmp_path: Path) -> 
 
 
 @pytest.mark.req("R7")
-def test_summaries_are_read_one_at_a_time_and_again_only_if_log_or_title_changed(tmp_path: Path) -> None:
+def test_session_summaries_are_read_lazily_and_again_only_if_the_log_or_title_changed(tmp_path: Path) -> None:
     store = _store(tmp_path)
     for number in range(3):
         session = store.create(_header(f"s-{number}", tmp_path, "before"))

@@ -28,7 +28,7 @@ def test_a_lock_has_one_holder_and_can_be_acquired_after_its_release(tmp_path: P
     locks.acquire_lock(tmp_path / "lock", "s-1").release()
 
 
-def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
+def test_a_lock_is_released_when_its_process_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     script = (
         "import sys, os, pathlib; from agent_ls.store import locks;"
@@ -72,7 +72,7 @@ def test_an_owner_is_alive_when_pid_and_start_time_are_those_of_a_process(owner:
 
 
 @pytest.mark.req("R7")
-def test_without_locks_of_the_file_system_the_lock_file_decides_and_the_lock_is_not_firm(
+def test_without_file_system_locks_ownership_depends_on_the_content_of_the_lock_file(
     tmp_path: Path,
 ) -> None:
     def no_locks(descriptor: int) -> None:

@@ -198,7 +198,7 @@ def test_a_new_log_never_replaces_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("R3")
-def test_partials_write_only_the_new_text_and_add_up_to_the_whole(tmp_path: Path) -> None:
+def test_partial_records_contain_only_new_text_and_are_joined_when_read(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     recorder = StoreRecorder(SessionLog.create(path, HEADER, _fail), tmp_path, _fail)
     _event(recorder, 1, AssistantTextStart("p"))

@@ -87,7 +87,7 @@ def conversation(turns: int, bulk: str = "") -> list[RecordedEvent]:
 @pytest.mark.req("H3")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(EVENTS, max_size=30), limit=st.integers(1, 7))
-def test_items_of_live_events_equal_those_of_the_log_and_of_its_pages(
+def test_items_reduced_from_live_events_equal_items_read_from_the_log_and_from_pages(
     tmp_path: Path, events: list[RecordedEvent], limit: int
 ) -> None:
     live = enveloped(unique(events))
@@ -125,7 +125,7 @@ def page_by_page(path: Path, limit: int) -> tuple[Any, ...]:
 
 
 @pytest.mark.req("H3")
-def test_a_snapshot_has_the_state_after_its_event_while_the_log_grows(tmp_path: Path) -> None:
+def test_a_snapshot_at_an_event_ignores_later_events_of_the_log(tmp_path: Path) -> None:
     live = enveloped(conversation(3))
     path = written(tmp_path / "log.jsonl", live)
 
@@ -157,7 +157,7 @@ def test_damaged_and_foreign_lines_in_the_middle_are_skipped(tmp_path: Path) -> 
 
 
 @pytest.mark.req("R3")
-def test_the_logged_part_of_an_open_text_is_in_a_killed_sessions_history(tmp_path: Path) -> None:
+def test_after_a_kill_the_history_contains_the_logged_part_of_an_unfinished_text(tmp_path: Path) -> None:
     live = enveloped([UserInput("hi"), AssistantTextStart("p")])
     path = written(tmp_path / "log.jsonl", live)
     with path.open("ab") as file:
@@ -169,7 +169,7 @@ def test_the_logged_part_of_an_open_text_is_in_a_killed_sessions_history(tmp_pat
 
 
 @pytest.mark.req("H2", "H3")
-def test_the_cost_of_a_page_does_not_grow_with_its_session(tmp_path: Path) -> None:
+def test_the_number_of_bytes_read_for_a_page_does_not_grow_with_the_session(tmp_path: Path) -> None:
     read = {}
     for turns in (100, 2_000):
         path = written(tmp_path / f"{turns}.jsonl", enveloped(conversation(turns, bulk="y" * 500)))

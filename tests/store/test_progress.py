@@ -47,11 +47,11 @@ ANSWERED = ("approval_resolved", {"requestId": "a1", "decision": "allow"})
         ([WORKING, ("processing_end", {"reason": "completed"})], StoredProgress("idle")),
     ],
 )
-def test_the_last_events_give_the_progress_of_a_session(
+def test_session_progress_is_read_from_the_last_events_of_the_log(
     tmp_path: Path, events: list[tuple[str, dict[str, Any]]], progress: StoredProgress
 ) -> None:
     assert read_progress(log(tmp_path / "log.jsonl", *events)) == progress
 
 
-def test_a_log_that_cannot_be_read_counts_as_idle(tmp_path: Path) -> None:
+def test_a_session_with_an_unreadable_log_counts_as_idle(tmp_path: Path) -> None:
     assert read_progress(tmp_path / "none") == StoredProgress("idle")

@@ -70,7 +70,7 @@ TURNS: st.SearchStrategy[Turn] = st.one_of(
 
 
 @given(TURNS)
-def test_a_turn_is_read_as_it_was_written(turn: Turn) -> None:
+def test_a_turn_is_unchanged_after_encoding_and_decoding(turn: Turn) -> None:
     line = record("turn", turn_to_json(turn))
     assert line.count(b"\n") == 1
     assert turn_from_json(json.loads(line)["turn"]) == turn
@@ -96,7 +96,7 @@ def test_an_incomplete_record_is_a_value_error(case: str) -> None:
         turn_from_json(BAD[case])
 
 
-def test_turns_and_parts_of_a_later_version_are_left_out() -> None:
+def test_turns_and_message_parts_of_unknown_types_are_ignored() -> None:
     assert turn_from_json({"type": "dream", "timestamp": "t"}) is None
     turn = turn_to_json(
         AssistantTurn(

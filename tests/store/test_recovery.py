@@ -322,7 +322,9 @@ def _is_event(record: dict[str, Any], kind: str, **data: object) -> bool:
 
 
 @pytest.mark.req("R3", "R4")
-async def test_a_streaming_text_ends_as_interrupted_with_its_logged_part(tmp_path: Path) -> None:
+async def test_after_a_resume_a_partially_streamed_text_ends_as_interrupted_with_the_logged_part(
+    tmp_path: Path,
+) -> None:
     events, session = await _cut_where(
         tmp_path, lambda record: record.get("partial", {}).get("text") == "Then more"
     )
@@ -337,7 +339,7 @@ async def test_a_streaming_text_ends_as_interrupted_with_its_logged_part(tmp_pat
 
 
 @pytest.mark.req("R4")
-async def test_ended_calls_keep_their_results_and_others_are_interrupted(
+async def test_after_a_resume_ended_tool_calls_keep_their_results_and_unfinished_calls_fail(
     tmp_path: Path,
 ) -> None:
     events, session = await _cut_where(tmp_path, lambda record: "partial" in record)
@@ -358,7 +360,7 @@ async def test_ended_calls_keep_their_results_and_others_are_interrupted(
 
 
 @pytest.mark.req("R4", "H7")
-async def test_a_pending_approval_waits_again_and_its_answer_continues_the_turn(
+async def test_after_a_resume_a_pending_approval_waits_again_and_the_answer_continues_the_turn(
     tmp_path: Path,
 ) -> None:
     events, session = await _cut_where(tmp_path, lambda record: _is_event(record, "approval_requested"))
@@ -383,7 +385,7 @@ async def test_a_pending_approval_waits_again_and_its_answer_continues_the_turn(
     assert [result.content for result in results] == ["did a", "did b", "tests: fine", "did"]
 
 
-async def test_the_queue_is_kept_and_waits_for_the_user(tmp_path: Path) -> None:
+async def test_after_a_resume_queued_prompts_are_kept_and_no_model_call_starts(tmp_path: Path) -> None:
     story = await _story(tmp_path / "story")
     lines = story.log.splitlines(keepends=True)
     number = next(i for i, line in enumerate(lines) if _is_event(json.loads(line), "queue"))

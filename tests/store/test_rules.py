@@ -82,7 +82,9 @@ def test_a_damaged_rule_file_allows_nothing(store: RuleStore, tmp_path: Path, te
     assert store.rules() == []
 
 
-def test_field_of_a_later_version_is_ignored(store: RuleStore, here: str, tmp_path: Path) -> None:
+def test_an_unknown_rule_field_from_a_later_version_is_ignored(
+    store: RuleStore, here: str, tmp_path: Path
+) -> None:
     store.add("words:npm test", "npm test", "user", here, NOW)
     path = tmp_path / "state" / "rules.json"
     stored = json.loads(path.read_text())

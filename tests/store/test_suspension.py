@@ -201,7 +201,7 @@ def _check(process: Process) -> None:
     assert answered or not is_completed
 
 
-async def test_a_cut_log_is_suspended_exactly_while_an_approval_is_pending(
+async def test_a_turn_resumed_from_a_cut_log_is_suspended_only_if_an_approval_is_pending(
     tmp_path: Path,
 ) -> None:
     """Each cut is resumed, and suspended again in an orderly way; then everything is allowed."""
@@ -233,7 +233,9 @@ async def test_a_cut_log_is_suspended_exactly_while_an_approval_is_pending(
     assert seen > 5
 
 
-async def test_a_call_that_ran_while_another_waited_is_interrupted(tmp_path: Path) -> None:
+async def test_after_a_resume_a_tool_call_that_ran_during_a_pending_approval_is_interrupted(
+    tmp_path: Path,
+) -> None:
     for how in ("ended", "killed"):
         opened = _create(tmp_path / how)
         first = _process(opened, hangs=True)
@@ -258,7 +260,7 @@ async def test_a_call_that_ran_while_another_waited_is_interrupted(tmp_path: Pat
         assert results[1].images == (ImagePart(b"a picture", "image/png"),)
 
 
-async def test_two_resumes_of_one_log_have_the_same_calls(tmp_path: Path) -> None:
+async def test_two_resumes_of_the_same_log_restore_the_same_tool_calls(tmp_path: Path) -> None:
     """A call that has not started has no id in the log. Ids in the log stay the same after a resume."""
     first = _process(_create(tmp_path / "whole"))
     await first.play(answers=0, text="go")

@@ -17,7 +17,9 @@ def append(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def test_complete_lines_are_read_once_and_a_partial_one_waits_for_its_end(tmp_path: Path) -> None:
+def test_complete_log_lines_are_read_once_and_a_partial_line_only_after_its_end_is_written(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"one\ntwo\nthr")
     tail = LogTail(path)
@@ -42,7 +44,7 @@ def test_a_partial_line_removed_by_the_next_owner_is_not_read(tmp_path: Path) ->
     assert tail.read() == [b"next"]
 
 
-def test_reading_on_costs_only_the_new_part_of_a_log(tmp_path: Path) -> None:
+def test_a_repeated_read_of_a_log_reads_only_the_appended_bytes(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"x" * 99 + b"\n" + b"line\n" * 500_000)
     tail = LogTail(path)

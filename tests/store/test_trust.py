@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> TrustStore:
     return TrustStore(tmp_path / "state")
 
 
-def test_a_decision_applies_to_the_folder_under_any_path_but_not_to_its_parents_or_subfolders(
+def test_a_trust_decision_applies_to_every_path_of_the_folder_but_not_to_parents_or_subfolders(
     store: TrustStore, here: Path, tmp_path: Path
 ) -> None:
     store.store_decision(str(here), "trusted", NOW)

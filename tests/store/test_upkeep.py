@@ -140,7 +140,7 @@ def test_pruning_keeps_a_session_that_was_used_after_the_listing(tmp_path: Path)
 
 
 @pytest.mark.parametrize("is_whole", [True, False], ids=["open", "being made"])
-def test_delete_all_keeps_a_session_that_another_process_starts_during_it(
+def test_delete_all_keeps_a_session_that_another_process_starts_during_the_deletion(
     tmp_path: Path, is_whole: bool
 ) -> None:
     kept, begun = store(tmp_path), list[OpenSession]()
@@ -183,7 +183,7 @@ def recorded(kept: SessionStore, name: str, size: int = 10, days: int = 0) -> Pa
     return path
 
 
-def test_a_recording_is_deleted_with_its_session_in_every_way(tmp_path: Path) -> None:
+def test_deleting_or_pruning_a_session_deletes_its_recording(tmp_path: Path) -> None:
     kept = store(tmp_path)
     for name, days in (("one", 0), ("old", 50), ("left", 0)):
         made(kept, name, tmp_path / "a", days).close()
@@ -208,7 +208,7 @@ def test_delete_all_leaves_only_recordings_of_open_sessions(tmp_path: Path) -> N
     assert not (tmp_path / "state" / "recordings").exists()
 
 
-def test_recordings_count_for_the_quota(tmp_path: Path) -> None:
+def test_recordings_count_toward_the_size_limit_of_pruning(tmp_path: Path) -> None:
     kept = store(tmp_path)
     for days, name in enumerate(("new", "older")):
         made(kept, name, tmp_path / "a", days).close()
@@ -217,7 +217,9 @@ def test_recordings_count_for_the_quota(tmp_path: Path) -> None:
     assert ids(kept) == {"new"}
 
 
-def test_a_recording_of_a_deleted_session_is_kept_as_long_as_a_session(tmp_path: Path) -> None:
+def test_a_recording_without_a_session_is_pruned_after_the_retention_period_of_sessions(
+    tmp_path: Path,
+) -> None:
     kept = store(tmp_path)
     recorded(kept, "old", days=31)
     recorded(kept, "young", days=29)

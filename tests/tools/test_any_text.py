@@ -123,7 +123,7 @@ def test_a_written_file_contains_exactly_the_given_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("tool", ["replacement", "patch"])
-def test_edit_when_one_line_has_ten_megabytes_then_it_is_edited_exactly(tool: str) -> None:
+def test_edit_of_a_file_with_a_ten_megabyte_line_changes_only_the_target_text(tool: str) -> None:
     long = "x" * 10_000_000
     text = f"one\n{long}\ntwo"
     if tool == "patch":

@@ -50,7 +50,7 @@ EVERYTHING = patch(
 
 
 @pytest.mark.req("T4")
-async def test_apply_patch_when_it_fits_then_all_files_change_in_one_commit() -> None:
+async def test_apply_patch_when_the_patch_matches_then_all_files_change_in_one_commit() -> None:
     calls = session()
     output = await calls.call(APPLY_PATCH, patch=EVERYTHING)
     assert output.text == (
@@ -68,9 +68,7 @@ async def test_apply_patch_when_it_fits_then_all_files_change_in_one_commit() ->
 
 
 @pytest.mark.req("T4", "X8")
-async def test_apply_patch_when_prepared_then_every_path_is_named_with_its_diff_and_nothing_is_written() -> (
-    None
-):
+async def test_apply_patch_preparation_lists_every_path_with_a_diff_and_writes_nothing() -> None:
     calls = session()
     effect = (await calls.prepare(APPLY_PATCH, patch=EVERYTHING)).effect
     assert isinstance(effect, WriteEffect)
@@ -90,7 +88,7 @@ async def test_apply_patch_when_prepared_then_every_path_is_named_with_its_diff_
 
 
 @pytest.mark.req("T4")
-async def test_apply_patch_when_a_path_leads_outside_then_the_effect_says_so() -> None:
+async def test_apply_patch_effect_contains_the_absolute_path_of_a_file_outside_the_workspace() -> None:
     effect = (await session().prepare(APPLY_PATCH, patch=patch("*** Add File: ../out.txt", "+x"))).effect
     assert isinstance(effect, WriteEffect)
     assert [planned.path for planned in effect.files] == ["/out.txt"]
@@ -124,7 +122,7 @@ async def test_apply_patch_when_a_path_leads_outside_then_the_effect_says_so() -
         ),
     ],
 )
-async def test_apply_patch_when_it_does_not_fit_then_the_error_says_why_and_nothing_is_written(
+async def test_apply_patch_when_the_patch_cannot_be_applied_then_the_error_gives_the_reason(
     text: str, kind: str, says: str
 ) -> None:
     error = await session().fails(APPLY_PATCH, patch=text)
@@ -136,12 +134,12 @@ OVERWRITE = patch("*** Add File: a.py", "+new")
 
 
 @pytest.mark.req("X9")
-async def test_apply_patch_when_it_adds_over_a_file_that_was_not_read_then_it_is_refused() -> None:
+async def test_apply_patch_refuses_add_file_for_an_existing_unread_file() -> None:
     assert (await session().fails(APPLY_PATCH, patch=OVERWRITE)).kind == "not_read"
 
 
 @pytest.mark.req("X9")
-async def test_apply_patch_when_it_adds_over_a_file_that_changed_since_its_read_then_it_is_refused() -> None:
+async def test_apply_patch_refuses_add_file_for_a_file_that_changed_since_the_last_read() -> None:
     calls = session()
     await calls.call(READ_FILE, file_path="a.py")
     calls.environment.put("a.py", "typed\n")
@@ -152,7 +150,7 @@ async def test_apply_patch_when_it_adds_over_a_file_that_changed_since_its_read_
 
 
 @pytest.mark.req("X9")
-async def test_apply_patch_when_it_moves_over_a_file_that_was_not_read_then_it_is_refused() -> None:
+async def test_apply_patch_refuses_to_move_a_file_over_an_unread_file() -> None:
     move = patch("*** Update File: a.py", "*** Move to: b.py", "@@", "-    return 1", "+    return 2")
     assert (await session().fails(APPLY_PATCH, patch=move)).kind == "not_read"
 
@@ -166,7 +164,7 @@ async def test_apply_patch_when_it_deletes_a_file_that_changed_since_it_was_read
 
 
 @pytest.mark.req("T4")
-async def test_apply_patch_when_a_file_moves_between_prepare_and_run_then_no_file_is_written() -> None:
+async def test_apply_patch_when_a_file_changes_between_prepare_and_run_then_no_file_is_written() -> None:
     calls = session()
     prepared = await calls.prepare(APPLY_PATCH, patch=EVERYTHING)
     calls.environment.put("old.py", "typed\n")
@@ -223,7 +221,7 @@ async def test_apply_patch_when_ambiguity_is_refused_then_all_chunks_are_reporte
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize("refuses", [False, True])
-async def test_apply_patch_when_lines_match_exactly_then_the_first_match_is_used_with_any_setting(
+async def test_apply_patch_uses_the_first_exact_match_even_if_ambiguous_matches_are_refused(
     refuses: bool,
 ) -> None:
     calls = session({"f": "x\ny\nx\n"})
@@ -267,13 +265,13 @@ async def test_apply_patch_when_nothing_changes_then_no_approval_is_needed() -> 
     assert output.text == "Success. Updated the following files:\nM b.py\n"
 
 
-async def test_apply_patch_when_the_user_typed_at_the_same_time_then_the_model_is_reported() -> None:
+async def test_apply_patch_result_reports_changes_that_the_user_typed_at_the_same_time() -> None:
     calls = ToolCalls(TypingEnvironment({"f": "a\n"}))
     output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", "-a", "+b"))
     assert "[f also contains changes that the user made at the same time." in output.text
 
 
-def test_apply_patch_when_summarized_then_its_files_are_named() -> None:
+def test_apply_patch_summary_lists_the_files_of_the_patch() -> None:
     arguments = APPLY_PATCH.arguments.model_validate({"patch": EVERYTHING})
     assert APPLY_PATCH.summarize(arguments) == "new/n.txt, a.py, b.py, old.py"
 
@@ -282,7 +280,7 @@ GREETING = 'def greet(name):\n    if not name:\n        return "Hello"\n    retu
 
 
 @pytest.mark.req("T4", "P7")
-async def test_apply_patch_when_the_example_of_its_description_is_sent_then_it_applies() -> None:
+async def test_apply_patch_applies_the_example_of_the_tool_description() -> None:
     example = re.search(
         r"```\n(\*\*\* Begin Patch.*?\*\*\* End Patch)\n```", APPLY_PATCH.description, re.DOTALL
     )
@@ -299,13 +297,13 @@ async def test_apply_patch_when_the_example_of_its_description_is_sent_then_it_a
     assert calls.text("docs/notes.md") == "# Notes\n\nEvery line of a new file begins with a plus.\n"
 
 
-def test_refusals_when_the_engine_has_a_code_then_it_has_a_kind() -> None:
+def test_every_error_code_of_the_patch_engine_has_an_error_kind() -> None:
     assert set(KINDS) == set(get_args(Code))
 
 
 @pytest.mark.req("X9")
 @pytest.mark.parametrize(("setting", "is_refused"), [("overwrite", False), ("edit", False), ("all", True)])
-async def test_apply_patch_when_it_updates_a_file_that_was_not_read_then_the_setting_decides(
+async def test_apply_patch_refuses_to_update_an_unread_file_only_with_read_first_all(
     setting: Any, is_refused: bool
 ) -> None:
     calls = ToolCalls(MemoryEnvironment({"f": "one\n"}))
@@ -322,7 +320,7 @@ async def test_apply_patch_when_it_updates_a_file_that_was_not_read_then_the_set
 
 @pytest.mark.req("X9")
 @pytest.mark.parametrize("setting", ["overwrite", "edit", "all"])
-async def test_apply_patch_when_it_adds_over_a_file_then_a_read_is_required_with_any_setting(
+async def test_apply_patch_add_file_over_an_existing_file_requires_a_read_with_any_read_first_setting(
     setting: Any,
 ) -> None:
     calls = ToolCalls(MemoryEnvironment({"f": "one\n"}))

@@ -55,7 +55,7 @@ async def test_problems_are_listed_worst_first_with_their_source() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_a_file_without_problems_is_reported_and_whether_the_tools_are_still_running() -> None:
+async def test_a_file_without_problems_is_reported_with_a_note_if_the_check_is_unfinished() -> None:
     host = KnownCode(files=[of("a.py", CodeProblem(0, "hint", "short"), settled=False)])
 
     told = await calls().call(diagnostics(host), file_path="a.py")
@@ -82,7 +82,7 @@ async def test_many_problems_are_listed_in_pages() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_problems_of_a_file_that_may_not_be_read_are_not_reported() -> None:
+async def test_problem_messages_of_a_file_that_may_not_be_read_are_hidden() -> None:
     host = KnownCode(files=[of(".env", CodeProblem(0, "error", "K=1 is unused"))])
 
     told = (await calls().call(diagnostics(host))).text
@@ -100,7 +100,7 @@ async def test_problems_of_a_file_that_may_not_be_read_are_not_reported() -> Non
 
 
 @pytest.mark.req("T14")
-async def test_no_answer_is_an_error_that_names_another_way() -> None:
+async def test_a_missing_response_of_the_editor_is_an_error_that_suggests_an_alternative() -> None:
     error = await calls().fails(diagnostics(KnownCode(files=None)))
 
     assert error.kind == "no_answer" and "checker" in str(error)

@@ -30,9 +30,7 @@ async def edit(calls: ToolCalls, old: str, new: str, **arguments: object) -> str
 
 
 @pytest.mark.req("T3")
-async def test_edit_file_when_the_text_is_unique_then_it_is_replaced_and_shown_with_its_surroundings() -> (
-    None
-):
+async def test_edit_file_replaces_a_unique_text_and_returns_the_surrounding_lines() -> None:
     calls = await session(TWELVE)
     assert await edit(calls, "line 6", "line six\nand a half") == (
         "Edited f: 1 replacement, lines 6-7.\n\n"
@@ -56,7 +54,7 @@ async def test_edit_file_when_the_text_is_unique_then_it_is_replaced_and_shown_w
         pytest.param(b"x=1\n", "1", r"$1 \1 &", b"x=$1 \\1 &\n", id="literal-replacement"),
     ],
 )
-async def test_edit_file_when_edited_then_every_other_byte_stays(
+async def test_edit_file_keeps_every_byte_outside_the_replaced_text(
     before: bytes, old: str, new: str, after: bytes
 ) -> None:
     calls = await session(before)
@@ -140,7 +138,7 @@ async def test_edit_file_when_there_is_no_file_then_an_empty_old_string_creates_
         ),
     ],
 )
-async def test_edit_file_when_it_does_not_fit_then_the_error_says_why_and_nothing_is_written(
+async def test_edit_file_when_the_edit_cannot_be_applied_then_the_error_gives_the_reason(
     content: str | bytes, arguments: dict[str, str], kind: str, says: str
 ) -> None:
     calls = ToolCalls(MemoryEnvironment({"f": content}))
@@ -173,7 +171,7 @@ async def test_edit_file_when_the_file_was_not_read_then_it_is_refused() -> None
         pytest.param({"old_string": "", "new_string": "x"}, "file_exists", id="creates-over-a-file"),
     ],
 )
-async def test_edit_file_when_the_call_is_invalid_then_that_is_reported_before_the_missing_read(
+async def test_edit_file_reports_invalid_arguments_before_a_missing_read(
     arguments: dict[str, str], kind: str
 ) -> None:
     calls = ToolCalls(MemoryEnvironment({"f": "a\n"}))
@@ -182,7 +180,7 @@ async def test_edit_file_when_the_call_is_invalid_then_that_is_reported_before_t
 
 @pytest.mark.req("X9")
 @pytest.mark.parametrize("keeps_content", [True, False], ids=["remembered", "resumed"])
-async def test_edit_file_when_the_file_changed_elsewhere_then_the_edit_continues_with_a_note(
+async def test_edit_file_when_another_part_of_the_file_changed_then_the_edit_is_applied_with_a_note(
     keeps_content: bool,
 ) -> None:
     calls = ToolCalls(MemoryEnvironment({"f": TWELVE}))
@@ -205,7 +203,7 @@ async def test_edit_file_when_the_file_changed_elsewhere_then_the_edit_continues
         pytest.param("a \nb\n", "a\nb\nx\n", "a\nb", id="it-matched-otherwise-before"),
     ],
 )
-async def test_edit_file_when_the_text_changed_since_it_was_read_then_it_is_refused_with_the_change(
+async def test_edit_file_refuses_text_that_changed_since_the_last_read_and_returns_a_diff(
     remembered: str, now: str, old: str
 ) -> None:
     calls = await session(remembered)
@@ -217,7 +215,7 @@ async def test_edit_file_when_the_text_changed_since_it_was_read_then_it_is_refu
 
 
 @pytest.mark.req("X9")
-async def test_edit_file_when_the_content_is_no_longer_remembered_then_only_exact_text_is_replaced() -> None:
+async def test_edit_file_without_stored_read_content_refuses_an_inexact_match_in_a_changed_file() -> None:
     calls = await session("def f():\n    pass\n")
     calls.reads.contents.clear()
     calls.environment.put("f", "def f():  \n    pass\n# typed\n")
@@ -233,7 +231,7 @@ async def test_edit_file_when_edited_twice_then_the_second_edit_needs_no_new_rea
 
 
 @pytest.mark.req("H4")
-async def test_edit_file_when_the_user_typed_at_the_same_time_then_no_line_numbers_are_claimed() -> None:
+async def test_edit_file_result_omits_line_numbers_if_the_user_typed_at_the_same_time() -> None:
     calls = ToolCalls(TypingEnvironment({"f": "a\n"}))
     await calls.call(READ_FILE, file_path="f")
     text = await edit(calls, "a", "b")
@@ -243,7 +241,7 @@ async def test_edit_file_when_the_user_typed_at_the_same_time_then_no_line_numbe
 
 
 @pytest.mark.req("H7")
-async def test_edit_file_when_prepared_then_the_key_does_not_move_with_typing_elsewhere() -> None:
+async def test_edit_file_effect_digest_does_not_change_when_the_user_types_elsewhere_in_the_file() -> None:
     calls = await session(TWELVE)
     arguments = {"file_path": "f", "old_string": "line 6", "new_string": "line six"}
     first = (await calls.prepare(EDIT_FILE, **arguments)).effect
@@ -257,14 +255,14 @@ async def test_edit_file_when_prepared_then_the_key_does_not_move_with_typing_el
     assert first.digest != other.digest
 
 
-async def test_edit_file_when_many_matches_are_replaced_then_three_are_shown() -> None:
+async def test_edit_file_result_contains_only_three_of_many_replaced_positions() -> None:
     calls = await session("".join(f"x\n{'-' * n}\n" + "pad\n" * 12 for n in range(1, 6)))
     text = await edit(calls, "x", "y", replace_all=True)
     assert text.count("| y") == 3
     assert text.endswith("[... and 2 more places]")
 
 
-async def test_edit_file_when_a_change_has_many_lines_then_the_shown_ones_are_cut() -> None:
+async def test_edit_file_result_truncates_a_change_with_many_lines() -> None:
     calls = await session("a\n")
     assert (await edit(calls, "a", "n\n" * 100)).endswith("[... 61 more lines]")
 
@@ -277,7 +275,7 @@ async def test_edit_file_when_folder_then_the_environments_error_passes_through(
 
 
 @pytest.mark.req("X9")
-async def test_edit_file_when_read_first_applies_to_overwriting_only_then_no_read_is_needed() -> None:
+async def test_edit_file_with_read_first_overwrite_needs_no_earlier_read() -> None:
     calls = ToolCalls(MemoryEnvironment({"f": "one\ntwo\n"}))
     calls.context = replace(calls.context, read_first="overwrite")
     told = await edit(calls, "one", "ONE")
@@ -290,7 +288,7 @@ async def test_edit_file_when_read_first_applies_to_overwriting_only_then_no_rea
 
 @pytest.mark.req("X9")
 @pytest.mark.parametrize("setting", ["overwrite", "edit", "all"])
-async def test_edit_file_when_the_text_changed_since_it_was_read_then_it_is_refused_with_any_setting(
+async def test_edit_file_refuses_to_replace_changed_text_with_any_read_first_setting(
     setting: Any,
 ) -> None:
     calls = await session("one\none too\n")
@@ -303,7 +301,7 @@ async def test_edit_file_when_the_text_changed_since_it_was_read_then_it_is_refu
 
 
 @pytest.mark.req("T2", "T3")
-async def test_edit_file_when_the_encoding_lacks_a_character_then_it_is_named_and_nothing_written() -> None:
+async def test_edit_file_with_a_character_that_cannot_be_encoded_reports_the_character() -> None:
     calls = await session(b"# coding: latin-1\n\xe9\n")
     error = await calls.fails(EDIT_FILE, file_path="f", old_string="é", new_string="é\n€")
     assert "line 3: '€' (U+20AC) cannot be written in iso8859-1" in str(error) and error.kind == "validation"

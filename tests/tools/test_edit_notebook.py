@@ -69,7 +69,7 @@ EDITS: list[tuple[dict[str, Any], list[str], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "sources", "told"), EDITS)
-async def test_a_cell_is_changed_and_nothing_else(
+async def test_edit_notebook_changes_only_the_given_cell(
     calls: ToolCalls, arguments: dict[str, Any], sources: list[str], told: str
 ) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
@@ -91,7 +91,7 @@ async def test_inserting_a_cell_creates_a_missing_notebook(calls: ToolCalls) -> 
     assert output.files[0].before is None
 
 
-async def test_the_approval_shows_the_lines_that_change_and_preparing_again_is_the_same(
+async def test_the_notebook_diff_contains_only_changed_lines_and_preparing_again_keeps_the_digest(
     calls: ToolCalls,
 ) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
@@ -132,7 +132,7 @@ async def test_an_invalid_cell_edit_changes_nothing_and_names_the_next_step(
     ("text", "words"),
     [("{", "not valid JSON"), ('{"nbformat": 3}', "--nbformat 4"), ("[]", "not a notebook")],
 )
-async def test_invalid_notebook_is_neither_shown_nor_changed(text: str, words: str) -> None:
+async def test_an_invalid_notebook_can_be_neither_read_nor_edited(text: str, words: str) -> None:
     calls = ToolCalls(MemoryEnvironment({"a.ipynb": text}))
 
     for tool, arguments in ((READ_FILE, {}), (EDIT_NOTEBOOK, {"action": "insert", "source": "x"})):
@@ -188,7 +188,7 @@ async def test_text_tools_refuse_a_notebook_and_name_the_right_tool(
     assert await calls.environment.read_bytes(PATH) == text_of(CELLS).encode()
 
 
-async def test_a_moved_notebook_is_unchanged(calls: ToolCalls) -> None:
+async def test_apply_patch_moves_a_notebook_without_changing_its_content(calls: ToolCalls) -> None:
     moved = "*** Begin Patch\n*** Update File: a.ipynb\n*** Move to: b.ipynb\n*** End Patch"
 
     await calls.call(APPLY_PATCH, patch=moved)
@@ -196,7 +196,7 @@ async def test_a_moved_notebook_is_unchanged(calls: ToolCalls) -> None:
     assert await calls.environment.read_bytes("/project/b.ipynb") == text_of(CELLS).encode()
 
 
-async def test_read_file_shows_cells_and_continues_by_lines(calls: ToolCalls) -> None:
+async def test_read_file_returns_notebook_cells_and_continues_at_a_line_offset(calls: ToolCalls) -> None:
     whole = (await calls.call(READ_FILE, file_path="a.ipynb")).text
     part = (await calls.call(READ_FILE, file_path="a.ipynb", offset=3, limit=2)).text
 

@@ -102,7 +102,7 @@ CLAUDE: list[tuple[dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize("make", SEARCHES)
 @pytest.mark.parametrize(("arguments", "lines"), CLAUDE, ids=lambda it: json.dumps(it)[:60])
-async def test_grep_of_claude_code(
+async def test_grep_with_claude_code_arguments_returns_the_expected_lines(
     make: Make, arguments: dict[str, Any], lines: list[str], tmp_path: Path
 ) -> None:
     found = (await asked(make(tmp_path), "anthropic", **arguments)).splitlines()
@@ -113,7 +113,9 @@ async def test_grep_of_claude_code(
 
 
 @pytest.mark.parametrize("make", SEARCHES)
-async def test_grep_of_gemini_cli(make: Make, tmp_path: Path) -> None:
+async def test_grep_with_gemini_cli_arguments_returns_the_expected_matches(
+    make: Make, tmp_path: Path
+) -> None:
     environment = make(tmp_path)
     names = await asked(environment, "gemini", pattern="TODO", exclude_pattern="*.py", names_only=True)
     assert sorted(names.splitlines()) == ["notes.md", "src/b.js", "src/types.pyi"]
@@ -140,7 +142,9 @@ async def test_each_file_type_is_accepted_by_ripgrep(file_type: str, tmp_path: P
 
 
 @pytest.mark.parametrize("pattern", [r"[[:alpha:]]+", r"\p{Lu}"])
-async def test_a_search_without_ripgrep_refuses_arguments_that_need_it(pattern: str, tmp_path: Path) -> None:
+async def test_a_search_without_ripgrep_refuses_patterns_that_only_ripgrep_supports(
+    pattern: str, tmp_path: Path
+) -> None:
     assert await asked(with_ripgrep(tmp_path), "anthropic", pattern=pattern)
     with pytest.raises((InvalidPatternError, ToolError), match="works only with ripgrep"):
         await asked(without_ripgrep(tmp_path), "anthropic", pattern=pattern)

@@ -40,7 +40,7 @@ async def test_copy_keeps_the_source_file() -> None:
 
 @pytest.mark.parametrize("tool", [MOVE_FILE, COPY_FILE], ids=lambda tool: str(tool.name))
 @pytest.mark.parametrize("target", ["b.txt", "a.txt", "./a.txt"])
-async def test_existing_target_is_never_replaced(tool: object, target: str) -> None:
+async def test_move_file_and_copy_file_never_replace_an_existing_target(tool: object, target: str) -> None:
     made = calls(a_txt="one", b_txt="two")
     chosen = MOVE_FILE if tool is MOVE_FILE else COPY_FILE
     error = await made.fails(chosen, source="a.txt", target=target)
@@ -60,7 +60,7 @@ async def test_missing_source_is_an_error_with_similar_names(tool: object) -> No
 
 
 @pytest.mark.parametrize("tool", [MOVE_FILE, COPY_FILE, DELETE_FILE], ids=lambda tool: str(tool.name))
-async def test_a_file_that_changed_since_it_was_read_is_not_changed(tool: object) -> None:
+async def test_move_copy_and_delete_refuse_a_file_that_changed_since_the_last_read(tool: object) -> None:
     made = calls(a_txt="one\n")
     await made.call(READ_FILE, file_path="a.txt")
     await made.environment.commit([FileWrite("/project/a.txt", b"two\n", b"one\n")], made.context.attribution)
@@ -86,7 +86,7 @@ async def test_create_refuses_an_existing_file_and_append_a_missing_one() -> Non
     assert made.text("b.txt") == "x" and made.text("a.txt") == "one\ntwo\n"
 
 
-async def test_parts_of_a_file_have_their_line_numbers() -> None:
+async def test_head_tail_and_read_lines_return_the_line_numbers_of_the_file() -> None:
     made = calls(a_txt=LINES, empty_txt="", cut_txt="a\nb")
     assert (await made.call(READ_LINES, file_path="a.txt", first_line=7, last_line=8)).text.startswith(
         "7 | 7\n8 | 8"

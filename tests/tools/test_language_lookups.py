@@ -60,7 +60,7 @@ def in_project(*places: tuple[str, int]) -> list[FoundLocation]:
         "no line",
     ],
 )
-async def test_a_symbol_is_found_on_its_line_in_units_of_utf_16(
+async def test_the_position_of_a_symbol_on_a_line_is_requested_in_utf_16_units(
     file_path: str, line: int, symbol: str, expected: SourcePosition
 ) -> None:
     host = KnownCode(in_project(("a.py", 3)))
@@ -93,7 +93,7 @@ async def test_a_symbol_that_is_not_on_the_line_is_refused_with_a_next_step(
 
 
 @pytest.mark.req("T14")
-async def test_a_name_without_a_line_is_looked_up_and_must_be_unique() -> None:
+async def test_a_symbol_without_a_line_is_searched_by_name_and_must_be_unique() -> None:
     def symbol(name: str, file: str, line: int, container: str = "") -> Symbol:
         return Symbol(name, "function", FoundLocation(f"/project/{file}", line), line, container)
 
@@ -112,7 +112,7 @@ async def test_a_name_without_a_line_is_looked_up_and_must_be_unique() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_no_answer_is_an_error_that_names_grep() -> None:
+async def test_a_missing_response_of_the_editor_is_an_error_that_suggests_grep() -> None:
     silent = KnownCode(None, None)
 
     for tool in (definition(silent), references(silent)):

@@ -41,7 +41,7 @@ def files() -> MemoryEnvironment:
         pytest.param(f"cd 'my sub' && apply_patch <<'EOF'\n{PATCH}\nEOF", "my sub", id="cd-quoted"),
     ],
 )
-def test_patch_command_when_it_is_one_patch_then_its_text_is_used_unchanged(
+def test_the_patch_in_a_shell_command_with_a_single_patch_is_extracted_unchanged(
     command: str, folder: str
 ) -> None:
     sent = parse_patch_command(command)
@@ -50,7 +50,7 @@ def test_patch_command_when_it_is_one_patch_then_its_text_is_used_unchanged(
 
 
 @pytest.mark.req("T4")
-def test_patch_command_when_a_shell_runs_it_then_it_is_recognised() -> None:
+def test_a_patch_command_wrapped_in_bash_lc_is_recognised() -> None:
     script = f"apply_patch <<'EOF'\n{PLAIN}\nEOF".replace("'", "'\\''")
     assert parse_patch_command(f"bash -lc '{script}'") == PatchCommand(PLAIN)
 
@@ -83,7 +83,7 @@ async def test_shell_when_a_command_only_mentions_a_patch_then_it_runs_as_a_comm
         f"cd $(mktemp -d) && apply_patch <<'EOF'\n{PLAIN}\nEOF",
     ],
 )
-async def test_shell_when_a_patch_is_combined_with_commands_then_nothing_runs_and_the_right_call_is_named(
+async def test_shell_refuses_a_patch_combined_with_other_commands_and_suggests_the_correct_call(
     command: str,
 ) -> None:
     error = await ToolCalls(files()).fails(SHELL, command=command)
@@ -112,7 +112,7 @@ async def test_shell_when_a_patch_is_sent_then_it_is_an_edit_and_no_command_runs
 @pytest.mark.parametrize(
     ("before", "working_dir"), [("cd sub && ", ""), ("", "sub"), ("cd ../sub && ", "sub")]
 )
-async def test_shell_when_a_patch_is_sent_from_a_folder_then_its_paths_are_of_that_folder(
+async def test_shell_resolves_patch_paths_against_the_working_directory_of_the_command(
     before: str, working_dir: str
 ) -> None:
     calls = ToolCalls(files())
@@ -122,7 +122,7 @@ async def test_shell_when_a_patch_is_sent_from_a_folder_then_its_paths_are_of_th
 
 
 @pytest.mark.req("T4", "X9")
-async def test_shell_when_a_sent_patch_does_not_fit_then_it_is_refused_as_the_tool_refuses_it() -> None:
+async def test_shell_refuses_a_patch_that_does_not_match_with_the_error_of_apply_patch() -> None:
     calls = ToolCalls(files())
     error = await calls.fails(SHELL, command=f"apply_patch <<'EOF'\n{PLAIN.replace('-A = 1', '-A = 9')}\nEOF")
     assert error.kind == "edit_conflict"

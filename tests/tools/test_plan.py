@@ -21,7 +21,7 @@ def step(text: str, status: str = "pending") -> dict[str, str]:
 
 
 @pytest.mark.req("T7")
-async def test_plan_when_given_then_it_is_reported_completely_and_has_no_effect() -> None:
+async def test_the_plan_tool_reports_all_items_and_has_no_effect() -> None:
     calls = ToolCalls(MemoryEnvironment())
     items = [step("Read  it", "done"), step("Mend it", "active"), step("Test it")]
     output = await calls.call(PLAN, items=items, explanation=" less to do ")
@@ -34,7 +34,7 @@ async def test_plan_when_given_then_it_is_reported_completely_and_has_no_effect(
 
 
 @pytest.mark.req("T7")
-async def test_plan_when_two_items_are_active_then_says_which_and_what_to_do() -> None:
+async def test_a_plan_with_two_active_items_is_refused_with_an_error_that_names_both_items() -> None:
     calls = ToolCalls(MemoryEnvironment())
     with pytest.raises(ToolError, match="2 items are active: one; two") as refused:
         await calls.call(PLAN, items=[step("one", "active"), step("two", "active")])
@@ -58,7 +58,9 @@ WORDS: list[dict[str, Any]] = [
 @pytest.mark.req("T7", "P7")
 @pytest.mark.parametrize("arguments", WORDS)
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini", "ollama"])
-async def test_plan_in_the_words_of_any_agent_is_a_plan(provider: str, arguments: dict[str, Any]) -> None:
+async def test_plan_arguments_in_the_formats_of_other_agents_are_accepted(
+    provider: str, arguments: dict[str, Any]
+) -> None:
     plan = create_profile(provider, "m").registry.lookup("plan")
     assert plan
     output = await ToolCalls(MemoryEnvironment()).call(plan, **arguments)

@@ -52,7 +52,7 @@ async def test_processes_when_read_then_the_result_has_the_output_and_the_next_o
 
 
 @pytest.mark.req("T5")
-async def test_processes_when_killed_then_it_ends_once() -> None:
+async def test_processes_kill_ends_the_process_and_a_second_kill_reports_the_earlier_end() -> None:
     calls, environment = await started()
     prepared = await calls.prepare(PROCESSES, action="kill", process_id="p1")
     assert prepared.effect == ProcessEffect("p1", "kill")
@@ -71,7 +71,7 @@ async def test_processes_when_it_ended_by_itself_then_read_reports_the_exit_code
 
 
 @pytest.mark.req("T5")
-async def test_processes_when_it_waits_for_input_then_that_is_reported() -> None:
+async def test_processes_list_reports_a_process_that_waits_for_input() -> None:
     calls, environment = await started()
     environment.processes["p1"] = replace(environment.processes["p1"], is_waiting=True)
     assert (await calls.call(PROCESSES, action="list")).text == "p1  running, waits for input  serve --port 1"
@@ -91,9 +91,7 @@ def test_processes_when_no_process_is_named_then_the_arguments_are_refused() -> 
 
 
 @pytest.mark.req("T5")
-async def test_processes_when_written_to_then_the_process_gets_the_text_and_no_more_after_the_end_of_its_input() -> (
-    None
-):
+async def test_processes_write_sends_text_to_the_process_until_the_input_is_closed() -> None:
     calls, environment = await started()
     prepared = await calls.prepare(PROCESSES, action="write", process_id="p1", text="yes\n")
     assert prepared.effect == CommandEffect("yes\n", "/project", input_of="p1")
@@ -109,7 +107,7 @@ async def test_processes_when_written_to_then_the_process_gets_the_text_and_no_m
 
 
 @pytest.mark.req("T5")
-async def test_processes_when_only_its_input_is_closed_then_that_is_not_a_command() -> None:
+async def test_processes_write_that_only_closes_the_input_has_no_command_effect() -> None:
     calls, environment = await started()
     prepared = await calls.prepare(PROCESSES, action="write", process_id="p1", close_input=True)
     assert prepared.effect == ProcessEffect("p1", "write")

@@ -58,7 +58,7 @@ async def test_read_file_when_longer_than_the_limit_then_the_first_2000_lines_ar
     assert "\n2000 | x\n\n[Lines 1-2000 of 2500. Continue with offset=2001.]" in text
 
 
-async def test_read_file_when_bytes_are_undecodable_then_they_are_marked_and_reported() -> None:
+async def test_read_file_replaces_and_reports_undecodable_bytes() -> None:
     text = await read(b"caf\xe9\x01\n")
     assert text.startswith("1 | caf\ufffd\x01\n\n[The file is not valid UTF-8.")
     assert text.encode("utf-8")
@@ -97,7 +97,7 @@ async def test_read_file_when_image_then_the_result_has_an_image_part(data: byte
     assert media_type in output.text
 
 
-async def test_read_file_when_read_then_the_content_is_remembered_under_its_absolute_path() -> None:
+async def test_read_file_records_the_read_content_under_the_absolute_path() -> None:
     calls = ToolCalls(MemoryEnvironment({"src/a.py": "a\nb\n"}))
     await calls.call(READ_FILE, file_path="./src/../src/a.py", limit=1)
     assert calls.reads.digest_of("/project/src/a.py") == sha256(b"a\nb\n")
@@ -156,7 +156,7 @@ async def test_read_file_when_prepared_then_the_effect_names_the_file_and_nothin
         pytest.param({}, {"file_path": "a\0b"}, "validation", "NUL", id="nul-in-path"),
     ],
 )
-async def test_read_file_when_it_fails_then_the_error_says_what_to_do(
+async def test_read_file_errors_suggest_the_next_step(
     files: dict[str, str | bytes], arguments: dict[str, object], kind: str, says: str
 ) -> None:
     error = await ToolCalls(MemoryEnvironment(files)).fails(READ_FILE, **arguments)
@@ -164,7 +164,7 @@ async def test_read_file_when_it_fails_then_the_error_says_what_to_do(
     assert says in str(error)
 
 
-async def test_read_file_when_a_read_failed_then_nothing_counts_as_shown() -> None:
+async def test_read_file_does_not_record_a_file_as_read_when_reading_fails() -> None:
     calls = ToolCalls(MemoryEnvironment({"f": b"\0"}))
     await calls.fails(READ_FILE, file_path="f")
     assert calls.reads.digest_of("/project/f") is None

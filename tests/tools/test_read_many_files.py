@@ -27,9 +27,7 @@ async def test_read_many_files_when_all_exist_then_each_is_listed_by_name_and_co
 
 
 @pytest.mark.req("P4")
-async def test_read_many_files_when_a_pattern_is_named_then_its_files_are_read_and_named_as_the_effect() -> (
-    None
-):
+async def test_read_many_files_lists_the_files_that_match_a_pattern_in_the_effect() -> None:
     session = calls()
     prepared = await session.prepare(READ_MANY_FILES, paths=["**/*.py"])
     root = session.environment.working_directory()
@@ -39,7 +37,7 @@ async def test_read_many_files_when_a_pattern_is_named_then_its_files_are_read_a
 
 
 @pytest.mark.req("P4", "T1")
-async def test_read_many_files_when_one_fails_then_it_says_so_and_the_others_are_read() -> None:
+async def test_read_many_files_reports_a_file_that_fails_and_reads_the_remaining_files() -> None:
     output = await calls().call(READ_MANY_FILES, paths=["nowhere.py", "a.py"])
     assert "--- nowhere.py ---\n[Not read: " in output.text
     assert "--- a.py ---\n1 | 1" in output.text
@@ -53,7 +51,7 @@ async def test_read_many_files_when_nothing_matches_then_the_patterns_are_named(
     assert "*.rs" in str(error)
 
 
-async def test_read_many_files_when_there_is_too_much_then_the_rest_is_reported() -> None:
+async def test_read_many_files_above_the_limits_reports_the_omitted_lines_and_files() -> None:
     long = await calls().call(READ_MANY_FILES, paths=["long.txt"])
     assert f"Continue with offset={FILE_LIMIT_LINES + 1}" in long.text
     many = ToolCalls(MemoryEnvironment({f"f{n}.py": "x\n" for n in range(MAX_FILES + 3)}))
@@ -61,7 +59,7 @@ async def test_read_many_files_when_there_is_too_much_then_the_rest_is_reported(
 
 
 @pytest.mark.req("P4")
-async def test_read_many_files_when_some_are_excluded_then_patterns_do_not_find_them_but_names_do() -> None:
+async def test_read_many_files_applies_exclude_to_patterns_but_not_to_explicit_paths() -> None:
     session = calls()
     output = await session.call(READ_MANY_FILES, paths=["**/*", "src/c.txt"], exclude=["*.txt", "src/**"])
     assert output.text == "--- a.py ---\n1 | 1\n\n--- src/c.txt ---\n1 | 3"

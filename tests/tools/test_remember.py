@@ -29,13 +29,13 @@ async def after(before: str | None, note: str) -> str:
         ("- a\n- b\n", "a", "- a\n- b\n"),
     ],
 )
-async def test_a_note_is_added_at_the_end(before: str | None, note: str, end: str) -> None:
+async def test_remember_appends_a_note_to_the_memory_file(before: str | None, note: str, end: str) -> None:
     text = await after(before, note)
 
     assert text.endswith(end) and text.startswith(before or "# Memory\n")
 
 
-async def test_a_new_note_has_the_effect_of_a_write_and_a_repeated_one_none() -> None:
+async def test_a_new_note_has_a_write_effect_and_a_repeated_note_has_no_effect() -> None:
     files = MemoryEnvironment({MEMORY_FILE: "- a\n"})
 
     new = (await ToolCalls(files).prepare(REMEMBER, note="b")).effect

@@ -58,7 +58,7 @@ async def test_all_occurrences_in_all_files_are_changed_and_listed() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_the_effect_is_that_of_edits_and_nothing_happens_before_it_is_allowed() -> None:
+async def test_rename_symbol_has_a_write_effect_and_changes_nothing_before_approval() -> None:
     calls, host = ToolCalls(MemoryEnvironment(FILES)), KnownCode(renames=[BOTH])
 
     prepared = await calls.prepare(rename_symbol(host), **ASKED, new_name="plus")
@@ -112,7 +112,7 @@ async def test_an_invalid_answer_of_the_editor_changes_nothing(
 
 
 @pytest.mark.req("T14")
-async def test_no_answer_and_the_same_name_are_errors() -> None:
+async def test_rename_symbol_without_a_response_of_the_editor_or_with_the_same_name_is_an_error() -> None:
     calls = ToolCalls(MemoryEnvironment(FILES))
     refusing = KnownCode(renames=[failing(NoAnswerError("It would also move files."))])
 
@@ -126,7 +126,7 @@ async def test_no_answer_and_the_same_name_are_errors() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_the_rename_is_requested_again_after_an_answer_for_an_earlier_text() -> None:
+async def test_the_rename_is_requested_again_after_a_response_for_an_outdated_text() -> None:
     now = answer(("a.py", [change(0, 4, 7)]), document=FILES["a.py"])
     before = answer(("a.py", [change(3, 4, 7)]), document="# typed\n\n\n" + FILES["a.py"])
     stale = failing(StaleFileError("/project/a.py"))

@@ -51,7 +51,7 @@ async def test_a_finding_is_listed_once_with_its_lines() -> None:
         (call(file_path="a.bin"), "binary_file"),
     ],
 )
-async def test_a_finding_that_cannot_be_listed_is_refused_and_changes_nothing(
+async def test_a_finding_past_the_end_of_a_file_or_in_a_binary_file_is_refused(
     arguments: dict[str, Any], kind: str
 ) -> None:
     found = ReviewFindings()
@@ -82,7 +82,7 @@ async def test_the_effect_names_the_file_so_that_path_rules_apply() -> None:
     assert prepared.effect == ReadEffect((PATH,))
 
 
-async def test_findings_move_with_edits_and_are_dropped_with_their_lines() -> None:
+async def test_findings_move_with_edits_and_are_removed_when_their_lines_change() -> None:
     found = ReviewFindings()
     calls = ToolCalls(MemoryEnvironment({"a.py": TEXT}))
     tool = report_finding_tool(found)
@@ -97,7 +97,7 @@ async def test_findings_move_with_edits_and_are_dropped_with_their_lines() -> No
     assert not found.of_file(PATH)
 
 
-async def test_the_list_of_a_session_has_a_limit() -> None:
+async def test_the_number_of_findings_in_a_session_is_limited() -> None:
     found = ReviewFindings()
     calls = ToolCalls(MemoryEnvironment({"a.py": TEXT}))
     tool = report_finding_tool(found)

@@ -30,7 +30,7 @@ print(len(classes) > 10, [cls.__name__ for cls in classes if cls.__pydantic_comp
 """
 
 
-def test_the_schema_file_has_what_the_classes_generate() -> None:
+def test_the_prebuilt_schema_file_equals_the_schemas_generated_from_the_classes() -> None:
     assert FILE.read_text(encoding="utf-8") == rendered(), "run `python -m tests.tools.tool_schemas`"
 
 
@@ -39,7 +39,7 @@ def test_every_tool_of_a_session_has_a_prebuilt_schema() -> None:
         assert prebuilt_schemas()[schema_key(arguments)] == generate_schema(arguments)
 
 
-def test_a_class_of_a_host_never_gets_the_schema_of_ours_with_the_same_name() -> None:
+def test_an_argument_class_of_a_host_never_gets_the_prebuilt_schema_of_the_same_name() -> None:
     own = type(
         "ThinkArguments",
         (Arguments,),

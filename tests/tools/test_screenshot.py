@@ -35,14 +35,14 @@ def test_the_text_of_a_screen_is_drawn_at_its_position_in_its_colours() -> None:
     assert fills == ["#111111", "#ffff00", "#eeeeee"]
 
 
-def test_the_picture_in_the_docs_shows_a_change_and_a_question() -> None:
+def test_the_screenshot_in_the_docs_contains_a_change_and_an_approval_prompt() -> None:
     words = " ".join(ElementTree.parse(PICTURE).getroot().itertext())
 
     for text in ("agent 1 of 1", "Run this command?", "allow once", "waiting for you", "walkthrough"):
         assert text in words
 
 
-def test_several_spaces_in_a_row_move_the_words_behind_them() -> None:
+def test_consecutive_spaces_shift_the_following_words_in_a_screenshot() -> None:
     picture = ElementTree.fromstring(svg([row(("a  b c", {}))], DEFAULT, "Gap"))
 
     texts = [(text.text, text.get("x")) for text in picture.findall(f".//{SVG}text")]
@@ -74,7 +74,7 @@ def test_the_recording_of_neovim_shows_all_steps_from_prompt_to_accepted_changes
     assert RECORDING.stat().st_size < 400_000
 
 
-def test_the_recording_of_vs_code_is_a_small_moving_picture() -> None:
+def test_the_vs_code_recording_is_a_small_animated_webp_image() -> None:
     data = (ROOT / "docs/images/vscode-demo.webp").read_bytes()
 
     assert data[:4] == b"RIFF" and data[8:12] == b"WEBP" and len(data) < 400_000

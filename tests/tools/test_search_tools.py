@@ -72,7 +72,7 @@ async def test_grep_when_searching_content_then_matching_lines_are_returned(
     assert (await calls().call(GREP, **arguments)).text == expected
 
 
-async def test_grep_when_contexts_lie_apart_then_a_rule_is_between() -> None:
+async def test_grep_separates_context_blocks_that_are_not_adjacent_with_dashes() -> None:
     environment = MemoryEnvironment({"f": "x\n1\n2\n3\n4\nx\n"})
     output = await ToolCalls(environment).call(GREP, pattern="x", context_lines=1)
     assert output.text == "f:1:x\nf-2-1\n--\nf-5-4\nf:6:x"
@@ -143,9 +143,7 @@ async def test_glob_when_nothing_matches_then_the_searched_folder_is_named() -> 
         ),
     ],
 )
-async def test_list_dir_when_listed_then_folders_and_sizes_show(
-    arguments: dict[str, object], expected: str
-) -> None:
+async def test_list_dir_returns_folders_and_file_sizes(arguments: dict[str, object], expected: str) -> None:
     assert (await calls().call(LIST_DIR, **arguments)).text == expected
 
 
@@ -173,7 +171,7 @@ IGNORING = {
     ],
     ids=["whole", "rules from above and its own", "an ignored folder that is named"],
 )
-async def test_list_dir_when_folders_have_rules_then_the_deeper_ones_win(
+async def test_list_dir_gives_ignore_rules_of_subfolders_precedence_over_parent_folders(
     arguments: dict[str, object], names: list[str]
 ) -> None:
     listed = await ToolCalls(MemoryEnvironment(IGNORING)).call(LIST_DIR, **arguments)

@@ -54,7 +54,7 @@ TIMEOUT = (
         ),
     ],
 )
-async def test_shell_when_the_command_ends_then_the_result_is_output_followed_by_facts(
+async def test_shell_result_contains_the_output_followed_by_exit_code_and_duration(
     answer: ExecResult, text: str, kind: str
 ) -> None:
     output = await ToolCalls(commands(answer)).call(SHELL, command="x")
@@ -85,7 +85,7 @@ async def test_shell_when_a_timeout_is_requested_then_the_maximum_applies(
     assert ("timeout_ms was lowered to the limit of 600000" in output.text) is is_told
 
 
-async def test_shell_when_the_maximum_shortens_the_timeout_then_the_message_names_the_shorter_one() -> None:
+async def test_shell_timeout_message_contains_the_maximum_that_shortened_the_timeout() -> None:
     calls = ToolCalls(commands(result(timed_out=True)), limits=ShellLimits(1000, 2000))
     output = await calls.call(SHELL, command="x", timeout_ms=5000)
     assert "timed out after 2000ms" in output.text
@@ -99,7 +99,7 @@ async def test_shell_when_the_command_prints_then_the_output_is_streamed() -> No
 
 
 @pytest.mark.req("T5")
-async def test_shell_when_prepared_then_the_effect_is_exact_and_nothing_runs() -> None:
+async def test_shell_preparation_has_the_exact_command_effect_and_runs_nothing() -> None:
     seen: list[tuple[str, CommandOptions]] = []
     calls = ToolCalls(commands(result(), seen))
     calls.environment.put("sub/f", "")
@@ -112,7 +112,7 @@ async def test_shell_when_prepared_then_the_effect_is_exact_and_nothing_runs() -
 
 
 @pytest.mark.req("T5")
-async def test_shell_when_background_then_a_process_is_started_and_named() -> None:
+async def test_shell_with_background_starts_a_process_and_returns_the_process_id() -> None:
     environment = ProcessEnvironment()
     calls = ToolCalls(environment)
     prepared = await calls.prepare(SHELL, command="serve", background=True)
@@ -123,7 +123,7 @@ async def test_shell_when_background_then_a_process_is_started_and_named() -> No
     assert output.exit_code is None
 
 
-async def test_shell_when_there_is_no_tool_to_follow_processes_then_background_is_not_offered() -> None:
+async def test_shell_without_a_processes_tool_has_no_background_argument() -> None:
     foreground = shell_tool(default_timeout_ms=10_000, background=False)
     assert "background" not in foreground.arguments.model_fields
     assert "background" in SHELL.arguments.model_fields

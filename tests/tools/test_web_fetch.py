@@ -21,7 +21,7 @@ and <a href="#top">up</a>, &lt;b&gt; &amp; so on.</p>
     return 1</pre><table><tr><th>a<td>b</table><img alt="A cat" src=c.png><br>end</body></html>"""
 
 
-def test_the_text_of_a_page_has_only_visible_text() -> None:
+def test_html_to_text_returns_only_visible_text() -> None:
     assert html_to_text(HTML, URL).split("\n\n") == [
         "The guide",
         "# Begin",
@@ -36,7 +36,7 @@ def test_the_text_of_a_page_has_only_visible_text() -> None:
 @pytest.mark.parametrize(
     "broken", ["<p", "</div></div>", "<script>x", "<a href='http://[x'>y</a>", "&#xZZ; <![CDATA[ x"]
 )
-def test_the_text_of_an_invalid_page_has_its_readable_parts(broken: str) -> None:
+def test_html_to_text_returns_the_readable_parts_of_invalid_html(broken: str) -> None:
     assert html_to_text(f"<p>before</p>{broken}", URL).startswith("before")
 
 
@@ -73,7 +73,7 @@ async def fetched(page: WebPage, **arguments: object) -> ToolOutput:
     return await ToolCalls(MemoryEnvironment()).call(web_fetch(Pages(page)), url=URL, **arguments)
 
 
-async def test_fetch_when_prepared_then_asks_nothing_and_names_its_effect() -> None:
+async def test_web_fetch_preparation_sends_no_request_and_puts_the_url_in_the_effect() -> None:
     pages = Pages(WebPage(URL, 200), private="10.0.0.1")
     prepared = await ToolCalls(MemoryEnvironment()).prepare(web_fetch(pages), url=URL)
     assert prepared.effect == FetchEffect(URL, "10.0.0.1")
@@ -91,7 +91,7 @@ async def test_fetch_when_it_is_html_then_text_is_reported_and_source_on_request
     )
 
 
-async def test_fetch_when_the_page_is_long_then_it_can_be_read_on() -> None:
+async def test_web_fetch_returns_a_long_page_in_parts_by_offset() -> None:
     page = WebPage(URL, 200, "text/plain", "a" * PAGE_CHARS + "the rest", is_cut=True)
     first = await fetched(page)
     assert first.text.endswith(f"[8 more characters: continue with offset {PAGE_CHARS}.]")

@@ -63,7 +63,7 @@ async def test_write_file_when_new_then_parent_folders_are_created_and_bytes_rep
         pytest.param("", {"content": "x"}, b"x", "Wrote 1 bytes", id="empty-file"),
     ],
 )
-async def test_write_file_when_the_file_was_read_then_it_is_written_in_its_own_form(
+async def test_write_file_keeps_the_encoding_and_line_endings_of_an_existing_file(
     old: str | bytes, arguments: dict[str, object], new: bytes, says: str
 ) -> None:
     calls = await session(old)
@@ -80,7 +80,7 @@ async def test_write_file_when_the_file_was_not_read_then_it_is_refused() -> Non
 
 
 @pytest.mark.req("X9", "T9")
-async def test_write_file_when_the_file_changed_since_it_was_read_then_the_change_is_shown() -> None:
+async def test_write_file_refuses_a_file_that_changed_since_the_last_read_with_a_diff() -> None:
     calls = await session("one\ntwo\n")
     calls.environment.put("f", "one\n2\n")
     error = await calls.fails(WRITE_FILE, file_path="f", content="new")
@@ -89,7 +89,7 @@ async def test_write_file_when_the_file_changed_since_it_was_read_then_the_chang
     assert "-two\n+2" in str(error)
 
 
-async def test_write_file_when_a_resumed_session_finds_it_changed_then_it_is_refused_without_a_diff() -> None:
+async def test_write_file_after_a_resume_refuses_a_changed_file_and_returns_no_diff() -> None:
     calls = await session("one\n")
     calls.reads.contents.clear()
     calls.environment.put("f", "two\n")
@@ -98,7 +98,7 @@ async def test_write_file_when_a_resumed_session_finds_it_changed_then_it_is_ref
     assert "What changed" not in str(error)
 
 
-async def test_write_file_when_written_before_then_it_may_be_written_again() -> None:
+async def test_write_file_overwrites_a_file_that_the_session_wrote_earlier_without_a_read() -> None:
     calls = ToolCalls()
     await calls.call(WRITE_FILE, file_path="f", content="one")
     await calls.call(WRITE_FILE, file_path="f", content="two")
@@ -114,7 +114,7 @@ async def test_write_file_when_nothing_changes_then_no_approval_is_needed(append
 
 
 @pytest.mark.req("X9")
-async def test_write_file_when_the_file_moves_between_prepare_and_run_then_nothing_is_written() -> None:
+async def test_write_file_when_the_file_changes_between_prepare_and_run_then_nothing_is_written() -> None:
     calls = await session("one\n")
     prepared = await calls.prepare(WRITE_FILE, file_path="f", content="new")
     calls.environment.put("f", "typed\n")
@@ -123,7 +123,7 @@ async def test_write_file_when_the_file_moves_between_prepare_and_run_then_nothi
     assert calls.text("f") == "typed\n"
 
 
-async def test_write_file_when_prepared_then_the_effect_is_exact_and_nothing_is_written() -> None:
+async def test_write_file_preparation_has_the_exact_diff_and_writes_nothing() -> None:
     calls = await session("one\ntwo\n")
     prepared = await calls.prepare(WRITE_FILE, file_path="f", content="one\n2\n")
     assert isinstance(prepared.effect, WriteEffect)
@@ -133,7 +133,7 @@ async def test_write_file_when_prepared_then_the_effect_is_exact_and_nothing_is_
     assert calls.text("f") == "one\ntwo\n"
 
 
-async def test_write_file_when_binary_content_is_replaced_then_the_key_names_both_contents() -> None:
+async def test_write_file_change_key_depends_on_the_binary_content_that_is_replaced() -> None:
     keys = set()
     for old in (b"\0\xfe", b"\0\xff"):
         calls = ToolCalls(MemoryEnvironment({"f": old}))
@@ -145,7 +145,7 @@ async def test_write_file_when_binary_content_is_replaced_then_the_key_names_bot
     assert len(keys) == 2
 
 
-async def test_write_file_when_the_user_typed_at_the_same_time_then_the_model_is_reported() -> None:
+async def test_write_file_result_reports_changes_that_the_user_typed_at_the_same_time() -> None:
     calls = ToolCalls(TypingEnvironment())
     output = await calls.call(WRITE_FILE, file_path="f", content="x\n")
     assert "[f also contains changes that the user made at the same time. Read the file again" in output.text

@@ -38,7 +38,7 @@ def shell(line: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", SANDBOXES)
-async def test_a_hook_reads_its_input_in_the_sandbox_and_stops_a_call(tmp_path: Path, kind: str) -> None:
+async def test_a_sandboxed_hook_reads_its_input_and_can_block_a_tool_call(tmp_path: Path, kind: str) -> None:
     command = "grep -q forbidden && { echo 'not this one' >&2; exit 2; }; echo seen >> heard"
     write_hook(tmp_path / "state", "PreToolUse", command)
     script = [shell("touch made"), shell("touch forbidden"), text("done")]

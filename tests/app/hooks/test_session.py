@@ -60,7 +60,7 @@ def shell(command: str) -> Any:
 
 
 @pytest.mark.req("T15")
-async def test_a_hook_before_a_call_gets_its_arguments_and_can_deny_it(tmp_path: Path) -> None:
+async def test_a_pre_tool_use_hook_gets_the_arguments_and_can_deny_the_tool_call(tmp_path: Path) -> None:
     told = tmp_path / "told.json"
     body = f"open({str(told)!r}, 'w').write(json.dumps([event, dict(os.environ)]))\n"
     body += "print('not today', file=sys.stderr)\nsys.exit(2)"
@@ -96,7 +96,9 @@ async def test_arguments_changed_by_a_hook_are_checked_again_by_the_policy(tmp_p
 
 
 @pytest.mark.req("T15", "X8")
-async def test_a_hooks_ask_needs_approval_in_mode_full_and_its_allow_changes_nothing(tmp_path: Path) -> None:
+async def test_a_hook_can_require_approval_in_mode_full_but_cannot_skip_approval_in_mode_ask(
+    tmp_path: Path,
+) -> None:
     body = (
         "decision = 'ask' if 'ask-me' in event['tool_input']['command'] else 'allow'\n"
         "print(json.dumps({'hookSpecificOutput': {'permissionDecision': decision}}))"
@@ -111,7 +113,9 @@ async def test_a_hooks_ask_needs_approval_in_mode_full_and_its_allow_changes_not
 
 
 @pytest.mark.req("T15", "X8")
-async def test_a_users_command_changed_by_a_hook_needs_approval_again(tmp_path: Path) -> None:
+async def test_a_command_that_the_user_edited_and_a_hook_then_changed_needs_approval_again(
+    tmp_path: Path,
+) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
     body = (
@@ -133,7 +137,7 @@ async def test_a_users_command_changed_by_a_hook_needs_approval_again(tmp_path: 
 
 
 @pytest.mark.req("T15")
-async def test_hooks_after_results_are_not_run_for_a_denied_call(tmp_path: Path) -> None:
+async def test_post_tool_use_hooks_are_not_run_for_a_denied_tool_call(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     command = script(tmp_path / "hooks", f"open({str(ran)!r}, 'w')")
     write_hooks(tmp_path / "state/hooks.json", PostToolUse=command, PostToolUseFailure=command)
@@ -142,7 +146,9 @@ async def test_hooks_after_results_are_not_run_for_a_denied_call(tmp_path: Path)
 
 
 @pytest.mark.req("T15", "R1")
-async def test_a_call_has_its_result_when_the_turn_is_stopped_while_its_hook_runs(tmp_path: Path) -> None:
+async def test_a_tool_result_is_reported_when_the_turn_is_stopped_during_a_post_tool_use_hook(
+    tmp_path: Path,
+) -> None:
     begun = tmp_path / "begun"
     os.mkfifo(begun)
     write_hooks(tmp_path / "state/hooks.json", PostToolUse=f"echo up > {shlex.quote(str(begun))}; sleep 1000")
@@ -197,7 +203,7 @@ async def test_a_hooks_allow_does_not_skip_approvals_that_every_mode_needs(tmp_p
 
 
 @pytest.mark.req("T15")
-async def test_a_hook_that_changes_each_call_again_ends_with_an_error_for_the_model(tmp_path: Path) -> None:
+async def test_a_hook_that_changes_the_arguments_every_time_fails_the_tool_call(tmp_path: Path) -> None:
     told = tmp_path / "told"
     body = (
         f"open({str(told)!r}, 'a').write('x')\n"
@@ -211,7 +217,7 @@ async def test_a_hook_that_changes_each_call_again_ends_with_an_error_for_the_mo
 
 
 @pytest.mark.req("T15")
-async def test_a_stop_hook_that_always_blocks_makes_the_model_go_on_once(tmp_path: Path) -> None:
+async def test_a_stop_hook_that_always_blocks_causes_only_one_extra_model_call(tmp_path: Path) -> None:
     body = "print(json.dumps({'decision': 'block', 'reason': 'NOT YET'}))"
     write_hooks(tmp_path / "state/hooks.json", Stop=script(tmp_path / "hooks", body))
     model = FakeProvider([[text("One.")], [text("Two.")], [text("Three.")]])
@@ -220,7 +226,7 @@ async def test_a_stop_hook_that_always_blocks_makes_the_model_go_on_once(tmp_pat
 
 
 @pytest.mark.req("T15", "H17")
-async def test_a_hook_after_calls_gets_nothing_of_a_file_that_the_model_may_not_read(tmp_path: Path) -> None:
+async def test_hooks_do_not_receive_the_content_of_a_file_that_the_model_may_not_read(tmp_path: Path) -> None:
     told = tmp_path / "told"
     command = script(tmp_path / "hooks", f"open({str(told)!r}, 'a').write(json.dumps(event))")
     events = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
@@ -240,7 +246,9 @@ async def test_a_hook_that_cannot_start_makes_the_call_need_approval(tmp_path: P
 
 
 @pytest.mark.req("T15")
-async def test_texts_of_hooks_for_messages_results_and_ends_reach_the_model(tmp_path: Path) -> None:
+async def test_hook_output_for_session_start_prompt_tool_result_and_stop_is_sent_to_the_model(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "hooks"
     context = "print(json.dumps({'hookSpecificOutput': {'additionalContext': 'CONTEXT ' + event['prompt']}}))"
     stop = "if not event['stop_hook_active']: print(json.dumps({'decision': 'block', 'reason': 'RUN THE TESTS'}))"
@@ -295,7 +303,7 @@ async def test_a_project_hook_runs_only_in_the_confirmed_version(tmp_path: Path)
 
 
 @pytest.mark.req("T15", "X4")
-async def test_a_hook_of_an_untrusted_folder_is_not_named(
+async def test_a_hook_of_an_untrusted_folder_is_neither_run_nor_mentioned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from agent_ls.app.permissions.trust import TRUST_VARIABLE

@@ -32,7 +32,7 @@ def test_packs_have_the_thirteen_categories_with_at_least_three_tools_each() -> 
     assert all(len(pack.tools) >= 2 for pack in PACKS.values())
 
 
-def test_every_definition_is_valid_and_named_in_its_pack() -> None:
+def test_every_packaged_tool_definition_is_valid_and_listed_in_its_pack() -> None:
     for path in FOLDER.glob("*.yaml"):
         found = list(read_tool_file(path))
         assert not [one for one in found if isinstance(one, str)]
@@ -40,13 +40,13 @@ def test_every_definition_is_valid_and_named_in_its_pack() -> None:
         assert names == set(PACKS[path.stem].tools) - set(CODE_TOOLS)
 
 
-def test_fast_and_checked_parsing_give_the_same_result() -> None:
+def test_fast_and_validating_parsers_of_tool_files_give_the_same_tools() -> None:
     for path in FOLDER.glob("*.yaml"):
         checked = [replace(one, source="") for one in read_tool_file(path) if isinstance(one, CliTool)]
         assert checked == list(read_packaged_tools(path))
 
 
-def test_every_named_tool_exists_once_and_is_documented() -> None:
+def test_every_tool_listed_in_a_pack_exists_once_and_has_descriptions() -> None:
     names = [name for pack in PACKS.values() for name in pack.tools]
     found = [tool for pack in PACKS for tool in pack_tools(pack)]
     assert [tool.name for tool in found] == names
@@ -71,7 +71,7 @@ def test_every_program_of_a_pack_has_an_install_command_or_advice() -> None:
     assert all(bool(one.command) is not bool(one.advice) for one in PROGRAMS.values())
 
 
-def test_presets_are_the_rows_of_the_specification() -> None:
+def test_each_preset_has_the_tool_categories_of_the_specification() -> None:
     has = {
         preset: [bool({*words.split()} & set(PRESETS[preset])) for words in COLUMNS]
         for preset in ("minimal", "standard", "full", "swe-agent", "openhands", "custom")

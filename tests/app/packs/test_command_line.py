@@ -30,7 +30,7 @@ def test_packs_are_listed_with_presets_tools_and_programs(capsys: pytest.Capture
     assert "  pytest  (write)  Run Python tests with pytest.  [pytest]" in out
 
 
-def test_tools_check_names_missing_programs_and_ends_with_1(tmp_path: Path) -> None:
+def test_tools_check_lists_missing_programs_and_exits_with_code_1(tmp_path: Path) -> None:
     (tmp_path / "package.json").touch()
     environ = fake_installer(tmp_path / "bin", "git", "exit 0")
     done = run("tools", "--check", "git,testing", cwd=tmp_path, environ=environ)
@@ -52,7 +52,7 @@ def test_tools_check_names_missing_programs_and_ends_with_1(tmp_path: Path) -> N
         (["--check"], "no tool packs are chosen in your settings"),
     ],
 )
-def test_a_wrong_argument_of_tools_check_prints_one_sentence_and_one_hint(
+def test_a_wrong_argument_of_the_tools_command_prints_one_error_line_and_one_hint(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["tools", *words]) == 2
@@ -60,7 +60,7 @@ def test_a_wrong_argument_of_tools_check_prints_one_sentence_and_one_hint(
     assert message in first and "standard" in hint and not rest
 
 
-def test_check_without_a_name_uses_the_users_settings(
+def test_tools_check_without_a_pack_name_checks_the_packs_of_the_user_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "s.json").write_text(json.dumps({"toolPacks": {"packs": ["file_read"]}}))
@@ -69,7 +69,7 @@ def test_check_without_a_name_uses_the_users_settings(
     assert "3 of 3 tools" in capsys.readouterr().out
 
 
-def test_nothing_is_installed_without_a_terminal(tmp_path: Path) -> None:
+def test_tools_install_refuses_to_run_without_a_terminal(tmp_path: Path) -> None:
     environ = fake_installer(tmp_path / "bin", "npm", 'echo "$@" > installed')
     done = run("tools", "--install", "testing", cwd=tmp_path, environ=environ)
     assert done.code == 2 and "run it in a terminal" in done.err
@@ -78,7 +78,7 @@ def test_nothing_is_installed_without_a_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
 @pytest.mark.parametrize(("answer", "installed"), [("y", ["install --global eslint"]), ("", []), ("no", [])])
-def test_each_program_is_installed_after_a_yes_only(
+def test_tools_install_installs_a_program_only_if_the_user_confirms(
     answer: str, installed: list[str], tmp_path: Path
 ) -> None:
     from tests.support.pseudo_terminal import PseudoTerminal
@@ -101,7 +101,9 @@ def test_each_program_is_installed_after_a_yes_only(
 @pytest.mark.parametrize(
     ("script", "words"), [("exit 3", "it failed with exit code 3"), (None, "cannot be started")]
 )
-def test_failed_installation_is_reported(script: str | None, words: str, tmp_path: Path) -> None:
+def test_tools_install_reports_a_failed_installation_and_continues(
+    script: str | None, words: str, tmp_path: Path
+) -> None:
     from tests.support.pseudo_terminal import PseudoTerminal
 
     environ = fake_installer(tmp_path / "bin", "npm" if script else "other", script or "exit 0")
@@ -116,7 +118,7 @@ def test_failed_installation_is_reported(script: str | None, words: str, tmp_pat
         assert terminal.process.wait(60) == 1
 
 
-def test_program_of_the_system_is_named_and_not_installed(tmp_path: Path) -> None:
+def test_tools_check_advises_to_install_a_system_package_for_a_missing_program(tmp_path: Path) -> None:
     environ = fake_installer(tmp_path / "bin", "git", "exit 0")
     done = run("tools", "--check", "directory", cwd=tmp_path, environ=environ)
     assert "→ install the package tree of your system" in done.out
@@ -134,7 +136,7 @@ def test_exec_offers_the_tools_of_the_given_packs(tmp_path: Path) -> None:
     assert {"copy_file", "git_status", "reflect"} <= names and "pytest" not in names
 
 
-def test_exec_reports_missing_programs_before_the_answer(tmp_path: Path) -> None:
+def test_exec_prints_missing_programs_before_the_models_answer(tmp_path: Path) -> None:
     with AnthropicServer(["Done."]) as server:
         environ = environment(tmp_path / "home", **provider_variables(server)) | {
             "PATH": str(tmp_path),
@@ -173,7 +175,7 @@ def test_exec_allows_a_program_of_a_pack_by_the_name_of_its_tool(tmp_path: Path)
     assert done.code == 0 and (tmp_path / "b.txt").read_text() == "made\n", done
 
 
-def test_recorded_run_with_detected_packs_is_replayed_as_it_was(tmp_path: Path) -> None:
+def test_a_recorded_run_with_detected_packs_replays_without_differences(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "pyproject.toml").touch()
     calls = [ToolCall("pip_list", {}), ToolCall("head", {"file_path": "pyproject.toml"})]

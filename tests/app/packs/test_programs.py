@@ -97,7 +97,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-async def test_tool_runs_its_real_program(
+async def test_each_pack_tool_runs_its_program_with_the_expected_result(
     name: str, tmp_path: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
     found, example = TOOLS[name], EXAMPLES[name]

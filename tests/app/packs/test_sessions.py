@@ -67,30 +67,30 @@ async def first_request(tmp_path: Path, chosen: Settings | None) -> Request:
         return request
 
 
-async def test_without_packs_no_tool_of_them_is_offered(tmp_path: Path) -> None:
+async def test_without_configured_packs_no_pack_tools_are_offered_to_the_model(tmp_path: Path) -> None:
     assert not offered(await first_request(tmp_path, None)) & {"git_status", "pytest", "reflect", "copy_file"}
 
 
-async def test_preset_leaves_out_tools_that_the_profile_already_has(tmp_path: Path) -> None:
+async def test_a_preset_skips_pack_tools_that_duplicate_tools_of_the_model_profile(tmp_path: Path) -> None:
     names = offered(await first_request(tmp_path, settings(preset="minimal")))
     assert {"copy_file", "move_file", "think", "reflect", "submit", "abort", "read_file"} <= names
     assert not names & {"read_lines", "head", "create_file", "apply_patch", "list_dir", "ripgrep"}
     assert not names & {"git_status", "pytest", "http_get"}
 
 
-async def test_pack_by_name_is_offered_whole(tmp_path: Path) -> None:
+async def test_a_pack_selected_by_name_offers_all_its_tools(tmp_path: Path) -> None:
     names = offered(await first_request(tmp_path, settings(packs=["file_read", "reasoning"])))
     assert {"read_lines", "head", "tail", "reflect"} <= names and "copy_file" not in names
 
 
-async def test_detected_packs_are_those_of_the_folders_files(tmp_path: Path) -> None:
+async def test_packs_are_detected_from_the_files_in_the_project_folder(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "pyproject.toml").write_text("")
     names = offered(await first_request(tmp_path, settings(detect=True)))
     assert "pip_list" in names and "npm_run" not in names
 
 
-async def test_tools_stay_the_same_while_the_session_is_open(
+async def test_the_offered_tools_do_not_change_while_a_session_is_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", programs(tmp_path / "bin", "git", "sh", "rm"))
@@ -106,7 +106,7 @@ async def test_tools_stay_the_same_while_the_session_is_open(
     assert len(sessions.model.requests) == 3 and len(seen) == 1
 
 
-async def test_tool_without_its_program_is_left_out_and_named_before_the_task(
+async def test_a_tool_without_its_program_is_not_offered_and_a_warning_lists_it_before_the_first_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", programs(tmp_path / "bin", "git"))
@@ -121,7 +121,7 @@ async def test_tool_without_its_program_is_left_out_and_named_before_the_task(
     assert "pytest (python3 -m pip install pytest)" in warning.message
 
 
-async def test_change_by_a_program_becomes_hunks(tmp_path: Path) -> None:
+async def test_file_changes_by_the_program_of_a_pack_tool_become_hunks(tmp_path: Path) -> None:
     begin_repository(tmp_path / "project")
     (tmp_path / "project" / "a.py").write_text("x=1\n")
     script: Script = [tool_call("make_target", '{"target": "change"}'), text("Done.")]
@@ -134,7 +134,7 @@ async def test_change_by_a_program_becomes_hunks(tmp_path: Path) -> None:
     assert (tmp_path / "project" / "a.py").read_text() == "x=1\ny\n"
 
 
-async def test_moved_file_is_a_change_that_the_user_approves_and_reviews(tmp_path: Path) -> None:
+async def test_the_move_file_tool_needs_approval_as_a_write_and_then_moves_the_file(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "a.py").write_text("x = 1\n")
     asked: list[str] = []
@@ -153,7 +153,9 @@ async def test_moved_file_is_a_change_that_the_user_approves_and_reviews(tmp_pat
     assert (tmp_path / "project" / "lib" / "b.py").read_text() == "x = 1\n"
 
 
-async def test_reading_tool_runs_unasked_and_a_denied_one_changes_nothing(tmp_path: Path) -> None:
+async def test_a_read_tool_of_a_pack_needs_no_approval_and_a_denied_write_tool_does_not_run(
+    tmp_path: Path,
+) -> None:
     begin_repository(tmp_path / "project")
     asked: list[str] = []
 
@@ -171,7 +173,7 @@ async def test_reading_tool_runs_unasked_and_a_denied_one_changes_nothing(tmp_pa
 
 
 @needs_landlock
-async def test_every_reading_tool_of_the_machine_runs_unasked(tmp_path: Path) -> None:
+async def test_every_installed_read_tool_of_a_pack_runs_without_approval(tmp_path: Path) -> None:
     begin_repository(tmp_path / "project")
     (tmp_path / "project" / "a.txt").write_text("one\ntwo\nthree\n")
     (tmp_path / "project" / "a.json").write_text("{}")
@@ -192,7 +194,7 @@ async def test_every_reading_tool_of_the_machine_runs_unasked(tmp_path: Path) ->
     assert not [event.output for event in ends.values() if event.is_error]
 
 
-async def test_abort_ends_the_task(tmp_path: Path) -> None:
+async def test_the_abort_tool_ends_the_turn_without_another_model_call(tmp_path: Path) -> None:
     script: Script = [tool_call("abort", '{"reason": "there is no database"}'), text("never sent")]
     async with running(tmp_path, script, settings=settings(preset="minimal")) as sessions:
         talk = await sessions.talk()
@@ -217,7 +219,7 @@ async def test_untrusted_folder_cannot_turn_packs_on(tmp_path: Path) -> None:
     assert kept == Settings() and "toolPacks" in said[0]
 
 
-def test_without_packs_none_of_their_modules_is_imported(tmp_path: Path) -> None:
+def test_without_configured_packs_no_pack_modules_are_imported(tmp_path: Path) -> None:
     """Runs a session up to its first request, with and without packs, in a separate process."""
     assert _imported(tmp_path / "without", None) == []
     assert "agent_ls.app.tools.packs.load" in _imported(tmp_path / "with", "minimal")

@@ -19,7 +19,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-def test_without_missing_programs_there_is_no_warning() -> None:
+def test_the_pack_report_has_no_warning_if_no_programs_are_missing() -> None:
     report = validate(["testing"], PROGRAMS, {program for (program,) in PROGRAMS.values()})
     assert report.is_complete and not report.warning and report.coverage_percent == 100
 
@@ -34,12 +34,12 @@ def test_missing_programs_are_named_with_their_tools_and_how_to_install_them() -
     assert "https://rustup.rs" in report.warning and "uses the shell instead" in report.warning
 
 
-def test_pack_without_a_usable_tool_is_reported_unless_models_have_their_own_tool_for_it() -> None:
+def test_the_pack_report_lists_packs_without_usable_tools_unless_built_in_tools_replace_them() -> None:
     report = validate(["testing", "process"], {**PROGRAMS, "list_processes": ["ps"]}, set())
     assert report.empty == ("testing",)
 
 
-def test_categories_that_were_not_chosen_are_listed() -> None:
+def test_the_pack_report_lists_the_pack_categories_that_are_not_selected() -> None:
     left_out = validate(PRESETS["minimal"], {}, set()).left_out
     assert left_out == ("git", "testing", "validation", "network")
     assert not validate(CATEGORIES, {}, set()).left_out
@@ -53,7 +53,7 @@ def test_categories_that_were_not_chosen_are_listed() -> None:
         (Permissions(has_network=False), "no network in the sandbox: tools of network"),
     ],
 )
-def test_missing_permission_is_named(permissions: Permissions, words: str) -> None:
+def test_the_pack_report_warns_about_a_missing_permission(permissions: Permissions, words: str) -> None:
     report = validate(["file_manage", "git", "network"], {}, set(), permissions)
     assert len(report.problems) == 1 and words in report.warning
 
@@ -62,7 +62,7 @@ def test_permission_that_no_chosen_pack_needs_is_not_mentioned() -> None:
     assert validate(["search"], {}, set(), Permissions(can_write=False, has_network=False)).is_complete
 
 
-def test_folder_that_cannot_be_written_is_noticed(tmp_path: Path) -> None:
+def test_the_write_permission_is_false_for_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     missing = tmp_path / "none"
     assert not permissions_of(str(missing), is_restricted=False, has_network=True).can_write
     assert permissions_of(str(tmp_path), is_restricted=False, has_network=True).can_write
@@ -91,7 +91,9 @@ def test_folder_that_cannot_be_read_suggests_nothing(tmp_path: Path) -> None:
     assert suggest_packs(str(tmp_path / "none")) == ()
 
 
-def test_detected_packs_are_added_once_or_only_suggested_without_the_setting(tmp_path: Path) -> None:
+def test_detected_packs_are_added_once_with_the_detect_setting_and_only_suggested_otherwise(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "Cargo.toml").touch()
     folder = str(tmp_path)
     asked = load_packs(PackChoice(packs=("rust",), detect=True), folder, path="")

@@ -132,7 +132,7 @@ async def test_recorded_editor_answers_are_replayed_without_an_editor(tmp_path: 
     assert told.files == {str(tmp_path / "project" / "a.py"): b"two = 1\n"}
 
 
-async def test_a_missing_answer_is_named(tmp_path: Path) -> None:
+async def test_replay_reports_an_editor_answer_that_is_missing_from_the_recording(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(line for line in lines if not line.startswith('{"place":"rename"')))
@@ -142,7 +142,7 @@ async def test_a_missing_answer_is_named(tmp_path: Path) -> None:
     assert any(it.startswith("not recorded: rename ") for it in told.differences) and told.files == {}
 
 
-async def test_a_recording_without_an_editor_has_no_editor_tools(tmp_path: Path) -> None:
+async def test_replay_of_a_recording_without_an_editor_offers_no_editor_tools(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(line for line in lines if not line.startswith('{"place":"answers"')))
@@ -152,7 +152,7 @@ async def test_a_recording_without_an_editor_has_no_editor_tools(tmp_path: Path)
     assert any("Unknown tool: definition" in it for it in told.differences)
 
 
-def test_results_of_language_tools_are_recorded() -> None:
+def test_language_tool_queries_and_results_are_encoded_and_decoded_unchanged() -> None:
     found = FoundLocations((FoundLocation("/a", 1, 2), FoundLocation("x:y", 0, is_file=False)), is_cut=True)
     changes = FileChanges("/a", (TextChange(0, 1, 2, 3, "x"),), "text")
     for value in (

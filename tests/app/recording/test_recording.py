@@ -116,7 +116,7 @@ async def test_with_setting_record_each_new_session_has_a_recording_next_to_the_
     assert (await played(file)).differences == []
 
 
-async def test_without_the_setting_nothing_is_recorded(tmp_path: Path) -> None:
+async def test_without_the_record_setting_no_recording_is_created(tmp_path: Path) -> None:
     await recorded(tmp_path, settings=Settings())
     assert not (tmp_path / "state" / "recordings").exists()
 
@@ -151,7 +151,7 @@ CHANGES: list[tuple[str, Callable[[str], str], str]] = [
 
 
 @pytest.mark.parametrize(("change", "expected"), [it[1:] for it in CHANGES], ids=[it[0] for it in CHANGES])
-async def test_a_changed_recording_is_reported_with_the_step(
+async def test_replay_of_a_modified_recording_reports_the_step_that_differs(
     tmp_path: Path, change: Callable[[str], str], expected: str
 ) -> None:
     file = await recorded(tmp_path)
@@ -162,7 +162,7 @@ async def test_a_changed_recording_is_reported_with_the_step(
     assert any(expected in words for words in told.differences), told.differences
 
 
-async def test_a_truncated_recording_is_reported_as_such(tmp_path: Path) -> None:
+async def test_replay_of_a_truncated_recording_reports_differences(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
     lines = file.read_bytes().split(b"\n")
     file.write_bytes(b"\n".join(lines[: len(lines) // 3]) + b'\n{"said":')
@@ -212,7 +212,7 @@ def test_recorded_errors_are_decoded_with_message_and_fields(error: Exception) -
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
-def test_a_value_of_another_version_is_refused() -> None:
+def test_a_recorded_value_of_an_unknown_type_is_refused() -> None:
     with pytest.raises(ValueError, match="Unheard"):
         value_of({"__type": "Unheard"})
 
@@ -240,7 +240,7 @@ async def test_a_shared_recording_can_be_replayed(tmp_path: Path) -> None:
     assert (await played(file)).differences == []
 
 
-async def test_steers_queued_messages_answers_and_stops_are_replayed_at_the_same_call(
+async def test_steers_queued_messages_answers_and_stops_are_replayed_at_the_same_model_call(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "project").mkdir()

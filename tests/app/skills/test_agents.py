@@ -56,7 +56,7 @@ def first_message(cast: Cast, word: str) -> str:
     return next(message.text for message in messages if message.role is Role.USER)
 
 
-async def test_a_kind_is_listed_and_started_with_its_text_and_the_tools_that_it_names(
+async def test_a_subagent_kind_is_listed_and_started_with_its_prompt_and_only_its_declared_tools(
     tmp_path: Path, home: Path
 ) -> None:
     kind(home / ".claude/agents/reviewer.md")
@@ -73,7 +73,9 @@ async def test_a_kind_is_listed_and_started_with_its_text_and_the_tools_that_it_
     assert started.agent_kind == "reviewer"
 
 
-async def test_the_tool_of_claude_code_takes_a_kind_as_the_type(tmp_path: Path, home: Path) -> None:
+async def test_the_task_tool_of_claude_code_accepts_a_subagent_kind_as_subagent_type(
+    tmp_path: Path, home: Path
+) -> None:
     kind(home / ".claude/agents/reviewer.md")
     arguments = {"prompt": "look", "description": "look", "subagent_type": "reviewer"}
     cast = Cast([tool_call("Task", json.dumps(arguments)), text("ok")], {"look": [text("fine")]})
@@ -85,7 +87,9 @@ async def test_the_tool_of_claude_code_takes_a_kind_as_the_type(tmp_path: Path, 
     assert tools_of(cast, "look") == {"Read", "Grep"}
 
 
-async def test_a_session_without_kinds_sends_nothing_about_kinds(tmp_path: Path, home: Path) -> None:
+async def test_a_session_without_subagent_kinds_does_not_mention_kinds_to_the_model(
+    tmp_path: Path, home: Path
+) -> None:
     async with running(tmp_path, [text("done")]) as sessions:
         await (await sessions.talk()).say("go")
         [request] = sessions.model.requests
@@ -94,7 +98,7 @@ async def test_a_session_without_kinds_sends_nothing_about_kinds(tmp_path: Path,
     assert "# Kinds of agents" not in request.messages[0].text
 
 
-async def test_a_project_that_is_not_trusted_has_no_kinds(
+async def test_subagent_kinds_of_an_untrusted_project_are_not_available(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(TRUST_VARIABLE)
@@ -124,7 +128,7 @@ async def test_a_kind_of_subagent_cannot_grant_permissions(tmp_path: Path, home:
     assert f"permissionMode {mode} is ignored" in problem
 
 
-async def test_a_kind_in_plan_mode_only_reads_and_so_do_the_agents_that_it_starts(
+async def test_a_subagent_kind_in_plan_mode_and_its_nested_subagents_get_only_read_tools(
     tmp_path: Path, home: Path
 ) -> None:
     kind(home / ".agents/agents/planner.md", "---\ndescription: Plans.\npermissionMode: plan\n---\nPlan.\n")
@@ -140,7 +144,9 @@ async def test_a_kind_in_plan_mode_only_reads_and_so_do_the_agents_that_it_start
         assert "read_file" in tools_of(cast, word)
 
 
-async def test_an_unknown_model_is_replaced_by_the_sessions_with_a_notice(tmp_path: Path, home: Path) -> None:
+async def test_a_subagent_kind_with_an_unknown_model_uses_the_sessions_model_with_a_notice(
+    tmp_path: Path, home: Path
+) -> None:
     kind(
         home / ".agents/agents/big.md", "---\ndescription: Thinks.\nmodel: nothing-1, inherit\n---\nThink.\n"
     )
@@ -153,7 +159,9 @@ async def test_an_unknown_model_is_replaced_by_the_sessions_with_a_notice(tmp_pa
     assert "asks for the model nothing-1" in ends[0].output and len(models) == 1
 
 
-async def test_a_subagent_of_a_kind_is_not_continued_in_another_process(tmp_path: Path, home: Path) -> None:
+async def test_a_subagent_with_a_kind_cannot_be_continued_after_the_session_is_reopened(
+    tmp_path: Path, home: Path
+) -> None:
     kind(home / ".agents/agents/reviewer.md")
     cast = Cast([spawn("look", kind="reviewer"), wait_for("agent_1"), text("ok")], {"look": [text("fine")]})
     async with running(tmp_path, model=cast) as sessions:
@@ -167,7 +175,9 @@ async def test_a_subagent_of_a_kind_is_not_continued_in_another_process(tmp_path
     assert end.is_error and "has ended. Start another agent." in end.output
 
 
-def test_files_of_other_agents_are_read_and_the_nearest_wins(tmp_path: Path, home: Path) -> None:
+def test_subagent_files_of_other_products_are_loaded_and_the_project_overrides_the_user(
+    tmp_path: Path, home: Path
+) -> None:
     project = tmp_path / "project"
     kind(home / ".claude/agents/a.md", "---\nname: one\ndescription: of the user\n---\nx")
     kind(project / ".claude/agents/one.md", "---\ndescription: of the project\n---\nx")
@@ -197,7 +207,7 @@ def test_files_of_other_agents_are_read_and_the_nearest_wins(tmp_path: Path, hom
         ("---\ndescription: d\nhooks: {}\nmcpServers: {}\n---\n", "its mcpServers are ignored"),
     ],
 )
-def test_an_invalid_file_is_reported_in_one_sentence(
+def test_an_invalid_subagent_file_is_reported_with_its_path_and_problem(
     tmp_path: Path, home: Path, content: str, problem: str
 ) -> None:
     path = kind(tmp_path / "state/agents/x.md", content)
@@ -205,7 +215,7 @@ def test_an_invalid_file_is_reported_in_one_sentence(
     assert any(it.startswith(str(path)) and problem in it for it in problems), problems
 
 
-def test_a_link_out_of_the_folder_is_not_read(tmp_path: Path, home: Path) -> None:
+def test_a_subagent_file_that_is_a_symlink_out_of_the_project_is_not_read(tmp_path: Path, home: Path) -> None:
     kind(tmp_path / "elsewhere.md")
     folder = tmp_path / "project/.agents/agents"
     folder.mkdir(parents=True)

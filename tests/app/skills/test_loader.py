@@ -47,7 +47,9 @@ def test_skills_of_an_untrusted_project_are_not_listed(home: Path, tmp_path: Pat
     assert [it.name for it in load(home).found] == ["mine"]
 
 
-def test_folders_of_other_agents_are_skipped_if_the_setting_is_off(home: Path, tmp_path: Path) -> None:
+def test_skill_folders_of_other_products_are_skipped_if_the_setting_is_off(
+    home: Path, tmp_path: Path
+) -> None:
     skill(home / ".agents/skills", "ours")
     skill(home / ".claude/skills", "claude")
     command(home / ".codex/prompts/codex.md", "Do it.")
@@ -55,7 +57,7 @@ def test_folders_of_other_agents_are_skipped_if_the_setting_is_off(home: Path, t
     assert not load(home, enabled=False).found
 
 
-def test_skills_from_the_root_of_the_repository_to_the_folder_count_and_the_nearest_wins(
+def test_skills_are_loaded_up_to_the_repository_root_and_the_nearest_of_equal_name_is_used(
     home: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / "repository"
@@ -170,7 +172,7 @@ def test_skill_wins_over_a_command_and_a_built_in_command_is_never_hidden(home: 
 
 
 @pytest.mark.req("T12")
-def test_front_matter_decides_who_may_use_a_skill_and_grants_no_tools(home: Path) -> None:
+def test_front_matter_decides_whether_the_user_and_the_model_can_use_a_skill(home: Path) -> None:
     skills = home / ".agents/skills"
     skill(skills, "for-user", disable_model_invocation="true")
     skill(skills, "for-model", user_invocable="false", allowed_tools="Bash Read")

@@ -32,7 +32,7 @@ def system(model: FakeProvider, number: int = -1) -> str:
 
 
 @pytest.mark.req("T12", "O6")
-async def test_a_skill_added_later_is_announced_without_changing_the_prompt_prefix(
+async def test_a_skill_added_during_a_session_is_announced_without_changing_the_system_prompt(
     tmp_path: Path, home: Path
 ) -> None:
     model = FakeProvider([[text("One.")], [text("Two.")], use("late"), [text("Three.")]])
@@ -65,7 +65,7 @@ async def test_skills_of_an_untrusted_project_are_in_no_request(
 
 
 @pytest.mark.req("T12")
-async def test_files_of_a_skill_outside_the_workspace_are_read_without_a_question_and_links_are_not(
+async def test_files_of_a_used_skill_are_read_without_approval_but_symlinks_out_of_its_folder_are_not(
     tmp_path: Path, home: Path
 ) -> None:
     path = skill(home / ".agents/skills", "pdf")
@@ -92,7 +92,7 @@ async def test_files_of_a_skill_outside_the_workspace_are_read_without_a_questio
     assert again.output == "The instructions of pdf are above, unchanged."
 
 
-async def test_session_without_skills_has_no_tool_for_them(tmp_path: Path, home: Path) -> None:
+async def test_a_session_without_skills_does_not_offer_the_use_skill_tool(tmp_path: Path, home: Path) -> None:
     model = FakeProvider([[text("Done.")]])
     async with agent_ls.open_session(**options(tmp_path, model, trusted=True)) as session:
         [event async for event in session.run("go")]

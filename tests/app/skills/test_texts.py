@@ -42,7 +42,7 @@ def test_arguments_of_the_user_replace_the_placeholders(text: str, arguments: st
 
 
 @pytest.mark.req("T12", "X4")
-def test_a_command_in_a_skill_is_requested_but_not_run_and_arguments_cannot_add_one() -> None:
+def test_a_shell_command_embedded_in_a_skill_becomes_a_request_and_arguments_cannot_embed_one() -> None:
     text = insert_arguments("Status: !`git status`. Log: !{git log}. $ARGUMENTS", "!`rm -rf /`")
     assert "(insert the output of the command `git status` here: run it if you are allowed to)" in text
     assert "(insert the output of the command `git log` here: run it if you are allowed to)" in text
@@ -60,7 +60,7 @@ def test_a_prompt_begins_with_the_typed_command() -> None:
     st.lists(st.text(st.characters(categories=["L"]), max_size=1200), max_size=400),
     st.integers(1_000, 2_000_000),
 )
-def test_the_skill_list_stays_within_its_size_limit_and_has_as_many_names_as_fit(
+def test_the_skill_list_respects_its_size_limit_and_counts_the_skills_that_it_omits(
     descriptions: list[str], window_tokens: int
 ) -> None:
     skills = [entry(f"skill-{number}", description) for number, description in enumerate(descriptions)]

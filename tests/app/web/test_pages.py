@@ -42,7 +42,7 @@ def test_only_internet_addresses_count_as_public(address: str, expected: bool) -
         ("127.1", ""),
     ],
 )
-def test_host_that_is_an_address_needs_no_look_up(host: str, expected: str) -> None:
+def test_host_that_is_an_ip_address_or_localhost_needs_no_dns_lookup(host: str, expected: str) -> None:
     assert literal_address(host) == expected
 
 
@@ -77,7 +77,7 @@ async def test_page_is_fetched_without_cookies_keys_or_proxy(
         assert not {"cookie", "authorization", "referer"} & headers.keys()
 
 
-async def test_a_private_address_is_contacted_only_if_exactly_it_was_allowed(
+async def test_a_private_address_is_contacted_only_if_that_exact_address_was_approved(
     server: WebServer,
 ) -> None:
     mine, url = pages(), server.url(host=NAME)
@@ -93,13 +93,15 @@ async def test_a_private_address_is_contacted_only_if_exactly_it_was_allowed(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "[::ffff:127.0.0.1]"])
-async def test_other_spellings_of_a_private_address_are_private(server: WebServer, host: str) -> None:
+async def test_alternative_notations_of_a_private_address_are_refused(server: WebServer, host: str) -> None:
     with pytest.raises(PageError, match="private network"):
         await pages().fetch(server.url(host=host), "")
     assert server.asked == []
 
 
-async def test_a_redirect_within_the_host_is_followed_and_others_are_reported(server: WebServer) -> None:
+async def test_a_redirect_to_the_same_host_is_followed_and_other_redirects_are_only_reported(
+    server: WebServer,
+) -> None:
     def to(where: str) -> Answer:
         return Answer(status=302, headers={"location": where})
 
@@ -174,7 +176,9 @@ async def test_a_compressed_page_is_decompressed_up_to_the_page_limit(
 @pytest.mark.parametrize(
     "coding", ["br", "zstd", "compress", "gzip, gzip", "gzip,deflate", "identity, gzip", "aes128gcm"]
 )
-async def test_page_in_another_coding_or_in_several_is_refused(server: WebServer, coding: str) -> None:
+async def test_page_with_an_unsupported_or_with_multiple_content_encodings_is_refused(
+    server: WebServer, coding: str
+) -> None:
     body = gzip.compress(gzip.compress(b"a" * MAX_BYTES))
     server.pages["/"] = Answer(body, headers={"content-encoding": coding})
     with pytest.raises(PageError, match="a format that was not requested"):
@@ -182,7 +186,7 @@ async def test_page_in_another_coding_or_in_several_is_refused(server: WebServer
     assert server.asked[0][1]["accept-encoding"] == "gzip, deflate"
 
 
-async def test_an_endless_compressed_body_without_content_is_limited(server: WebServer) -> None:
+async def test_a_large_compressed_body_that_expands_to_nothing_is_truncated(server: WebServer) -> None:
     empty_blocks = b"\x00\x00\x00\xff\xff" * (MAX_RECEIVED // 4)
     server.pages["/"] = Answer(b"\x78\x9c" + empty_blocks, headers={"content-encoding": "deflate"})
     page = await pages().fetch(server.url(), HERE)
@@ -202,14 +206,14 @@ async def test_an_endless_compressed_body_without_content_is_limited(server: Web
         pytest.param("text/plain", b"\xff\xfe\xfa", "\ufffd\ufffd\ufffd", id="damaged"),
     ],
 )
-async def test_characters_are_read_as_the_server_or_the_page_says(
+async def test_page_text_is_decoded_with_the_charset_of_the_header_or_the_html(
     server: WebServer, kind: str, body: bytes, expected: str
 ) -> None:
     server.pages["/"] = Answer(body, kind)
     assert (await pages().fetch(server.url(), HERE)).text == expected
 
 
-async def test_each_failure_names_its_reason(server: WebServer) -> None:
+async def test_each_fetch_failure_reports_the_reason(server: WebServer) -> None:
     with pytest.raises(PageError, match="the host nowhere was not found"):
         await pages().fetch("http://nowhere/", "")
     with pytest.raises(PageError, match="contains an API key of the user"):

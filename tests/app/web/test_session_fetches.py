@@ -119,7 +119,7 @@ async def test_a_headless_run_fetches_only_listed_sites(tmp_path: Path, listed: 
 
 
 @pytest.mark.parametrize("wrong", ["https://", "http://[x/"])
-async def test_an_invalid_site_is_refused(tmp_path: Path, wrong: str) -> None:
+async def test_an_invalid_site_in_the_headless_allow_list_is_refused(tmp_path: Path, wrong: str) -> None:
     async with running(tmp_path, settings=FETCHING) as rig:
         talk = await rig.talk()
         with pytest.raises(BadChoiceError, match="not an address of a site"):

@@ -79,7 +79,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
-async def test_awkward_program_gives_its_output_and_its_exit_code(
+async def test_a_difficult_program_returns_its_output_and_exit_code(
     env: LocalEnvironment, program: Program
 ) -> None:
     result = await env.exec_command(script(env, program.python), LONG)

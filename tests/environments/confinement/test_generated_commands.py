@@ -63,7 +63,7 @@ def _furnish(world: HarmWorld) -> None:
 @pytest.mark.sweep
 @pytest.mark.timeout(1_200 if IS_WHOLE else 120)
 @pytest.mark.parametrize(("kind", "seed", "count"), KINDS)
-async def test_generated_command_changes_reaches_and_reveals_nothing(
+async def test_a_confined_generated_command_changes_no_file_contacts_nothing_and_reveals_no_secret(
     kind: str, seed: int, count: int, tmp_path: Path
 ) -> None:
     with harm_world(tmp_path / "w") as world:
@@ -77,7 +77,7 @@ async def test_generated_command_changes_reaches_and_reveals_nothing(
                 assert world.reached() == [], command
 
 
-async def test_same_generator_does_harm_without_confinement(tmp_path: Path) -> None:
+async def test_the_generated_commands_do_harm_without_confinement(tmp_path: Path) -> None:
     harmed = 0
     with harm_world(tmp_path / "w") as world:
         _furnish(world)

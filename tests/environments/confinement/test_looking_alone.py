@@ -69,7 +69,7 @@ async def _never(command: str, options: CommandOptions, at: str, is_read_only: b
 @pytest.mark.sweep
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("part", range(SHARE))
-async def test_a_harmful_command_judged_read_only_has_no_effect(tmp_path: Path, kind: str, part: int) -> None:
+async def test_a_confined_harmful_command_has_no_effect(tmp_path: Path, kind: str, part: int) -> None:
     commands = [*harmful()][part::SHARE][part % STEP :: STEP]
     with harm_world(tmp_path / "w") as world:
         async with looking(world, kind) as environment:
@@ -105,7 +105,7 @@ async def test_commands_in_a_terminal_and_in_the_background_are_confined_too(
 
 @needs_landlock
 @pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
-async def test_another_terminal_cannot_be_written(
+async def test_a_confined_command_cannot_write_to_another_terminal(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], in_terminal: bool
 ) -> None:
     """The terminal in which agent-ls was started is also protected. It is standard error of the agent-ls process."""
@@ -137,7 +137,7 @@ async def test_another_terminal_cannot_be_written(
         "python3 -c 'import socket; socket.socket(1).connect(\"{sock}\")'",
     ],
 )
-async def test_without_confinement_the_same_commands_have_an_effect(tmp_path: Path, template: str) -> None:
+async def test_without_confinement_harmful_commands_have_an_effect(tmp_path: Path, template: str) -> None:
     with harm_world(tmp_path / "w") as world:
         environment = LocalEnvironment(str(world.project))
         before = world.facts()
@@ -150,7 +150,9 @@ async def test_without_confinement_the_same_commands_have_an_effect(tmp_path: Pa
 @needs_landlock
 @pytest.mark.sweep
 @pytest.mark.parametrize("newest", [3, 5])
-def test_older_landlock_sends_no_signal_and_changes_no_process(tmp_path: Path, newest: int) -> None:
+def test_a_command_confined_by_an_older_landlock_cannot_signal_or_change_other_processes(
+    tmp_path: Path, newest: int
+) -> None:
     """Before version 6 (Linux 6.12) Landlock does not restrict signals, so a seccomp filter refuses them."""
     with harm_world(tmp_path / "w") as world:
         before = world.facts()

@@ -46,7 +46,9 @@ LOOKERS = (
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("kind", KINDS)
-async def test_usual_commands_give_the_same_output_with_confinement(tmp_path: Path, kind: str) -> None:
+async def test_usual_read_only_commands_give_the_same_output_with_confinement(
+    tmp_path: Path, kind: str
+) -> None:
     assert shutil.which("git")
     commands = (
         LOOKERS if IS_WHOLE else LOOKERS[kind == "landlock" :: 2]

@@ -60,7 +60,9 @@ async def opened(folder: Path, *, in_terminal: bool) -> AsyncIterator[LocalEnvir
 
 @pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
 @pytest.mark.parametrize("case", CASES)
-async def test_stray_process_ends_with_its_command(tmp_path: Path, case: str, in_terminal: bool) -> None:
+async def test_stray_processes_of_a_timed_out_command_end_with_the_command(
+    tmp_path: Path, case: str, in_terminal: bool
+) -> None:
     token = new_token()
     options = CommandOptions(attribution=Attribution(call_id="c1"))
     async with opened(tmp_path, in_terminal=in_terminal) as environment:
@@ -70,7 +72,7 @@ async def test_stray_process_ends_with_its_command(tmp_path: Path, case: str, in
 
 
 @pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
-async def test_stray_of_a_command_that_ended_by_itself_lives_until_cleanup(
+async def test_stray_processes_of_a_command_that_exited_normally_live_until_cleanup(
     tmp_path: Path, in_terminal: bool
 ) -> None:
     token, quiet = new_token(), "</dev/null >/dev/null 2>&1"
@@ -84,7 +86,7 @@ async def test_stray_of_a_command_that_ended_by_itself_lives_until_cleanup(
     assert not processes_with(token)
 
 
-async def test_stray_of_another_command_stays(tmp_path: Path) -> None:
+async def test_ending_a_command_does_not_end_stray_processes_of_another_command(tmp_path: Path) -> None:
     token = new_token()
     async with opened(tmp_path, in_terminal=False) as mine, opened(tmp_path, in_terminal=False) as other:
         stray = STRAY.replace("{token}", token)
@@ -100,7 +102,9 @@ async def test_stray_of_another_command_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
-async def test_stray_that_another_command_starts_later_stays(tmp_path: Path) -> None:
+async def test_killing_a_process_does_not_end_stray_processes_that_another_command_starts_later(
+    tmp_path: Path,
+) -> None:
     token = new_token()
     async with opened(tmp_path, in_terminal=False) as mine, opened(tmp_path, in_terminal=False) as other:
         stray = STRAY.replace("{token}", token)
@@ -143,7 +147,7 @@ def no_zombies_left() -> Iterator[None]:
 @pytest.mark.usefixtures("no_zombies_left")
 @pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
 @pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
-async def test_process_that_starts_copies_of_itself_without_end_is_ended(
+async def test_a_process_that_forks_copies_of_itself_endlessly_is_ended(
     tmp_path: Path, in_terminal: bool
 ) -> None:
     """Each copy lives for less time than reading the process table takes."""
@@ -164,7 +168,7 @@ async def test_process_that_starts_copies_of_itself_without_end_is_ended(
 
 @pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
 @pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
-async def test_command_is_in_its_group_before_it_can_start_another_process(
+async def test_a_command_is_in_its_control_group_before_it_can_start_another_process(
     tmp_path: Path, in_terminal: bool
 ) -> None:
     async with opened(tmp_path, in_terminal=in_terminal) as environment:
@@ -176,14 +180,18 @@ async def test_command_is_in_its_group_before_it_can_start_another_process(
 
 @pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
 @pytest.mark.parametrize("command", ["true", "sleep 0.01 & true", "kill -TERM $$"])
-async def test_group_of_a_command_is_gone_when_it_has_ended(tmp_path: Path, command: str) -> None:
+async def test_the_control_group_of_a_command_is_removed_when_the_command_has_ended(
+    tmp_path: Path, command: str
+) -> None:
     async with opened(tmp_path, in_terminal=False) as environment:
         await environment.exec_command(command, CommandOptions())
     assert not [name for name in os.listdir(cgroups.own_group()) if environment.mark in name]
 
 
 @pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
-async def test_groups_that_a_command_creates_in_its_group_end_with_it(tmp_path: Path) -> None:
+async def test_control_groups_that_a_command_creates_within_its_own_are_removed_with_it(
+    tmp_path: Path,
+) -> None:
     token = new_token()
     async with opened(tmp_path, in_terminal=False) as environment:
         inner = f'"$(echo {cgroups.own_group()}/agent-ls-{environment.mark}*)"/inner'
@@ -210,7 +218,7 @@ def can_hide_groups() -> bool:
 @pytest.mark.skipif(not can_hide_groups(), reason="control groups cannot be hidden from a program here")
 def test_stray_processes_end_also_where_no_control_group_can_be_created() -> None:
     """With control groups, a stray process ends with its command's group even if nothing has adopted it."""
-    test = f"{__file__}::{test_stray_process_ends_with_its_command.__name__}"
+    test = f"{__file__}::{test_stray_processes_of_a_timed_out_command_end_with_the_command.__name__}"
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", test]
     done = run([*WITHOUT_GROUPS, *words], capture_output=True, text=True, timeout=280)
     assert done.returncode == 0 and f"{2 * len(CASES)} passed" in done.stdout, done.stdout

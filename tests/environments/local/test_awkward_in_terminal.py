@@ -131,7 +131,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-async def test_an_awkward_program_in_a_terminal_gives_its_output_and_its_code(
+async def test_a_difficult_program_in_a_terminal_returns_its_output_and_exit_code(
     program: Program, env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     pieces: list[str] = []
@@ -176,7 +176,7 @@ print(sys.stdin.read(1))
 
 
 @pytest.mark.parametrize("fed", [True, False], ids=["by another", "by its clock"])
-async def test_a_program_that_redraws_by_itself_does_not_wait_until_it_asks(
+async def test_a_program_that_redraws_its_screen_is_reported_as_waiting_only_when_it_asks_for_input(
     fed: bool, env: LocalEnvironment, host: FakeTerminalHost, tmp_path: Path
 ) -> None:
     (tmp_path / "redraws.py").write_text(f"FED = {fed}\n{REDRAWS}")
@@ -203,7 +203,7 @@ async def host_has_terminal(host: FakeTerminalHost) -> None:
         await anyio.lowlevel.checkpoint()
 
 
-async def test_a_key_that_interrupts_reaches_the_command_and_not_the_relay(
+async def test_ctrl_c_typed_in_a_terminal_interrupts_the_command_and_not_the_relay(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     async def interrupt() -> None:
@@ -232,7 +232,7 @@ async def test_a_program_in_a_terminal_that_ignores_sigterm_is_killed_at_the_lim
     assert not processes_with(token)
 
 
-async def test_a_server_in_a_terminal_is_read_while_it_runs_and_ended(
+async def test_a_server_running_in_a_terminal_can_be_read_while_it_runs_and_killed(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     command = f"{PYTHON} -u -m http.server 0 --bind 127.0.0.1"
@@ -255,7 +255,7 @@ async def test_a_server_in_a_terminal_is_read_while_it_runs_and_ended(
     assert len(host.terminals) == 2
 
 
-async def test_a_folder_with_a_name_in_other_letters_is_worked_in_by_a_terminal(
+async def test_a_command_in_a_terminal_runs_in_a_folder_with_a_non_ascii_name(
     env: LocalEnvironment, tmp_path: Path
 ) -> None:
     folder = tmp_path / "größe 漢字 'quoted'"

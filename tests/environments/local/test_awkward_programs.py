@@ -98,7 +98,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-async def test_an_awkward_program_gives_its_output_and_its_code(
+async def test_a_difficult_program_returns_its_output_and_exit_code(
     program: Program, env: LocalEnvironment
 ) -> None:
     pieces: list[str] = []
@@ -123,7 +123,9 @@ async def test_a_program_that_ignores_sigterm_is_killed_and_its_output_kept(
     assert not processes_with(token)
 
 
-async def test_a_server_that_runs_on_is_read_while_it_runs_and_ended(env: LocalEnvironment) -> None:
+async def test_a_server_running_in_the_background_can_be_read_while_it_runs_and_killed(
+    env: LocalEnvironment,
+) -> None:
     command = f"{PYTHON} -u -m http.server 0 --bind 127.0.0.1"
     process = await env.start_process(command, CommandOptions())
     text, end = "", 0
@@ -136,7 +138,7 @@ async def test_a_server_that_runs_on_is_read_while_it_runs_and_ended(env: LocalE
     assert (await env.kill_process(process.id)).exit_code is not None
 
 
-async def test_a_folder_with_a_name_in_other_letters_is_worked_in(
+async def test_a_command_runs_in_a_folder_with_a_non_ascii_name(
     env: LocalEnvironment, tmp_path: Path
 ) -> None:
     folder = tmp_path / "größe 漢字 'quoted'"

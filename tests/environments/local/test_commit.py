@@ -82,7 +82,7 @@ def test_a_moved_file_keeps_its_mode(folder: Path, target: bytes | None) -> None
     assert not (folder / "old.sh").exists()
 
 
-def test_a_link_is_followed_and_stays_a_link(folder: Path) -> None:
+def test_a_write_through_a_symbolic_link_changes_the_target_and_keeps_the_link(folder: Path) -> None:
     real = put(folder / "real/file", b"old", 0o640)
     (folder / "link").symlink_to("real/file")
     (state,) = commit_in(folder, FileWrite("link", b"new", b"old"))
@@ -92,21 +92,21 @@ def test_a_link_is_followed_and_stays_a_link(folder: Path) -> None:
     assert os.listdir(folder / "real") == ["file"]
 
 
-def test_a_link_to_nothing_is_written_through(folder: Path) -> None:
+def test_a_write_through_a_dangling_symbolic_link_creates_the_target(folder: Path) -> None:
     (folder / "link").symlink_to("later/file")
     commit_in(folder, FileWrite("link", b"new", None))
     assert (folder / "later/file").read_bytes() == b"new"
     assert (folder / "link").is_symlink()
 
 
-def test_deleting_a_link_keeps_its_target(folder: Path) -> None:
+def test_deleting_a_symbolic_link_keeps_its_target(folder: Path) -> None:
     put(folder / "real", b"content")
     (folder / "link").symlink_to("real")
     commit_in(folder, FileWrite("link", None, b"content"))
     assert os.listdir(folder) == ["real"]
 
 
-def test_a_file_with_two_names_keeps_both(folder: Path) -> None:
+def test_a_write_to_a_hard_linked_file_keeps_the_hard_link(folder: Path) -> None:
     one = put(folder / "one", b"old and longer")
     os.link(one, folder / "two")
     commit_in(folder, FileWrite("one", b"new", b"old and longer"))
@@ -132,7 +132,7 @@ def test_a_write_that_changes_nothing_does_not_touch_the_file(folder: Path) -> N
     assert (folder / "file").stat() == before
 
 
-def test_a_file_that_is_stale_leaves_nothing_of_a_single_write(folder: Path) -> None:
+def test_a_write_to_a_stale_file_fails_and_leaves_the_folder_unchanged(folder: Path) -> None:
     put(folder / "file", b"changed by another program")
     with pytest.raises(StaleFileError):
         commit_in(folder, FileWrite("file", b"new", b"old"))
@@ -169,7 +169,7 @@ def test_a_write_that_the_system_refuses_is_a_commit_error(folder: Path, write: 
     assert os.listdir(folder) == []
 
 
-def test_one_file_under_two_names_is_refused(folder: Path) -> None:
+def test_a_commit_that_writes_one_file_under_two_names_is_refused(folder: Path) -> None:
     put(folder / "real", b"old")
     (folder / "link").symlink_to("real")
     with pytest.raises(CommitError, match="twice"):
@@ -194,7 +194,7 @@ async def test_one_of_two_simultaneous_commits_of_a_file_is_stale(folder: Path) 
     assert sorted(outcomes) == ["done", "stale", "stale"]
 
 
-async def test_a_cancelled_commit_has_not_begun(folder: Path) -> None:
+async def test_a_commit_cancelled_before_it_begins_writes_nothing(folder: Path) -> None:
     with anyio.CancelScope() as scope:
         scope.cancel()
         await LocalEnvironment(str(folder)).commit([FileWrite("file", b"new", None)], Attribution())

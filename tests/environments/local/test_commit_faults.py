@@ -39,7 +39,7 @@ def test_a_commit_with_a_failing_operation_leaves_the_tree_as_before_and_reports
         assert run["unrestored"] == [], run
 
 
-def test_a_file_changed_during_a_commit_leaves_the_other_files_all_as_before_or_all_as_after(
+def test_a_commit_during_which_another_program_changes_a_file_is_all_or_nothing(
     runs: list[dict[str, Any]],
 ) -> None:
     touched = [run for run in runs if run["touched"]]
@@ -67,7 +67,7 @@ def test_a_change_by_another_program_during_a_commit_is_kept(
 
 @pytest.mark.req("X6")
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere folders are not held open: a moment is left")
-def test_a_folder_that_becomes_a_link_during_a_commit_causes_no_change_outside() -> None:
+def test_a_folder_replaced_by_a_symbolic_link_during_a_commit_causes_no_change_outside_the_folder() -> None:
     command = [sys.executable, "-m", "tests.environments.local.commit_faults", "folders"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     runs = [json.loads(line) for line in done.stdout.splitlines()]

@@ -60,7 +60,7 @@ def committed(folder: Path, right: Right) -> None:
 
 @pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("at", range(1, STEPS + 1))
-def test_after_losing_ownership_the_files_stay_as_the_new_owner_found_them(
+def test_a_commit_that_loses_ownership_midway_leaves_the_files_as_the_new_owner_found_them(
     tmp_path: Path, at: int, is_late: bool
 ) -> None:
     right = Right(tmp_path, at, is_late=is_late)
@@ -71,7 +71,7 @@ def test_after_losing_ownership_the_files_stay_as_the_new_owner_found_them(
     assert files(tmp_path) == right.found
 
 
-def test_ownership_is_checked_before_each_step(tmp_path: Path) -> None:
+def test_a_commit_checks_session_ownership_before_each_step(tmp_path: Path) -> None:
     right = Right(tmp_path, 0, is_late=False)
 
     committed(tmp_path, right)

@@ -55,7 +55,7 @@ async def _terminate_and_wait(process: Process) -> None:
 @pytest.mark.parametrize(
     "end", [kill_and_wait, _terminate_and_wait, attempt._end], ids=["kill", "terminate", "batch"]
 )
-async def test_child_that_ended_by_itself_a_moment_before_keeps_its_exit_code(
+async def test_a_child_process_that_ended_just_before_its_kill_keeps_its_exit_code(
     end: Callable[[Process], Awaitable[None]], watcher: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     process = await anyio.open_process(STOPS_FIRST)
@@ -65,7 +65,7 @@ async def test_child_that_ended_by_itself_a_moment_before_keeps_its_exit_code(
     assert not caplog.records
 
 
-async def test_leaving_a_program_that_just_ended_logs_no_warning(
+async def test_leaving_run_process_just_after_the_program_ended_logs_no_warning(
     watcher: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with run_process(STOPS_FIRST) as process:

@@ -39,7 +39,7 @@ ALL = {name: f"value of {name}" for name in HARMLESS + OTHERS + SECRETS}
         ("minimal", {"PATH", "HOME", "USER", "LANG", "TERM", "SHELL", "TMPDIR", "LC_ALL", "TZ"}),
     ],
 )
-def test_a_policy_lets_its_names_through(policy: EnvPolicy, names: set[str]) -> None:
+def test_each_environment_policy_passes_only_its_variable_names(policy: EnvPolicy, names: set[str]) -> None:
     assert child_environ(ALL, policy) == {name: ALL[name] for name in names}
 
 
@@ -53,7 +53,7 @@ def test_a_policy_lets_its_names_through(policy: EnvPolicy, names: set[str]) -> 
         (EnvRules("filtered", denied=("*",), kept=("PATH",)), {"PATH"}),
     ],
 )
-def test_the_users_patterns_have_priority_over_the_policy(rules: EnvRules, names: set[str]) -> None:
+def test_user_patterns_have_priority_over_the_environment_policy(rules: EnvRules, names: set[str]) -> None:
     assert child_environ(ALL, rules) == {name: ALL[name] for name in names}
 
 
@@ -74,7 +74,7 @@ def test_added_variables_are_passed_with_any_name(policy: EnvPolicy) -> None:
         "mongodb+srv://ada:hunter2@cluster.example/?w=1",
     ],
 )
-def test_address_with_a_password_in_it_is_left_out_unless_it_is_listed(value: str) -> None:
+def test_a_variable_with_a_password_in_its_url_is_removed_unless_the_user_lists_it(value: str) -> None:
     environ = {
         "STORE": value,
         "HTTPS_PROXY": value,

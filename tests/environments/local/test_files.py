@@ -45,13 +45,13 @@ async def test_reading_a_pipe_or_device_is_refused_without_waiting(
         await LocalEnvironment(str(tmp_path)).read_bytes("odd")
 
 
-async def test_reading_follows_links(tmp_path: Path) -> None:
+async def test_reading_follows_symbolic_links(tmp_path: Path) -> None:
     (tmp_path / "real").write_bytes(b"content")
     (tmp_path / "link").symlink_to("real")
     assert await LocalEnvironment(str(tmp_path)).read_bytes("link") == b"content"
 
 
-async def test_reading_a_circle_of_links_is_an_error(tmp_path: Path) -> None:
+async def test_reading_a_symbolic_link_loop_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(AccessDeniedError, match="links"):
@@ -59,7 +59,7 @@ async def test_reading_a_circle_of_links_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no file that says it has no bytes")
-async def test_a_file_that_says_it_is_empty_is_read_to_its_end_and_limited() -> None:
+async def test_a_file_with_a_reported_size_of_zero_is_read_to_its_end_and_within_the_limit() -> None:
     env = LocalEnvironment("/")
     assert b"Pid:" in await env.read_bytes("/proc/self/status")
     with pytest.raises(FileTooLargeError):
@@ -74,7 +74,7 @@ async def test_reading_without_permission_is_denied(tmp_path: Path) -> None:
         await LocalEnvironment(str(tmp_path)).read_bytes("mine")
 
 
-async def test_listing_shows_links_as_they_are(tmp_path: Path) -> None:
+async def test_a_listing_does_not_follow_symbolic_links(tmp_path: Path) -> None:
     (tmp_path / "list" / "folder").mkdir(parents=True)
     (tmp_path / "list" / "to_folder").symlink_to("folder")
     (tmp_path / "list" / "broken").symlink_to("nowhere")
@@ -94,6 +94,6 @@ async def test_names_that_are_not_utf8_are_listed_and_can_be_read(tmp_path: Path
     assert list(await env.glob("list/*", ".")) == [f"list/{entry.name}"]
 
 
-async def test_a_name_no_file_can_have_is_not_found(tmp_path: Path) -> None:
+async def test_reading_an_impossible_file_name_raises_not_found(tmp_path: Path) -> None:
     with pytest.raises(PathNotFoundError):
         await LocalEnvironment(str(tmp_path)).read_bytes("half \ud800 character")

@@ -27,7 +27,7 @@ def test_output_below_the_limit_is_complete_and_in_order(pieces: list[tuple[Stre
 
 
 @given(PIECES, st.integers(min_value=2, max_value=20))
-def test_output_above_the_limit_keeps_both_ends_and_counts_the_rest(
+def test_output_above_the_limit_keeps_its_start_and_end_and_counts_the_dropped_characters(
     pieces: list[tuple[Stream, str]], kept_chars: int
 ) -> None:
     whole = "".join(text for _, text in pieces)
@@ -39,14 +39,16 @@ def test_output_above_the_limit_keeps_both_ends_and_counts_the_rest(
     assert output.text("stdout", "stderr") == expected
 
 
-def test_a_stream_without_dropped_output_has_no_mark() -> None:
+def test_a_stream_without_dropped_output_contains_no_dropped_line() -> None:
     output = collected([("stderr", "error\n"), ("stdout", "x" * 100)], 20)
     assert output.text("stderr") == "error\n"
     assert format_dropped_line(86) in output.text("stdout")
 
 
 @given(st.lists(st.text(alphabet="ab", min_size=1, max_size=9)), st.integers(0, 60))
-def test_background_output_read_by_offset_is_a_slice_of_all(pieces: list[str], offset: int) -> None:
+def test_background_output_read_by_offset_equals_a_slice_of_the_whole_output(
+    pieces: list[str], offset: int
+) -> None:
     output = BackgroundOutput(kept_chars=30)
     for piece in pieces:
         output.add(piece)

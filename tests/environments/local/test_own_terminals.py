@@ -17,7 +17,7 @@ pytestmark = pytest.mark.req("H5")
 LOOK = "[ -t 1 ] && echo in a terminal || echo in a pipe"
 
 
-async def test_each_command_starts_in_the_terminal_that_the_setting_selects_at_that_time(
+async def test_each_command_uses_the_terminal_setting_in_effect_when_the_command_starts(
     tmp_path: Path,
 ) -> None:
     now: list[Shown] = ["pipes"]

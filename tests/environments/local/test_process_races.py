@@ -31,7 +31,7 @@ async def env(tmp_path: Path) -> AsyncIterator[LocalEnvironment]:
         await environment.cleanup()
 
 
-async def test_a_command_that_ended_while_the_loop_was_blocked_is_read_to_its_end(
+async def test_output_of_a_command_that_ended_while_the_event_loop_was_blocked_is_complete(
     env: LocalEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -48,7 +48,7 @@ async def test_a_command_that_ended_while_the_loop_was_blocked_is_read_to_its_en
     assert (result.stdout.split()[1:], result.stderr, result.note) == (["rest"], "more\n", "")
 
 
-async def test_the_last_output_of_a_background_process_is_read_when_its_end_is_known(
+async def test_a_read_after_a_background_process_ended_waits_for_its_last_output(
     env: LocalEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_go_on = threading.Event()

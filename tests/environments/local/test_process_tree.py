@@ -26,7 +26,7 @@ NOBODY = Root(frozenset(), "a mark that no process has")
 
 
 @pytest.mark.skipif(shutil.which("ps") is None, reason="no ps")
-def test_both_process_tables_have_the_same_row_for_this_process() -> None:
+def test_proc_and_ps_give_the_same_process_table_row_for_this_process() -> None:
     ours = [
         next(row for row in table if row.pid == os.getpid())
         for table in (process_table(), list(rows_of_ps()))
@@ -34,13 +34,13 @@ def test_both_process_tables_have_the_same_row_for_this_process() -> None:
     assert {(row.parent, row.group, row.is_zombie) for row in ours} == {(os.getppid(), os.getpgid(0), False)}
 
 
-def test_rows_of_one_process_are_equal_with_different_parents() -> None:
+def test_process_table_rows_are_equal_if_pid_and_start_time_are_equal() -> None:
     row = Row(7, "123", parent=2, group=7, session=7, is_zombie=False)
     assert row == Row(7, "123", parent=1, group=9, session=9, is_zombie=True)
     assert row != Row(7, "124", parent=2, group=7, session=7, is_zombie=False)
 
 
-async def test_a_root_without_processes_ends_at_once_and_none_is_touched() -> None:
+async def test_ending_a_process_tree_without_processes_returns_at_once_and_ends_no_process() -> None:
     async with await anyio.open_process(["sleep", "1000"]) as stranger:
         assert members(NOBODY) == set()
         with anyio.fail_after(30):
@@ -49,7 +49,7 @@ async def test_a_root_without_processes_ends_at_once_and_none_is_touched() -> No
         stranger.kill()
 
 
-def test_ending_a_session_never_includes_this_process() -> None:
+def test_the_processes_of_a_posix_session_to_end_never_include_the_current_process() -> None:
     assert os.getpid() not in {row.pid for row in members(Root(frozenset({os.getsid(0)}), "none"))}
 
 
@@ -66,7 +66,7 @@ def test_a_shell_is_signalled_before_its_children() -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="no /proc")
-async def test_only_processes_that_started_later_than_the_environment_are_read_for_its_mark() -> None:
+async def test_only_processes_started_after_the_environment_are_searched_for_its_mark_variable() -> None:
     mark = uuid.uuid4().hex
     async with await anyio.open_process(["sleep", "1000"], env={MARK_VARIABLE: mark}) as marked:
         (row,) = members(Root(frozenset(), mark))

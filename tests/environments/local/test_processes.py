@@ -124,7 +124,7 @@ async def test_a_cancelled_command_leaves_no_process(env: LocalEnvironment, tree
 @pytest.mark.spec("loop 9.4.4", "safety S6.4")
 @pytest.mark.req("O2")
 @pytest.mark.parametrize("tree", ["a group", "ignores TERM", "a double fork"])
-async def test_a_command_at_its_limit_leaves_no_process_but_its_output(
+async def test_a_timed_out_command_leaves_no_process_and_returns_its_output(
     env: LocalEnvironment, tree: str
 ) -> None:
     token, zombies = new_token(), zombies_of_ours()
@@ -149,7 +149,7 @@ async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path:
 
 
 @pytest.mark.spec("loop 9.4.4")
-async def test_a_terminated_command_can_print_before_it_ends(tmp_path: Path) -> None:
+async def test_a_command_that_receives_sigterm_can_print_output_before_it_exits(tmp_path: Path) -> None:
     async with opened(tmp_path, HOUR_MS) as env:
         command = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 1000 & wait; done"
         result = await ended_at_its_limit(env, command, "ready")
@@ -172,7 +172,7 @@ async def test_a_command_cancelled_at_any_moment_leaves_no_process_and_no_open_f
     await eventually(lambda: len(os.listdir("/proc/self/fd")) == open_files)
 
 
-async def test_cancelling_before_the_start_starts_nothing(env: LocalEnvironment) -> None:
+async def test_a_command_cancelled_before_its_start_starts_no_process(env: LocalEnvironment) -> None:
     token = new_token()
     with anyio.CancelScope() as scope:
         scope.cancel()
@@ -237,7 +237,7 @@ async def test_the_number_of_background_processes_is_limited_until_one_ends(
 
 
 @pytest.mark.req("T5")
-async def test_input_for_a_process_that_reads_no_more_is_refused(
+async def test_input_for_a_process_that_has_closed_its_stdin_is_refused(
     env: LocalEnvironment, tmp_path: Path
 ) -> None:
     info = await env.start_process("exec <&-; echo closed; exec sleep 1000", CommandOptions())
@@ -247,7 +247,9 @@ async def test_input_for_a_process_that_reads_no_more_is_refused(
 
 
 @pytest.mark.req("T5", "L16")
-async def test_a_write_that_waits_for_its_reader_ends_with_the_process(env: LocalEnvironment) -> None:
+async def test_a_blocked_write_to_a_process_is_refused_when_the_process_is_killed(
+    env: LocalEnvironment,
+) -> None:
     info = await env.start_process("echo ready; exec sleep 1000", CommandOptions())
     await wait_for_output(env, info.id, "ready\n")
     files = len(os.listdir("/proc/self/fd"))
@@ -266,7 +268,7 @@ async def test_a_write_that_waits_for_its_reader_ends_with_the_process(env: Loca
     assert len(os.listdir("/proc/self/fd")) < files
 
 
-async def test_killing_a_background_process_ends_what_it_started(env: LocalEnvironment) -> None:
+async def test_killing_a_background_process_ends_its_child_processes(env: LocalEnvironment) -> None:
     token = new_token()
     # The child prints "ready" only after setsid: before, it would still have the shell's trap.
     command = "trap 'echo bye; exit' TERM; setsid sh -c 'echo ready; exec sleep 1000' & wait"
@@ -278,7 +280,7 @@ async def test_killing_a_background_process_ends_what_it_started(env: LocalEnvir
     assert (await env.kill_process(info.id)).exit_code == 0
 
 
-async def test_a_server_left_running_lives_until_cleanup(env: LocalEnvironment) -> None:
+async def test_a_server_that_a_command_leaves_running_lives_until_cleanup(env: LocalEnvironment) -> None:
     token = new_token()
     options = CommandOptions(timeout_ms=HOUR_MS, env_vars={"TOKEN": token})
     result = await env.exec_command(
@@ -294,7 +296,9 @@ async def test_a_server_left_running_lives_until_cleanup(env: LocalEnvironment) 
     assert zombies_of_ours() <= zombies
 
 
-async def test_a_command_whose_child_holds_the_output_is_not_waited_for(env: LocalEnvironment) -> None:
+async def test_a_command_does_not_wait_for_a_child_that_has_inherited_its_stdout(
+    env: LocalEnvironment,
+) -> None:
     token = new_token()
     options = CommandOptions(timeout_ms=HOUR_MS, env_vars={"TOKEN": token})
     with anyio.fail_after(LIMIT_SECONDS):
@@ -304,7 +308,9 @@ async def test_a_command_whose_child_holds_the_output_is_not_waited_for(env: Loc
     assert f"pid {pid}" in result.note
 
 
-async def test_a_server_left_running_can_go_on_printing(env: LocalEnvironment, tmp_path: Path) -> None:
+async def test_a_process_that_a_command_leaves_running_can_still_print(
+    env: LocalEnvironment, tmp_path: Path
+) -> None:
     with Fifo(tmp_path / "ask") as ask, Fifo(tmp_path / "tell") as tell:
         server = "while read line; do echo tick && echo alive >tell; done <ask &"
         result = await env.exec_command(server, CommandOptions(timeout_ms=HOUR_MS))
@@ -314,7 +320,9 @@ async def test_a_server_left_running_can_go_on_printing(env: LocalEnvironment, t
             assert await tell.line() == "alive"
 
 
-async def test_ended_orphans_are_reaped_with_a_later_command(env: LocalEnvironment, tmp_path: Path) -> None:
+async def test_an_orphan_that_has_ended_is_reaped_when_another_command_runs(
+    env: LocalEnvironment, tmp_path: Path
+) -> None:
     zombies = zombies_of_ours()
     with Fifo(tmp_path / "end") as end:
         await env.exec_command("setsid bash -c 'echo $$ >pid; read <end' >/dev/null 2>&1 &", CommandOptions())
@@ -348,7 +356,9 @@ async def run(env: LocalEnvironment, command: str, sink: Callable[[Stream, str],
         return await env.exec_command(command, CommandOptions(timeout_ms=HOUR_MS), sink)
 
 
-async def test_output_of_both_streams_is_kept_in_order(env: LocalEnvironment, tmp_path: Path) -> None:
+async def test_stdout_and_stderr_are_combined_in_the_order_of_printing(
+    env: LocalEnvironment, tmp_path: Path
+) -> None:
     with Fifo(tmp_path / "go") as go:
         result = await run(
             env,
@@ -358,7 +368,9 @@ async def test_output_of_both_streams_is_kept_in_order(env: LocalEnvironment, tm
     assert (result.output, result.stdout, result.stderr) == ("1\n2\n3\n4\n", "1\n3\n", "2\n4\n")
 
 
-async def test_a_character_cut_by_a_read_is_one_character(env: LocalEnvironment, tmp_path: Path) -> None:
+async def test_a_multibyte_character_split_between_two_reads_is_decoded_as_one_character(
+    env: LocalEnvironment, tmp_path: Path
+) -> None:
     pieces: list[str] = []
 
     def sink(stream: Stream, text: str) -> None:
@@ -413,7 +425,7 @@ anyio.run(main)
 
 
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv to have commands die with us")
-async def test_a_command_dies_with_a_server_that_is_killed() -> None:
+async def test_a_running_command_ends_when_the_server_is_killed() -> None:
     token = new_token()
     environ = {**os.environ, "TOKEN": token}
     async with await anyio.open_process([sys.executable, "-c", HOST], env=environ) as host:
@@ -423,7 +435,7 @@ async def test_a_command_dies_with_a_server_that_is_killed() -> None:
 
 
 @pytest.mark.req("T5", "X2")
-async def test_git_that_needs_an_editor_without_a_terminal_fails_at_once(
+async def test_a_git_command_that_opens_an_editor_without_a_terminal_fails_at_once(
     env: LocalEnvironment, tmp_path: Path
 ) -> None:
     commit = "git -c user.name=a -c user.email=b@c -c core.editor='sleep 600 #' commit --allow-empty"

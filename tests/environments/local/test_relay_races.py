@@ -45,7 +45,7 @@ class Closing(FakeTerminalHost):
         return True
 
 
-async def test_a_terminal_closed_right_after_opening_is_not_used(tmp_path: Path) -> None:
+async def test_a_command_uses_pipes_if_its_terminal_is_closed_right_after_opening(tmp_path: Path) -> None:
     host = Closing()
     local = LocalEnvironment(str(tmp_path), terminals=host)
     result = await local.exec_command("test -t 1 || echo pipes", CALL)
@@ -69,7 +69,7 @@ class Unanswering(FakeTerminalHost):
         return True
 
 
-async def test_a_terminal_opened_for_a_cancelled_call_is_used_by_the_next_and_ended(
+async def test_a_terminal_opened_for_a_cancelled_call_is_used_by_the_next_call_and_ended_at_cleanup(
     tmp_path: Path,
 ) -> None:
     host = Unanswering()
@@ -113,7 +113,7 @@ def received(relay: socket.socket, count: int) -> list[tuple[bytes, bytes]]:
     return found
 
 
-async def test_nothing_starts_in_a_closed_terminal(link: tuple[RelayLink, socket.socket]) -> None:
+async def test_a_command_cannot_start_in_a_closed_terminal(link: tuple[RelayLink, socket.socket]) -> None:
     ours, relay = link
     relay.close()
     await eventually(lambda: ours.is_gone)

@@ -58,7 +58,7 @@ def call(call_id: str = "c1", watch: Watch | None = None, folder: str = "") -> C
     return CommandOptions(LONG_MS, folder, attribution=Attribution("s", "t", call_id), terminal=watch)
 
 
-async def test_commands_one_after_the_other_share_a_terminal_and_each_has_its_lines(
+async def test_consecutive_commands_share_a_terminal_that_displays_each_command_line_and_exit_code(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     await env.exec_command("echo one", call("c1"))
@@ -82,7 +82,7 @@ async def test_simultaneous_commands_have_separate_terminals(
     assert len(host.terminals) == 2 and {call_id for _, call_id in host.runs} == {"c1", "c2"}
 
 
-async def test_a_command_without_a_call_is_not_displayed(
+async def test_a_command_without_a_tool_call_opens_no_terminal(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     result = await env.exec_command("test -t 1 || echo pipes", CommandOptions(LONG_MS))
@@ -90,7 +90,7 @@ async def test_a_command_without_a_call_is_not_displayed(
     assert result.output == "pipes\n" and not host.asked
 
 
-async def test_after_an_editor_opened_no_terminal_commands_use_pipes_for_a_while(
+async def test_commands_use_pipes_for_a_while_after_the_editor_failed_to_open_a_terminal(
     env: LocalEnvironment,
 ) -> None:
     host = FakeTerminalHost(opens=False)
@@ -125,7 +125,7 @@ async def test_impossible_arguments_are_refused_and_the_terminal_stays_usable(
     assert len(host.terminals) == 1
 
 
-async def test_another_folder_is_used_if_a_socket_path_in_the_first_one_is_too_long(
+async def test_the_relay_socket_is_created_in_another_folder_if_its_path_would_be_too_long(
     tmp_path: Path, host: FakeTerminalHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = tmp_path / ("x" * 120)  # a socket path has at most 108 bytes
@@ -164,7 +164,7 @@ async def test_a_terminal_that_the_user_closes_ends_its_command_and_the_next_get
 
 
 @pytest.mark.req("L16", "R4")
-async def test_a_terminal_closed_by_the_end_of_its_editor_gives_no_result_before_the_end_is_noticed(
+async def test_a_command_whose_terminal_closes_because_the_editor_ends_returns_no_result(
     env: LocalEnvironment, host: FakeTerminalHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "EDITOR_ENDS_SECONDS", LIMIT_SECONDS)
@@ -189,7 +189,7 @@ async def test_a_terminal_closed_by_the_end_of_its_editor_gives_no_result_before
 
 
 @pytest.mark.req("L16")
-async def test_a_killed_relay_ends_its_command_and_the_call_has_a_result(
+async def test_a_killed_relay_ends_its_command_and_the_tool_call_gets_a_result(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     token = new_token()
@@ -212,7 +212,7 @@ async def test_a_killed_relay_ends_its_command_and_the_call_has_a_result(
 
 
 @pytest.mark.req("L6")
-async def test_a_cancelled_call_ends_its_command_and_keeps_the_terminal(
+async def test_a_cancelled_tool_call_ends_its_command_and_keeps_the_terminal_open(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     token = new_token()
@@ -239,7 +239,7 @@ async def test_a_background_process_ends_with_its_terminal(
         assert (await env.wait_process(process.id)).exit_code == -15
 
 
-async def test_input_from_the_server_is_typed_without_blocking(
+async def test_input_from_the_server_is_written_to_the_terminal_without_blocking(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     watch = Watch()
@@ -278,7 +278,7 @@ async def test_a_command_whose_question_is_not_answered_is_ended_and_the_model_i
 
 
 @pytest.mark.req("L2")
-async def test_waiting_for_the_user_to_type_does_not_exceed_the_longest_time_of_a_command(
+async def test_waiting_for_terminal_input_does_not_extend_a_command_beyond_its_time_limit(
     tmp_path: Path, host: FakeTerminalHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -298,7 +298,7 @@ async def test_waiting_for_the_user_to_type_does_not_exceed_the_longest_time_of_
     host.end()
 
 
-async def test_the_last_output_is_read_even_if_the_terminal_accepts_none(
+async def test_the_last_output_is_read_even_if_the_editor_does_not_read_its_terminal(
     tmp_path: Path,
 ) -> None:
     host = FakeTerminalHost(is_read=False)
@@ -323,14 +323,14 @@ async def test_terminal_modes_left_by_a_program_are_reset_for_the_next(
         assert taken_back in after
 
 
-async def test_a_command_that_is_busy_or_sleeps_does_not_wait_for_anyone(env: LocalEnvironment) -> None:
+async def test_a_busy_or_sleeping_command_is_not_reported_as_waiting_for_input(env: LocalEnvironment) -> None:
     watch = Watch()
     await env.exec_command("printf 'no line end'; sleep 0.8; echo; sleep 0.8 | cat", call(watch=watch))
 
     assert watch.told == []
 
 
-async def test_the_command_has_the_size_of_its_terminal_also_when_that_changes(
+async def test_a_command_gets_the_size_of_its_terminal_also_after_a_resize(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     async def resize() -> None:
@@ -347,7 +347,9 @@ async def test_the_command_has_the_size_of_its_terminal_also_when_that_changes(
     assert result.output == "begun\n33 101\n"
 
 
-async def test_a_command_gets_variables_of_its_own_and_none_of_the_editor(env: LocalEnvironment) -> None:
+async def test_a_command_in_a_terminal_gets_its_own_variables_and_none_of_the_editor(
+    env: LocalEnvironment,
+) -> None:
     result = await env.exec_command(
         "echo $TERM $PAGER; env | grep -c of-the-editor",
         CommandOptions(LONG_MS, env_vars={"PAGER": "less"}, attribution=Attribution("s", "t", "c1")),
@@ -393,7 +395,7 @@ class Nosy(FakeTerminalHost):
         return opened
 
 
-async def test_only_a_relay_with_the_token_and_pid_is_accepted_and_no_file_remains(
+async def test_only_a_relay_with_the_right_token_and_pid_is_accepted_and_its_socket_is_removed(
     tmp_path: Path,
 ) -> None:
     host = Nosy()
@@ -408,7 +410,7 @@ async def test_only_a_relay_with_the_token_and_pid_is_accepted_and_no_file_remai
     host.end()
 
 
-async def test_a_relay_that_connects_too_late_reports_it_and_ends(
+async def test_a_relay_that_connects_too_late_prints_a_message_and_exits(
     env: LocalEnvironment, tmp_path: Path
 ) -> None:
     host = FakeTerminalHost()
@@ -423,7 +425,7 @@ async def test_a_relay_that_connects_too_late_reports_it_and_ends(
     host.end()
 
 
-async def test_terminals_leave_no_descriptors_and_threads(tmp_path: Path) -> None:
+async def test_cleanup_of_terminals_leaves_no_open_file_descriptors(tmp_path: Path) -> None:
     host = FakeTerminalHost()
 
     def count() -> int:
@@ -453,7 +455,7 @@ async def test_input_for_a_background_process_is_typed_into_its_terminal(
 
 
 @pytest.mark.req("L16", "T5")
-async def test_a_waiting_background_process_is_reported_as_waiting(env: LocalEnvironment) -> None:
+async def test_a_background_process_that_waits_for_input_is_listed_as_waiting(env: LocalEnvironment) -> None:
     watch = Watch()
     process = await env.start_process("read -rp 'name: ' name; exec sleep 600", call(watch=watch))
     with anyio.fail_after(LIMIT_SECONDS):
@@ -463,7 +465,9 @@ async def test_a_waiting_background_process_is_reported_as_waiting(env: LocalEnv
     assert not (await env.kill_process(process.id)).is_waiting
 
 
-async def test_the_end_of_input_within_a_line_is_one(env: LocalEnvironment, tmp_path: Path) -> None:
+async def test_closing_the_input_after_an_incomplete_line_ends_the_input_of_the_process(
+    env: LocalEnvironment, tmp_path: Path
+) -> None:
     process = await env.start_process("cat > got; exit 7", call())
     await env.write_process(process.id, "one\ntw")
     await env.write_process(process.id, "o", close=True)
@@ -473,7 +477,7 @@ async def test_the_end_of_input_within_a_line_is_one(env: LocalEnvironment, tmp_
     assert (tmp_path / "got").read_text() == "one\ntwo"
 
 
-async def test_a_line_longer_than_a_terminal_takes_arrives_whole(
+async def test_an_input_line_longer_than_the_terminal_line_buffer_arrives_complete(
     env: LocalEnvironment, tmp_path: Path
 ) -> None:
     text = "z" * 20_000 + "\n" + "y" * 4_000 + "\n" + "ü" * 5_000 + "\nend\n"

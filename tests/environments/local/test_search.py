@@ -45,7 +45,7 @@ def test_the_newest_working_ripgrep_is_used_and_the_first_of_equal_versions(tmp_
     assert ripgrep.find_newest(broken) == ""
 
 
-def test_simultaneous_searches_run_each_ripgrep_once_for_its_version(tmp_path: Path) -> None:
+def test_simultaneous_searches_query_the_version_of_each_ripgrep_once(tmp_path: Path) -> None:
     asked = tmp_path / "asked"
     programs = [
         program(tmp_path / name, f"echo x >>{asked}; echo 'ripgrep 14.1.0'") for name in ("wheel", "path")
@@ -95,7 +95,7 @@ OUTPUT = b"".join(
 
 
 @given(st.lists(st.integers(0, len(OUTPUT)), max_size=20))
-def test_ripgrep_json_cut_anywhere_gives_the_same_lines(cuts: list[int]) -> None:
+def test_ripgrep_json_split_at_any_bytes_is_parsed_to_the_same_lines(cuts: list[int]) -> None:
     parser = ripgrep.JsonParser("/p")
     places = [0, *sorted(cuts), len(OUTPUT)]
     pieces = [OUTPUT[start:end] for start, end in itertools.pairwise(places)]
@@ -109,18 +109,20 @@ def test_ripgrep_json_cut_anywhere_gives_the_same_lines(cuts: list[int]) -> None
 # --- running it -----------------------------------------------------------------------------------------------
 
 
-async def test_a_bad_pattern_is_explained_in_ripgreps_words(tmp_path: Path) -> None:
+async def test_an_invalid_pattern_is_reported_with_the_message_of_ripgrep(tmp_path: Path) -> None:
     with pytest.raises(InvalidPatternError, match="unclosed group"):
         await LocalEnvironment(str(tmp_path)).grep("a(", ".", GrepOptions())
 
 
-async def test_a_pattern_like_an_option_is_a_pattern(tmp_path: Path) -> None:
+async def test_a_pattern_that_looks_like_an_option_is_searched_as_a_pattern(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("say --files\n")
     found = await LocalEnvironment(str(tmp_path)).grep("--files", "a.txt", GrepOptions())
     assert len(found.lines) == 1
 
 
-async def test_a_search_elsewhere_gives_absolute_paths_and_never_git(tmp_path: Path) -> None:
+async def test_a_search_outside_the_working_folder_gives_absolute_paths_and_skips_the_git_folder(
+    tmp_path: Path,
+) -> None:
     for name in ("here/a", "there/b", "there/.git/c", "there/.gitignore"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("ignored\nhit\n")
@@ -133,7 +135,7 @@ async def test_a_search_elsewhere_gives_absolute_paths_and_never_git(tmp_path: P
         assert sorted(await env.glob("**", str(tmp_path / "there"))) == expected
 
 
-async def test_links_are_not_followed_below_the_searched_folder(tmp_path: Path) -> None:
+async def test_symbolic_links_below_the_searched_folder_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/a.txt").write_text("hit")
@@ -146,7 +148,7 @@ async def test_links_are_not_followed_below_the_searched_folder(tmp_path: Path) 
         assert len((await env.grep("hit", "link", GrepOptions())).lines) == 1
 
 
-async def test_a_pipe_is_not_searched(tmp_path: Path) -> None:
+async def test_grep_of_a_named_pipe_is_refused_and_glob_does_not_list_a_named_pipe(tmp_path: Path) -> None:
     with Fifo(tmp_path / "pipe"):
         with pytest.raises(NotAFileError):
             await LocalEnvironment(str(tmp_path)).grep("x", "pipe", GrepOptions())
@@ -201,7 +203,7 @@ async def test_cancelling_a_program_that_just_ended_logs_no_unknown_child(
     assert not [record.message for record in caplog.records if record.name == "asyncio"]
 
 
-async def test_program_is_run_to_its_end_with_both_of_its_outputs(tmp_path: Path) -> None:
+async def test_run_program_returns_the_exit_code_stdout_and_stderr(tmp_path: Path) -> None:
     words = program(tmp_path / "words", 'echo "$NAME"; pwd >&2; exit 3')
     done = await run_program([words], tmp_path, {"NAME": "value"})
     assert (done.returncode, done.stdout, done.stderr) == (3, b"value\n", f"{tmp_path}\n".encode())

@@ -25,7 +25,7 @@ def pipe() -> Iterator[Pipe]:
         yield pipe
 
 
-async def test_output_is_delivered_on_the_event_loop_until_the_end(pipe: Pipe) -> None:
+async def test_pipe_output_is_passed_to_the_sink_on_the_event_loop_until_end_of_file(pipe: Pipe) -> None:
     heard: list[str] = []
     readers = ThreadReaders(CommandOutput(), lambda stream, text: heard.append(f"{stream} {text}"))
     with anyio.fail_after(DEADLINE_SECONDS):
@@ -37,7 +37,7 @@ async def test_output_is_delivered_on_the_event_loop_until_the_end(pipe: Pipe) -
     assert readers.output.text("stdout") == "grü"
 
 
-async def test_a_released_pipe_is_read_and_its_output_discarded(pipe: Pipe) -> None:
+async def test_a_pipe_whose_reader_was_cancelled_is_drained_and_its_output_discarded(pipe: Pipe) -> None:
     readers = ThreadReaders(CommandOutput(), None)
     with anyio.fail_after(DEADLINE_SECONDS):
         async with anyio.create_task_group() as group:
@@ -68,7 +68,7 @@ async def test_written_data_arrives_completely_and_in_order_before_the_close() -
             await given.write(b"z", close=False)
 
 
-async def test_a_write_without_a_reader_is_an_error(pipe: Pipe) -> None:
+async def test_a_write_to_a_pipe_without_a_reader_raises_broken_pipe_error(pipe: Pipe) -> None:
     given = ThreadInputPipe(pipe.give_writing())
     pipe.close_reading()
     with anyio.fail_after(DEADLINE_SECONDS), pytest.raises(BrokenPipeError):

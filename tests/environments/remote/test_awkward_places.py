@@ -57,13 +57,13 @@ def test_the_bundle_is_deterministic_and_below_one_mebibyte() -> None:
     assert make_bundle() == first and len(first.data) < 1024 * 1024
 
 
-async def test_output_of_a_login_is_ignored(tmp_path: Path) -> None:
+async def test_output_of_the_login_shell_is_ignored(tmp_path: Path) -> None:
     noise = "echo Welcome; echo oops >&2; head -c 200000 /dev/zero; printf half"
     async with reached(tmp_path, *shell(noise)) as env:
         assert await env.file_exists(".")
 
 
-async def test_a_bashrc_that_prints_is_not_part_of_any_commands_output(tmp_path: Path) -> None:
+async def test_output_of_a_bashrc_is_not_part_of_the_output_of_a_command(tmp_path: Path) -> None:
     (tmp_path / ".bashrc").write_text("echo printed by bashrc; sleep 1\n")
     words = ("env", "SSH_CLIENT=10.0.0.1 1 22", "SHLVL=0", f"HOME={tmp_path}", sys.executable)
     async with reached(tmp_path, *words) as env:
@@ -71,7 +71,7 @@ async def test_a_bashrc_that_prints_is_not_part_of_any_commands_output(tmp_path:
         assert result.output == "hi\n"
 
 
-async def test_a_home_that_cannot_be_written_needs_only_a_temporary_folder(tmp_path: Path) -> None:
+async def test_a_remote_place_with_an_unwritable_home_needs_only_a_temporary_folder(tmp_path: Path) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     variables = {"HOME": "/proc", "XDG_CACHE_HOME": "/proc/none", "TMPDIR": str(temporary)}
@@ -90,7 +90,7 @@ async def test_a_place_without_a_writable_folder_is_reported(tmp_path: Path) -> 
             pass
 
 
-async def test_a_copy_that_was_damaged_is_replaced(tmp_path: Path) -> None:
+async def test_a_damaged_copy_of_agent_ls_at_a_remote_place_is_replaced(tmp_path: Path) -> None:
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     async with reached(tmp_path, **cache):
         pass
@@ -103,7 +103,7 @@ async def test_a_copy_that_was_damaged_is_replaced(tmp_path: Path) -> None:
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
-async def test_an_old_python_is_reported_with_its_version_and_a_setting(tmp_path: Path) -> None:
+async def test_an_old_python_at_a_remote_place_is_reported_with_its_version(tmp_path: Path) -> None:
     """The interpreter is real and only reports an old version. The program must stop before it uses newer features."""
     older = "import sys; sys.version_info = (3, 9, 2); "
     words = ("sh", "-c", f'exec {sys.executable} -c "{older}$3"', "sh")
@@ -157,14 +157,16 @@ async def test_a_file_of_the_largest_size_is_read_whole_while_other_calls_are_an
     await env.cleanup()
 
 
-async def test_searches_at_a_place_without_ripgrep_find_the_lines(tmp_path: Path) -> None:
+async def test_grep_at_a_remote_place_without_ripgrep_finds_matching_lines(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("needle\n")
     async with reached(tmp_path, "env", "PATH=/nonexistent", sys.executable) as env:
         found = await env.grep("needle", ".", GrepOptions())
         assert [line.path for line in found.lines] == ["a.txt"]
 
 
-async def test_files_with_past_or_future_times_are_sorted_and_committed(tmp_path: Path) -> None:
+async def test_files_with_very_old_or_future_modification_times_are_sorted_and_committed(
+    tmp_path: Path,
+) -> None:
     env = remote(tmp_path, {"past": "1", "future": "2"})
     os.utime(tmp_path / "past", (0, 0))
     os.utime(tmp_path / "future", (4_102_444_800,) * 2)
@@ -227,7 +229,7 @@ async def test_a_process_is_reported_as_lost_if_the_connection_is_lost_just_befo
 
 
 @pytest.mark.parametrize("size", [0, 1, 10_000], ids=["at once", "in the program", "in the copy of agent-ls"])
-async def test_a_connection_that_ends_while_agent_ls_is_sent_names_the_place_and_leaves_no_part(
+async def test_a_connection_lost_while_agent_ls_is_sent_names_the_place_and_leaves_no_partial_copy(
     tmp_path: Path, size: int
 ) -> None:
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
@@ -241,7 +243,7 @@ async def test_a_connection_that_ends_while_agent_ls_is_sent_names_the_place_and
         assert await env.file_exists(".")
 
 
-async def test_a_command_that_must_be_confined_is_not_started(tmp_path: Path) -> None:
+async def test_a_command_that_needs_confinement_is_not_started_at_a_remote_place(tmp_path: Path) -> None:
     from agent_ls.confinement.wanted import Confinement
 
     env = remote(tmp_path, {})
@@ -251,7 +253,9 @@ async def test_a_command_that_must_be_confined_is_not_started(tmp_path: Path) ->
     await env.cleanup()
 
 
-async def test_the_client_program_gets_no_keys(tmp_path: Path) -> None:
+async def test_the_program_that_connects_to_a_remote_place_gets_no_api_keys_in_its_environment(
+    tmp_path: Path,
+) -> None:
     seen = tmp_path / "seen"
     words = shell(f"env > {seen}")
     async with reached(tmp_path, *words, ANTHROPIC_API_KEY="sk-key", GITHUB_TOKEN="token", ORDINARY="yes"):

@@ -34,7 +34,7 @@ def sent(*messages: RemoteMessage) -> bytes:
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), st.binary(max_size=400)), max_size=5))
-def test_messages_are_decoded_unchanged(given_messages: list[tuple[str, bytes]]) -> None:
+def test_remote_messages_are_decoded_as_they_were_encoded(given_messages: list[tuple[str, bytes]]) -> None:
     messages = [RemoteMessage({"kind": kind}, body) for kind, body in given_messages]
     assert list(read_messages(io.BytesIO(sent(*messages)))) == messages
 
@@ -55,7 +55,7 @@ def test_a_small_message_does_not_wait_for_a_large_one() -> None:
 
 
 @given(st.data())
-def test_a_connection_that_ends_anywhere_gives_only_whole_messages(data: st.DataObject) -> None:
+def test_a_connection_that_ends_at_any_byte_yields_only_complete_messages(data: st.DataObject) -> None:
     messages = [RemoteMessage({"kind": "a"}, b"x" * 300), RemoteMessage({"kind": "b"})]
     whole = sent(*messages)
     cut = data.draw(st.integers(0, len(whole) - 1))
@@ -63,7 +63,7 @@ def test_a_connection_that_ends_anywhere_gives_only_whole_messages(data: st.Data
 
 
 @given(st.binary(max_size=200))
-def test_bytes_that_are_no_messages_are_an_error_or_nothing(noise: bytes) -> None:
+def test_random_bytes_raise_no_exception_except_a_remote_frame_error(noise: bytes) -> None:
     try:
         list(read_messages(io.BytesIO(noise)))
     except RemoteFrameError:
@@ -81,7 +81,7 @@ VALUES: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("value", "expected"), VALUES)
-def test_values_are_decoded_equal(value: Any, expected: Any) -> None:
+def test_packed_values_are_unpacked_to_equal_values(value: Any, expected: Any) -> None:
     packed, body = pack(value)
     assert encode(RemoteMessage({"value": packed}, body))
     assert unpack(packed, body, expected) == value
@@ -102,12 +102,12 @@ def test_values_are_decoded_equal(value: Any, expected: Any) -> None:
         (True, int),
     ],
 )
-def test_values_of_another_type_are_refused(packed: Any, expected: Any) -> None:
+def test_packed_values_of_an_unexpected_type_are_refused(packed: Any, expected: Any) -> None:
     with pytest.raises(ValueFault):
         unpack(packed, b"1234", expected)
 
 
-def test_errors_keep_their_class_their_sentence_and_their_path() -> None:
+def test_packed_errors_keep_their_class_message_and_path() -> None:
     error = unpack_error(pack_error(errors.FileTooLargeError("a", 5, 3)))
     assert isinstance(error, errors.FileTooLargeError) and error.path == "a"
     assert str(error) == "File too large: a has 5 bytes, the limit is 3"

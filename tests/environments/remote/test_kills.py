@@ -40,7 +40,7 @@ WORK = {"edit": remote_kills.story_of_an_edit, "command": remote_kills.story_of_
     [remote_kills.kill_client, remote_kills.cut_connection, remote_kills.kill_remote_end],
     ids=["client", "connection", "remote end"],
 )
-async def test_a_kill_tears_no_file_leaves_no_process_and_makes_no_false_claim(
+async def test_a_kill_leaves_no_partially_written_file_no_process_and_no_false_result(
     kill: remote_kills.Kill, work: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A killed remote end leaves processes that hold the connection open, so that only a ping finds it lost.

@@ -61,7 +61,9 @@ NO_NETWORK = ("--network", "none")
     ],
     ids=lambda value: value.machine if isinstance(value, Place) else "",
 )  # fmt: skip
-def test_a_place_is_started_by_its_command_line(place: Place, expected: tuple[str, ...]) -> None:
+def test_each_kind_of_place_starts_the_remote_end_with_its_command_line(
+    place: Place, expected: tuple[str, ...]
+) -> None:
     assert tuple(launch_argv(place)) == expected
 
 
@@ -75,7 +77,7 @@ def test_a_place_is_started_by_its_command_line(place: Place, expected: tuple[st
         "ssh:h:~/x",
     ],
 )
-def test_the_whole_name_of_a_folder_names_the_same_place(name: str) -> None:
+def test_the_full_name_of_a_remote_folder_is_parsed_to_the_same_place(name: str) -> None:
     place = parse_place(name)
     assert parse_place(place.key(place.path)) == place
 
@@ -96,7 +98,7 @@ def test_the_whole_name_of_a_folder_names_the_same_place(name: str) -> None:
         Place("devcontainer", "relative"),
     ],
 )
-def test_a_target_that_looks_like_an_option_is_not_a_place(place: Place) -> None:
+def test_an_invalid_or_option_like_place_target_is_refused(place: Place) -> None:
     with pytest.raises(PlaceNameError):
         check_place(place)
 

@@ -47,7 +47,9 @@ def wrappers(root: Path, said: list[str]) -> Mapping[str, Wrap]:
 @needs_bubblewrap
 @pytest.mark.sweep
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
-async def test_each_wrapper_works_in_every_order(order: tuple[str, ...], tmp_path: Path) -> None:
+async def test_each_environment_wrapper_works_in_every_nesting_order(
+    order: tuple[str, ...], tmp_path: Path
+) -> None:
     root = tmp_path / "project"
     root.mkdir()
     (root / "a.txt").write_text("one")
@@ -75,7 +77,7 @@ async def test_each_wrapper_works_in_every_order(order: tuple[str, ...], tmp_pat
     assert any(line.startswith("run ") and "exit " in line for line in said)
 
 
-async def test_failures_keep_their_kind_and_reveal_no_contents(tmp_path: Path) -> None:
+async def test_logging_wrapper_logs_the_kind_of_a_failure_and_no_file_contents(tmp_path: Path) -> None:
     said: list[str] = []
     env = LoggingEnvironment(LocalEnvironment(str(tmp_path)), said.append)
     with pytest.raises(EnvError):

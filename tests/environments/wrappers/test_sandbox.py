@@ -105,7 +105,9 @@ WRITES = {
 }
 
 
-async def test_nothing_outside_can_be_changed(root: Path, kind: str, tmp_path: Path) -> None:
+async def test_sandboxed_commands_cannot_change_files_outside_the_workspace(
+    root: Path, kind: str, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").write_text("as it was")
@@ -162,7 +164,7 @@ async def test_credentials_and_the_state_of_agent_ls_are_hidden(root: Path, tmp_
 
 
 @needs_bubblewrap
-async def test_files_that_run_automatically_later_cannot_be_written(root: Path) -> None:
+async def test_sandboxed_commands_cannot_write_git_hooks_or_the_git_config(root: Path) -> None:
     (root / ".git" / "hooks").mkdir(parents=True)
     (root / ".git" / "config").write_text("[core]\n")
     done = await run(
@@ -174,7 +176,7 @@ async def test_files_that_run_automatically_later_cannot_be_written(root: Path) 
     assert (root / ".git" / "config").read_text() == "[core]\n" and done.exit_code == 0
 
 
-async def test_other_processes_cannot_be_reached(root: Path, kind: str) -> None:
+async def test_sandboxed_commands_cannot_signal_or_inspect_other_processes(root: Path, kind: str) -> None:
     with harm_world(root.parent / "w") as world:
         for template in (
             "kill -0 {victim} && echo REACHED",
@@ -215,7 +217,9 @@ FOLDERS = [".vscode", ".husky", ".idea", ".agent-ls", ".git/hooks"]
     *(pytest.param("landlock", name, marks=needs_landlock) for name in (".vscode", ".envrc", ".husky")),
     *(pytest.param("bubblewrap", name, marks=needs_bubblewrap) for name in (".envrc", ".git/commondir")),
 ])  # fmt: skip
-async def test_new_tool_settings_created_by_a_command_are_set_aside(root: Path, use: str, name: str) -> None:
+async def test_tool_settings_created_by_a_sandboxed_command_are_renamed_and_reported(
+    root: Path, use: str, name: str
+) -> None:
     (root / ".git").mkdir()
     done = await run(root, f"mkdir {name} || echo x > {name}; echo made", use=use)
     assert not (root / name).exists() and (root / f"{name}.made-in-sandbox").exists()
@@ -233,7 +237,9 @@ async def test_folder_of_tool_settings_cannot_be_created_while_a_command_runs(ro
 
 
 @needs_bubblewrap
-async def test_placeholder_stays_until_the_last_command_has_ended(root: Path) -> None:
+async def test_placeholder_settings_folder_is_removed_when_the_last_sandboxed_command_ends(
+    root: Path,
+) -> None:
     async with confined(root, use="bubblewrap") as environment:
         waiting = await environment.start_process("read x", QUICK)
         assert (root / ".vscode").is_dir()
@@ -244,7 +250,7 @@ async def test_placeholder_stays_until_the_last_command_has_ended(root: Path) ->
 
 
 @needs_bubblewrap
-async def test_file_of_the_user_in_a_placeholder_is_kept(root: Path) -> None:
+async def test_user_file_created_in_a_placeholder_settings_folder_is_not_deleted(root: Path) -> None:
     async with confined(root, use="bubblewrap") as environment:
         waiting = await environment.start_process("read x", QUICK)
         (root / ".vscode/mine").write_text("mine")
@@ -336,7 +342,7 @@ async def test_a_terminated_command_has_time_to_shut_down(root: Path, kind: str)
     assert done.timed_out and (root / "saved").read_text() == "saved\n"
 
 
-async def test_a_background_process_is_confined_listed_as_given_and_killed(
+async def test_a_background_process_is_confined_listed_by_its_original_command_and_killed(
     root: Path, kind: str, tmp_path: Path
 ) -> None:
     async with confined(root, use=kind) as environment:
@@ -353,7 +359,7 @@ async def test_a_background_process_is_confined_listed_as_given_and_killed(
 
 
 @pytest.mark.parametrize("is_allowed", [True, False])
-async def test_a_command_that_fails_at_the_sandbox_runs_outside_only_after_approval(
+async def test_a_command_blocked_by_the_sandbox_reruns_outside_only_after_approval(
     root: Path, kind: str, tmp_path: Path, is_allowed: bool
 ) -> None:
     asked = Asked(is_allowed)
@@ -367,7 +373,9 @@ async def test_a_command_that_fails_at_the_sandbox_runs_outside_only_after_appro
 
 
 @pytest.mark.parametrize("command", ["false", "echo Read-only file system", "cat no-such"])
-async def test_a_command_that_fails_by_itself_needs_no_approval(root: Path, kind: str, command: str) -> None:
+async def test_a_command_failure_unrelated_to_the_sandbox_requests_no_approval(
+    root: Path, kind: str, command: str
+) -> None:
     asked = Asked(True)
     async with confined(root, asked, use=kind) as environment:
         assert not (await environment.exec_command(command, QUICK)).note
@@ -382,7 +390,9 @@ async def test_folders_added_by_the_settings_can_be_written(root: Path, kind: st
     assert (tmp_path / "cache" / "made").exists()
 
 
-async def test_one_line_describes_the_sandbox(root: Path, kind: str, tmp_path: Path) -> None:
+async def test_sandbox_start_emits_one_line_with_the_sandbox_kind_folder_and_network_access(
+    root: Path, kind: str, tmp_path: Path
+) -> None:
     told: list[RecordedEvent] = []
     confinement = make_sandbox(root, tmp_path / "state", told, use=kind)
     await confinement.start_sandbox()

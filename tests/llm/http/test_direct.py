@@ -123,7 +123,7 @@ async def test_bytes_after_a_response_are_never_read_as_the_next_response(extra:
     assert server.connections == 2
 
 
-async def test_leaving_the_block_before_the_end_of_the_body_closes_the_connection() -> None:
+async def test_leaving_transport_open_before_the_end_of_the_body_closes_the_connection() -> None:
     async def answer_in_part(server: Server, stream: SocketStream) -> None:
         await stream.send(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nfirst")
 
@@ -257,7 +257,7 @@ def test_simple_base_url_is_connected_to_directly(base_url: str) -> None:
         "",
     ],
 )
-def test_any_other_base_url_is_left_to_httpx(base_url: str) -> None:
+def test_unusual_or_invalid_base_url_is_left_to_httpx(base_url: str) -> None:
     assert parse_address(base_url) is None
 
 

@@ -148,12 +148,12 @@ MESSAGES: dict[str, tuple[Sequence[Message], list[Any]]] = {
 
 @pytest.mark.req("U4", "U14")
 @pytest.mark.parametrize(("history", "expected"), MESSAGES.values(), ids=MESSAGES)
-def test_messages(history: Sequence[Message], expected: list[Any]) -> None:
+def test_history_is_encoded_as_anthropic_messages(history: Sequence[Message], expected: list[Any]) -> None:
     assert messages_of(*history) == [{"role": role, "content": content} for role, content in expected]
 
 
 @pytest.mark.req("U5")
-def test_images_of_users_and_of_results() -> None:
+def test_images_of_user_messages_and_tool_results_are_encoded() -> None:
     picture = ImagePart(data=b"\x01\x02", media_type="image/png")
     source = {"type": "base64", "media_type": "image/png", "data": "AQI="}
     link = ImagePart(url="https://x/y.png")
@@ -175,7 +175,7 @@ def test_images_of_users_and_of_results() -> None:
 
 
 @pytest.mark.req("U5")
-def test_image_of_a_user_that_the_provider_cannot_take_is_refused_clearly() -> None:
+def test_user_image_of_an_unsupported_type_is_refused_with_a_hint() -> None:
     with pytest.raises(ConfigurationError, match="does not accept images of type image/tiff") as raised:
         messages_of(Message(Role.USER, (ImagePart(b"x", "image/tiff"),)))
     assert "image/png" in raised.value.hint
@@ -190,7 +190,7 @@ CHOICES: list[tuple[ToolChoice, Any]] = [
 
 
 @pytest.mark.parametrize(("choice", "expected"), CHOICES)
-def test_tool_choice(choice: ToolChoice, expected: Any) -> None:
+def test_every_kind_of_tool_choice_is_encoded(choice: ToolChoice, expected: Any) -> None:
     assert (
         encode(Request("m", (user("a"),), tools=(TOOL,), tool_choice=choice)).get("tool_choice") == expected
     )
@@ -217,18 +217,20 @@ EFFORTS: list[tuple[Thinking, str | None, dict[str, Any]]] = [
 
 @pytest.mark.req("L7")
 @pytest.mark.parametrize(("thinking", "effort", "expected"), EFFORTS)
-def test_effort_by_the_models_kind(thinking: Thinking, effort: str | None, expected: dict[str, Any]) -> None:
+def test_reasoning_effort_is_encoded_by_the_thinking_kind_of_the_model(
+    thinking: Thinking, effort: str | None, expected: dict[str, Any]
+) -> None:
     body = encode(Request("m", (user("a"),), reasoning_effort=effort), thinking)
     assert {key: body[key] for key in ("thinking", "output_config") if key in body} == expected
 
 
-def test_budget_stays_below_max_tokens() -> None:
+def test_thinking_budget_is_below_max_tokens() -> None:
     asked = Request("m", (user("a"),), reasoning_effort="high", max_output_tokens=4000)
     assert encode(asked, "budget")["thinking"] == {"type": "enabled", "budget_tokens": 2976}
     assert "thinking" not in encode(replace(asked, max_output_tokens=1500), "budget")
 
 
-def test_forced_tool_excludes_thinking_where_the_two_exclude_each_other() -> None:
+def test_thinking_is_left_out_with_a_forced_tool_unless_the_model_always_thinks() -> None:
     asked = Request("m", (user("a"),), tools=(TOOL,), tool_choice="required", reasoning_effort="low")
     assert "thinking" not in encode(asked, "adaptive")
     assert "thinking" not in encode(asked, "budget")
@@ -245,7 +247,7 @@ def test_budget_thinking_is_not_enabled_during_a_tool_loop_that_began_without_it
 
 
 @pytest.mark.req("U7")
-def test_cache_breakpoints_are_where_the_rule_says() -> None:
+def test_cache_breakpoints_are_on_the_last_tool_the_system_text_and_the_previous_request_end() -> None:
     history = (system("s"), user("a"), turn(CALL), tool_results([RESULT]), assistant("b"), user("c"))
     body = encode(Request("m", history, tools=(TOOL, replace(TOOL, name="other"))))
     assert [("cache_control" in tool) for tool in body["tools"]] == [False, True]
@@ -266,7 +268,7 @@ def test_auto_cache_off_sets_no_breakpoint() -> None:
 
 
 @pytest.mark.req("U13")
-def test_options_reach_the_request_unchanged_and_those_of_others_do_not() -> None:
+def test_provider_options_are_sent_unchanged_and_options_of_other_providers_are_left_out() -> None:
     options: Mapping[str, Any] = {
         "anthropic": {
             "thinking": {"type": "enabled", "budget_tokens": 2000},
@@ -289,7 +291,7 @@ def test_options_reach_the_request_unchanged_and_those_of_others_do_not() -> Non
 
 
 @pytest.mark.req("O6")
-def test_prefix_of_a_growing_conversation_is_the_same_but_for_its_marks() -> None:
+def test_prefix_of_a_growing_conversation_is_unchanged_except_for_cache_breakpoints() -> None:
     def plain(request: Request) -> list[str]:
         body = encode(request)
         parts = [
@@ -305,7 +307,7 @@ def test_prefix_of_a_growing_conversation_is_the_same_but_for_its_marks() -> Non
 
 
 @pytest.mark.req("U2")
-def test_version_that_knows_no_sampling_refuses_it_before_the_service_does() -> None:
+def test_temperature_is_refused_for_an_api_version_without_sampling_options() -> None:
     warm = Request("m", (user("hi"),), temperature=0.0)
     assert encode(warm)["temperature"] == 0.0
     assert "temperature" not in encode(Request("m", (user("hi"),)), version="2026-10-21")

@@ -103,7 +103,7 @@ WHOLE = sse(
 )
 
 
-def test_stream_with_every_part_gives_these_events() -> None:
+def test_stream_with_every_kind_of_content_is_decoded_to_the_expected_events() -> None:
     own = Origin("anthropic", "m", THINKING)
     redacted = Origin("anthropic", "m", {"type": "redacted_thinking", "data": "opaque"})
     assert events_of(ANTHROPIC, [WHOLE]) == [
@@ -174,13 +174,13 @@ def test_complete_and_stream_give_the_same_response() -> None:
 
 @pytest.mark.req("L17")
 @pytest.mark.parametrize("pieces", [(), ("",), ("", "  ")])
-def test_call_without_arguments_has_an_empty_object(pieces: tuple[str, ...]) -> None:
+def test_tool_call_without_arguments_gets_an_empty_object_as_arguments(pieces: tuple[str, ...]) -> None:
     response = response_of(ANTHROPIC, sse(start(), *call_block(0, *pieces), *end("tool_use")))
     assert response.tool_calls == (ToolCallPart("toolu_1", "f", "{}"),)
 
 
 @pytest.mark.req("L17")
-def test_call_cut_by_max_tokens_is_left_out_with_a_warning() -> None:
+def test_tool_call_cut_by_max_tokens_is_dropped_with_a_warning() -> None:
     data = sse(start(), *text_block(0, "ok"), *call_block(1, '{"path": "a', open=True), *end("max_tokens"))
     response = response_of(ANTHROPIC, data)
     assert response.message.parts == (TextPart("ok"),)
@@ -189,14 +189,14 @@ def test_call_cut_by_max_tokens_is_left_out_with_a_warning() -> None:
     assert not any(isinstance(event, ToolCallEnd) for event in events_of(ANTHROPIC, [data]))
 
 
-def test_call_that_ended_before_max_tokens_is_kept() -> None:
+def test_tool_call_that_ended_before_max_tokens_is_kept() -> None:
     data = sse(start(), *call_block(0, '{"a": 1}'), *text_block(1, "cut", open=True), *end("max_tokens"))
     response = response_of(ANTHROPIC, data)
     assert response.message.parts == (ToolCallPart("toolu_1", "f", '{"a": 1}'), TextPart("cut"))
     assert response.finish_reason.kind == "length"
 
 
-def test_cut_thinking_without_signature_is_shown_but_not_to_be_sent_back() -> None:
+def test_cut_thinking_without_signature_keeps_its_text_but_is_not_sent_back() -> None:
     delta = {"type": "thinking_delta", "thinking": "half"}
     content = {"type": "thinking", "thinking": "", "signature": ""}
     response = response_of(ANTHROPIC, sse(start(), *block(0, content, delta, open=True), *end("max_tokens")))
@@ -211,7 +211,7 @@ def test_thinking_with_omitted_text_keeps_its_signature() -> None:
     assert response_of(ANTHROPIC, data).message.parts == (ReasoningPart("", origin),)
 
 
-def test_searches_of_the_service_are_reported_and_their_blocks_kept() -> None:
+def test_web_searches_of_the_provider_are_decoded_as_search_parts_with_raw_blocks() -> None:
     use: dict[str, Any] = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
     result: dict[str, Any] = {
         "type": "web_search_tool_result",
@@ -231,7 +231,7 @@ def test_searches_of_the_service_are_reported_and_their_blocks_kept() -> None:
     assert finish.finish_reason == FinishReason("pause", "pause_turn")
 
 
-def test_blocks_of_other_tools_of_the_service_are_opaque_and_unchanged() -> None:
+def test_blocks_of_other_server_tools_are_decoded_as_unchanged_opaque_parts() -> None:
     use: dict[str, Any] = {"type": "server_tool_use", "id": "s1", "name": "bash_code_execution", "input": {}}
     code = {"type": "input_json_delta", "partial_json": '{"command": "ls"}'}
     (part,) = response_of(ANTHROPIC, sse(start(), *block(0, use, code), *end())).message.parts
@@ -269,12 +269,12 @@ STOPS = [
 
 
 @pytest.mark.parametrize(("raw", "kind"), STOPS)
-def test_stop_reasons(raw: str, kind: str) -> None:
+def test_stop_reasons_are_mapped_to_finish_reasons(raw: str, kind: str) -> None:
     reason = response_of(ANTHROPIC, sse(start(), *text_block(0, "x"), *end(raw))).finish_reason
     assert (reason.kind, reason.raw) == (kind, raw)
 
 
-def test_refusal_says_why() -> None:
+def test_refusal_explanation_is_a_warning_of_the_response() -> None:
     delta = {"stop_reason": "refusal", "stop_details": {"type": "refusal", "explanation": "It is dangerous."}}
     data = sse(start(), {"type": "message_delta", "delta": delta, "usage": {}}, {"type": "message_stop"})
     assert response_of(ANTHROPIC, data).warnings == ("It is dangerous.",)
@@ -315,7 +315,9 @@ USAGES: dict[str, tuple[dict[str, Any], dict[str, Any], Usage]] = {
 
 @pytest.mark.req("E6")
 @pytest.mark.parametrize(("first", "last", "expected"), USAGES.values(), ids=USAGES)
-def test_usage(first: dict[str, Any], last: dict[str, Any], expected: Usage) -> None:
+def test_usage_is_merged_from_message_start_and_message_delta(
+    first: dict[str, Any], last: dict[str, Any], expected: Usage
+) -> None:
     assert response_of(ANTHROPIC, sse(start(**first), *end(**last))).usage == expected
 
 
@@ -333,7 +335,9 @@ def test_response_with_nothing_in_it_is_valid() -> None:
         ("invalid_request_error", "bad", InvalidRequestError),
     ],
 )
-def test_an_error_during_a_stream_has_its_class(kind: str, message: str, expected: type[LlmError]) -> None:
+def test_an_error_event_in_a_stream_raises_the_matching_error_class(
+    kind: str, message: str, expected: type[LlmError]
+) -> None:
     error = {"type": "error", "error": {"type": kind, "message": message, "details": None}, "request_id": "r"}
     with pytest.raises(expected, match=message) as raised:
         events_of(ANTHROPIC, [sse(start(), *text_block(0, "a", open=True), error)])
@@ -349,7 +353,7 @@ def test_stream_cut_anywhere_before_its_terminal_event_is_an_error() -> None:
             events_of(ANTHROPIC, [b"\n\n".join(frames[:count]) + b"\n\n"])
 
 
-def test_what_follows_the_terminal_event_is_ignored() -> None:
+def test_data_after_the_terminal_event_is_ignored() -> None:
     data = sse(start(), *end())
     assert events_of(ANTHROPIC, [data + sse(ERROR) + b"data: [DONE]\n\n"]) == events_of(ANTHROPIC, [data])
 

@@ -87,7 +87,7 @@ CALLS: dict[str, tuple[Sequence[Any], list[tuple[str, str, str]]]] = {
 @pytest.mark.req("U3", "P5")
 @pytest.mark.parametrize("finish", ["tool_calls", "stop", None])
 @pytest.mark.parametrize(("deltas", "expected"), CALLS.values(), ids=CALLS)
-def test_calls_of_every_shape(
+def test_tool_calls_in_every_stream_format_are_decoded(
     deltas: Sequence[Any], expected: list[tuple[str, str, str]], finish: str | None
 ) -> None:
     data = wire(*map(chunk, deltas), chunk({}, finish))
@@ -102,7 +102,7 @@ def test_calls_of_every_shape(
 
 
 @pytest.mark.req("L11")
-def test_a_call_ends_as_soon_as_its_arguments_are_complete() -> None:
+def test_a_tool_call_ends_as_soon_as_its_arguments_are_complete() -> None:
     whole = [
         call(0, "c1", "f"),
         call(0, None, "", '{"a": "}'),
@@ -120,7 +120,7 @@ def events_of_unfinished(data: bytes) -> list[Any]:
     return [event for frame in frames.feed(data) for event in decoder.feed(frame)]
 
 
-def test_call_that_the_limit_cut_is_left_out() -> None:
+def test_tool_call_cut_by_the_output_limit_is_dropped_with_a_warning() -> None:
     response = response_of(CHAT, wire(chunk(call(0, "c1", "f", '{"a": ')), chunk({}, "length")), ASK)
     assert (response.tool_calls, response.finish_reason.kind) == ((), "length")
     assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
@@ -140,7 +140,7 @@ TERMINALS = {
 
 
 @pytest.mark.parametrize(("data", "kind"), TERMINALS.values(), ids=TERMINALS)
-def test_end_of_every_shape(data: bytes, kind: str) -> None:
+def test_every_kind_of_stream_end_is_mapped_to_a_finish_reason(data: bytes, kind: str) -> None:
     response = response_of(CHAT, data)
     assert (response.text, response.finish_reason.kind) == ("hi", kind)
 
@@ -172,7 +172,7 @@ def test_usage_is_read_from_every_position(chunks: Sequence[Any]) -> None:
     assert response_of(CHAT, wire(*chunks)).usage == Usage(3, 2)
 
 
-def test_usage_details() -> None:
+def test_usage_contains_reasoning_tokens_cache_tokens_and_cost() -> None:
     counted = {"prompt_tokens": 9, "completion_tokens": 5, "prompt_cache_hit_tokens": 4, "cost": 0.25}
     made = {
         "completion_tokens_details": {"reasoning_tokens": 2},
@@ -183,7 +183,7 @@ def test_usage_details() -> None:
 
 
 @pytest.mark.req("U4")
-def test_thoughts_of_every_field_are_kept_for_replay() -> None:
+def test_reasoning_in_every_response_field_is_kept_for_replay() -> None:
     details = [
         {"type": "reasoning.text", "text": "a", "index": 0},
         {"type": "reasoning.text", "text": "b", "index": 0, "signature": "s"},
@@ -210,7 +210,7 @@ def test_thoughts_of_every_field_are_kept_for_replay() -> None:
     assert plain.message.parts[0].origin.raw == {"reasoning_content": "hm"}
 
 
-def test_content_of_typed_parts_is_read() -> None:
+def test_message_content_as_a_list_of_typed_parts_is_decoded() -> None:
     thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
     response = response_of(
         CHAT,
@@ -219,7 +219,7 @@ def test_content_of_typed_parts_is_read() -> None:
     assert (response.reasoning, response.text) == ("hm", "hi")
 
 
-def test_web_results_are_passed_on() -> None:
+def test_web_search_annotations_are_decoded_as_citations_or_a_search_part() -> None:
     cited = {"type": "url_citation", "url_citation": {"url": "https://a.example", "title": "A"}}
     response = response_of(CHAT, wire(chunk({"content": "see", "annotations": [cited]}), chunk({}, "stop")))
     (part,) = response.message.parts
@@ -269,7 +269,7 @@ def test_surrogate_pair_cut_between_deltas_is_joined() -> None:
 
 
 @pytest.mark.req("P5")
-def test_call_that_the_model_printed_is_a_call() -> None:
+def test_tool_call_printed_as_text_is_decoded_as_a_tool_call() -> None:
     text = 'I look.\n<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
     response = response_of(CHAT, wire(*(chunk({"content": c}) for c in text), chunk({}, "stop")), ASK)
     assert response.text == "I look.\n"
@@ -332,14 +332,16 @@ ERRORS: dict[str, tuple[int | None, Any, type[e.LlmError]]] = {
 
 @pytest.mark.req("U8")
 @pytest.mark.parametrize(("status", "body", "kind"), ERRORS.values(), ids=ERRORS)
-def test_error_bodies_of_every_shape(status: int, body: Any, kind: type[e.LlmError]) -> None:
+def test_error_bodies_of_different_servers_are_mapped_to_error_classes(
+    status: int, body: Any, kind: type[e.LlmError]
+) -> None:
     data = b"<html>" if body is None else json.dumps(body).encode()
     error = CHAT.decode_error(ask(), ReplyHead(status), data)
     assert type(error) is kind
     assert error.hint
 
 
-def test_refused_request_whose_reason_is_unknown_names_both_possible_causes() -> None:
+def test_http_400_of_unknown_cause_has_a_hint_about_the_model_and_the_key() -> None:
     error = CHAT.decode_error(ask(), ReplyHead(400), b'{"error": {"message": "Odd thing."}}')
     assert "Odd thing." in str(error)
     assert "model" in error.hint and "key" in error.hint and "not" not in error.hint.split()
@@ -355,9 +357,7 @@ TOO_LONG = {
 
 
 @pytest.mark.req("P5", "R1")
-def test_first_message_that_is_too_long_for_a_local_server_names_sizes_and_how_to_start_it_with_more() -> (
-    None
-):
+def test_context_error_of_a_local_server_contains_the_sizes_and_the_ctx_size_option() -> None:
     codec = ChatCodec("llamacpp", capabilities_lookup("llamacpp"))
     error = codec.decode_error(ASK, ReplyHead(400), json.dumps({"error": TOO_LONG}).encode())
     assert type(error) is e.ContextLengthError
@@ -365,7 +365,7 @@ def test_first_message_that_is_too_long_for_a_local_server_names_sizes_and_how_t
     assert "--ctx-size" in error.hint and "new session" in error.hint
 
 
-def test_sizes_that_the_server_names_itself_are_not_repeated() -> None:
+def test_context_error_does_not_repeat_sizes_that_the_server_message_contains() -> None:
     body = {**TOO_LONG, "message": "request (9120 tokens) exceeds the available context size (4096 tokens)"}
     error = CHAT.decode_error(ASK, ReplyHead(400), json.dumps({"error": body}).encode())
     assert type(error) is e.ContextLengthError and "9,120" not in str(error)

@@ -38,7 +38,7 @@ STATUSES: list[tuple[int, type[e.LlmError], bool]] = [
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize(("status", "expected", "retryable"), STATUSES)
 @pytest.mark.parametrize("body", [b"", b"<html><b>Bad gateway</b></html>", b'{"error": "text"}', b"[1]"])
-def test_a_status_without_an_error_body_has_its_class(
+def test_http_status_without_an_error_body_is_mapped_to_an_error_class(
     codec: Codec, status: int, expected: type[e.LlmError], retryable: bool, body: bytes
 ) -> None:
     error = codec.decode_error(ask(), ReplyHead(status), body)
@@ -105,7 +105,9 @@ BODIES: list[tuple[Codec, int, dict[str, Any], type[e.LlmError]]] = [
 @pytest.mark.parametrize(
     ("codec", "status", "body", "expected"), BODIES, ids=lambda value: getattr(value, "name", None)
 )
-def test_error_bodies(codec: Codec, status: int, body: dict[str, Any], expected: type[e.LlmError]) -> None:
+def test_error_bodies_are_mapped_to_error_classes(
+    codec: Codec, status: int, body: dict[str, Any], expected: type[e.LlmError]
+) -> None:
     data = json.dumps(body).encode()
     if status == 200:
         with pytest.raises(e.LlmError) as raised:
@@ -127,7 +129,7 @@ def test_error_names_provider_problem_and_next_step() -> None:
     assert ANTHROPIC.decode_error(ask(), ReplyHead(401), b"").hint.count("ANTHROPIC_API_KEY") == 1
 
 
-def test_long_message_is_cut() -> None:
+def test_long_error_message_is_truncated() -> None:
     body = json.dumps(openai(None, "x" * 10_000)).encode()
     assert len(str(OPENAI.decode_error(ask(), ReplyHead(400), body))) < MAX_MESSAGE_CHARS + 60
 
@@ -165,5 +167,7 @@ def test_the_should_retry_header_overrides_the_status(
         ({"retry-after-ms": "x", "retry-after": "2"}, 2.0),
     ],
 )
-def test_retry_after_in_all_its_forms(headers: dict[str, str], expected: float | None) -> None:
+def test_retry_after_headers_in_every_form_are_parsed_to_seconds(
+    headers: dict[str, str], expected: float | None
+) -> None:
     assert retry_after_s(ReplyHead(429, headers, received_at_s=1_000.0)) == expected

@@ -190,7 +190,7 @@ def test_images_documents_and_sounds_are_sent() -> None:
         (NamedToolChoice("read_file"), {"mode": "ANY", "allowedFunctionNames": ["read_file"]}),
     ],
 )
-def test_tool_choice_of_every_kind(choice: ToolChoice, expected: Any) -> None:
+def test_every_kind_of_tool_choice_is_encoded(choice: ToolChoice, expected: Any) -> None:
     body = encode(Request(ARGON, (user("hi"),), tools=(TOOL,), tool_choice=choice))
     assert body.get("toolConfig", {}).get("functionCallingConfig") == expected
 
@@ -209,7 +209,9 @@ def test_tool_choice_of_every_kind(choice: ToolChoice, expected: Any) -> None:
         ("gemini-2.0-flash", "high", None),
     ],
 )
-def test_effort_is_a_level_or_a_budget(model: str, effort: str | None, expected: Any) -> None:
+def test_reasoning_effort_is_sent_as_thinking_level_or_budget_depending_on_the_model(
+    model: str, effort: str | None, expected: Any
+) -> None:
     body = encode(Request(model, (user("hi"),), reasoning_effort=effort))
     assert body.get("generationConfig", {}).get("thinkingConfig") == expected
 
@@ -247,7 +249,7 @@ SUBSETS: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.req("U6")
 @pytest.mark.parametrize(("schema", "expected"), SUBSETS.values(), ids=SUBSETS)
-def test_schema_subset(schema: Any, expected: Any) -> None:
+def test_json_schema_is_converted_to_the_gemini_schema_subset(schema: Any, expected: Any) -> None:
     assert to_gemini_schema(schema) == expected
 
 
@@ -261,14 +263,14 @@ def test_a_schema_outside_the_subset_is_sent_as_json_schema_and_an_empty_one_is_
 
 
 @pytest.mark.req("U9")
-def test_format_of_the_answer() -> None:
+def test_json_response_format_is_sent_as_mime_type_and_schema() -> None:
     config = encode(Request(ARGON, (user("hi"),), response_format=JsonFormat(SCHEMA)))["generationConfig"]
     assert config["responseMimeType"] == "application/json"
     assert config["responseSchema"] == {"type": "OBJECT", "properties": {"path": {"type": "STRING"}}}
 
 
 @pytest.mark.req("U13")
-def test_options_reach_the_request_and_built_in_tools_are_next_to_ours() -> None:
+def test_provider_options_are_sent_and_their_built_in_tools_are_added_to_the_tool_list() -> None:
     options: dict[str, Any] = {
         "gemini": {"tools": [{"googleSearch": {}}], "safetySettings": [{"threshold": "OFF"}]}
     }
@@ -278,7 +280,7 @@ def test_options_reach_the_request_and_built_in_tools_are_next_to_ours() -> None
 
 
 @pytest.mark.req("O6", "U7")
-def test_requests_of_a_session_begin_with_the_same_bytes() -> None:
+def test_each_request_of_a_session_begins_with_the_bytes_of_the_previous_request() -> None:
     codec = GeminiCodec(capabilities_lookup("gemini"))
     history: list[Message] = [system("be"), user("a")]
     before = b""

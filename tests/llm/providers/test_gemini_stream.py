@@ -35,7 +35,7 @@ def replayed(*chunks: Any) -> Any:
 
 
 @pytest.mark.req("U3")
-def test_texts_are_one_part_and_thoughts_another() -> None:
+def test_text_chunks_are_joined_to_a_text_part_and_thoughts_to_a_reasoning_part() -> None:
     response = response_of(
         GEMINI,
         wire(
@@ -92,7 +92,7 @@ def test_parts_are_sent_back_unchanged(parts: Sequence[Any], expected: Any) -> N
 
 
 @pytest.mark.req("U4")
-def test_signed_text_is_shown_as_one() -> None:
+def test_signed_and_unsigned_text_chunks_are_joined_to_one_text_part() -> None:
     chunks = [chunk({"text": "a", "thoughtSignature": "s"}), chunk({"text": "b"}), STOP]
     (part,) = response_of(GEMINI, wire(*chunks)).message.parts
     assert isinstance(part, TextPart)
@@ -130,20 +130,22 @@ CALLS: dict[str, tuple[Sequence[Any], list[tuple[str, str, str]]]] = {
 
 @pytest.mark.req("U3")
 @pytest.mark.parametrize(("parts", "expected"), CALLS.values(), ids=CALLS)
-def test_calls_of_every_shape(parts: Sequence[Any], expected: list[tuple[str, str, str]]) -> None:
+def test_function_calls_in_every_stream_format_are_decoded(
+    parts: Sequence[Any], expected: list[tuple[str, str, str]]
+) -> None:
     response = response_of(GEMINI, wire(*map(chunk, parts), STOP))
     assert [(c.id, c.name, c.arguments) for c in response.tool_calls] == expected
     assert (response.finish_reason.kind, response.finish_reason.raw) == ("tool_calls", "STOP")
 
 
 @pytest.mark.parametrize("finish", ["FUNCTION_CALL", "STOP"])
-def test_a_complete_call_runs_with_any_finish_reason_of_the_answer(finish: str) -> None:
+def test_a_function_call_is_returned_with_finish_reason_function_call_or_stop(finish: str) -> None:
     response = response_of(GEMINI, wire(chunk({"functionCall": {"name": "f"}}, finish=finish)))
     assert [call.name for call in response.tool_calls] == ["f"]
     assert (response.finish_reason.kind, response.finish_reason.raw) == ("tool_calls", finish)
 
 
-def test_call_whose_pieces_never_end_is_left_out() -> None:
+def test_unfinished_function_call_is_dropped_with_a_warning() -> None:
     response = response_of(
         GEMINI, wire(chunk({"functionCall": {"name": "f", "willContinue": True}}), chunk(finish="MAX_TOKENS"))
     )
@@ -163,14 +165,16 @@ FINISHES = {
 
 @pytest.mark.req("L17")
 @pytest.mark.parametrize(("raw", "kind"), FINISHES.items())
-def test_call_with_any_other_reason_is_not_a_normal_end(raw: str, kind: str) -> None:
+def test_function_call_with_an_abnormal_finish_reason_keeps_that_reason_and_its_message(
+    raw: str, kind: str
+) -> None:
     told = chunk({"functionCall": {"name": "f"}}, finish=raw)
     told["candidates"][0]["finishMessage"] = "because"
     response = response_of(GEMINI, wire(told))
     assert (response.finish_reason.kind, response.warnings) == (kind, ("because",))
 
 
-def test_blocked_prompt_is_an_answer_that_was_filtered() -> None:
+def test_blocked_prompt_is_an_empty_response_with_finish_reason_content_filter() -> None:
     response = response_of(GEMINI, wire({"promptFeedback": {"blockReason": "SAFETY"}}))
     assert (response.finish_reason.kind, response.message.parts) == ("content_filter", ())
 
@@ -193,7 +197,7 @@ def test_usage_counts_thoughts_as_output_and_takes_the_last_total() -> None:
     assert response.usage == Usage(15, 5, 2, 4)
 
 
-def test_grounding_is_passed_on_and_not_sent_back() -> None:
+def test_grounding_metadata_is_decoded_as_a_search_part_and_not_sent_back() -> None:
     told = chunk({"text": "x"}, finish="STOP")
     told["candidates"][0]["groundingMetadata"] = {"webSearchQueries": ["q"]}
     response = response_of(GEMINI, wire(told))
@@ -238,7 +242,7 @@ ERRORS: dict[str, tuple[int, str, list[Any], type[e.LlmError], float | None]] = 
 
 @pytest.mark.req("U8")
 @pytest.mark.parametrize(("code", "status", "details", "kind", "wait_s"), ERRORS.values(), ids=ERRORS)
-def test_error_bodies(
+def test_error_bodies_are_mapped_to_error_classes(
     code: int, status: str, details: list[Any], kind: type[e.LlmError], wait_s: float | None
 ) -> None:
     body = {

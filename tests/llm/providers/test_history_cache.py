@@ -82,7 +82,7 @@ def request_of(messages: Sequence[Message], model: str = "m") -> Request:
 
 @pytest.mark.parametrize("make", CODECS.values(), ids=CODECS)
 @given(history=st.lists(MESSAGES, max_size=12), model_changes_at=st.integers(0, 12))
-def test_a_growing_history_is_encoded_as_a_new_one(
+def test_a_growing_history_is_encoded_the_same_with_and_without_cache(
     make: Any, history: list[Message], model_changes_at: int
 ) -> None:
     growing: Codec = make()
@@ -93,7 +93,7 @@ def test_a_growing_history_is_encoded_as_a_new_one(
 
 @pytest.mark.parametrize("make", CODECS.values(), ids=CODECS)
 @given(histories=st.lists(st.lists(MESSAGES, max_size=6), min_size=2, max_size=2), cut=st.integers(0, 6))
-def test_a_history_changed_in_its_middle_is_encoded_as_a_new_one(
+def test_a_history_changed_in_the_middle_is_encoded_the_same_with_and_without_cache(
     make: Any, histories: list[list[Message]], cut: int
 ) -> None:
     codec: Codec = make()
@@ -117,7 +117,7 @@ def test_requests_are_right_with_more_sessions_than_the_cache_keeps(make: Any) -
 
 @pytest.mark.parametrize("codec", ALL_CODECS, ids=lambda codec: codec.name)
 @pytest.mark.req("L5")
-def test_a_request_with_the_tools_of_the_one_before_encodes_only_its_new_messages(codec: Codec) -> None:
+def test_a_request_with_unchanged_tools_encodes_only_the_new_messages(codec: Codec) -> None:
     tools = (ToolDefinition("f", "Does it.", {"type": "object", "properties": {"a": {"type": "string"}}}),)
     encoded: list[JsonValue] = []
 

@@ -23,7 +23,7 @@ WINDOWS: dict[str, tuple[dict[str, Any], int | None]] = {
 
 @pytest.mark.req("P5")
 @pytest.mark.parametrize(("fields", "window"), WINDOWS.values(), ids=WINDOWS)
-def test_context_size_is_the_one_with_which_the_server_runs(
+def test_listed_context_size_is_the_size_configured_in_the_running_server(
     fields: dict[str, Any], window: int | None
 ) -> None:
     body = json.dumps({"data": [{"id": "qwen", **fields}]}).encode()
@@ -42,5 +42,5 @@ def test_models_are_listed_once_in_the_servers_order_without_those_that_cannot_c
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"data": 7}', b'{"data": [null, 7, "x"]}'])
-def test_a_body_that_is_not_a_list_of_models_gives_none(body: bytes) -> None:
+def test_an_invalid_model_list_body_gives_an_empty_list(body: bytes) -> None:
     assert listed_models(body) == []

@@ -55,21 +55,21 @@ def answer(*pieces: str, text: str = INPUT) -> tuple[bytes, dict[str, Any]]:
 
 
 @pytest.mark.req("P2", "U2")
-def test_tool_with_free_text_is_custom_where_the_model_knows_custom_tools() -> None:
+def test_free_text_tool_is_sent_as_custom_tool_only_if_the_model_supports_custom_tools() -> None:
     (tool,) = tools_of(ASK, codec())
     assert tool == {"type": "custom", "name": "sql", "description": "Asks.", "format": {"type": "text"}}
     (function,) = tools_of(ASK, codec(custom_tools=False))
     assert (function["type"], function["parameters"]) == ("function", SCHEMA)
 
 
-def test_grammar_is_sent_with_its_syntax() -> None:
+def test_grammar_of_apply_patch_is_sent_as_a_lark_grammar() -> None:
     (tool,) = tools_of(replace(ASK, tools=ToolRegistry([APPLY_PATCH]).definitions()), codec())
     assert tool["format"]["type"] == "grammar" and tool["format"]["syntax"] == "lark"
     assert tool["format"]["definition"] == (APPLY_PATCH.free_text and APPLY_PATCH.free_text.grammar)
 
 
 @pytest.mark.parametrize("custom", [True, False])
-def test_choice_of_a_tool_names_its_kind(custom: bool) -> None:
+def test_tool_choice_contains_the_type_of_the_chosen_tool(custom: bool) -> None:
     named = replace(ASK, tool_choice=NamedToolChoice("sql"))
     body = body_of(codec(custom_tools=custom).encode(named, stream=False))
     assert body["tool_choice"] == {"type": "custom" if custom else "function", "name": "sql"}
@@ -77,7 +77,9 @@ def test_choice_of_a_tool_names_its_kind(custom: bool) -> None:
 
 @pytest.mark.req("P2", "U3")
 @pytest.mark.parametrize("pieces", [(), (INPUT,), tuple(INPUT), ("select ", '"ä\n', "👋")], ids=range(4))
-def test_streamed_text_in_any_chunks_is_the_argument_of_a_call(pieces: tuple[str, ...]) -> None:
+def test_streamed_free_text_in_any_chunks_becomes_the_argument_of_the_tool_call(
+    pieces: tuple[str, ...],
+) -> None:
     data, _ = answer(*pieces)
     events = events_of(codec(), [data], ASK)
     deltas = [event.json for event in events if isinstance(event, ToolCallDelta)]
@@ -89,7 +91,7 @@ def test_streamed_text_in_any_chunks_is_the_argument_of_a_call(pieces: tuple[str
     assert len(deltas) >= len(pieces)
 
 
-def test_a_complete_answer_gives_the_same_call_as_a_stream() -> None:
+def test_decoded_custom_tool_call_has_json_arguments_and_keeps_the_raw_item() -> None:
     data, raw = answer(INPUT)
     call = response_of(codec(), data, ASK).tool_calls[0]
     assert json.loads(call.arguments) == {"query": INPUT}
@@ -109,7 +111,7 @@ def test_call_and_result_are_replayed_as_custom_items_and_to_another_model_as_a_
     assert output["type"] == "function_call_output"
 
 
-def test_server_that_refuses_custom_tools_gets_functions_from_then_on() -> None:
+def test_server_that_refuses_custom_tools_gets_function_tools_in_following_requests() -> None:
     spoken = codec()
     other = InvalidRequestError("temperature is not supported", provider="openai", model="m")
     refusal = InvalidRequestError("Invalid value: 'custom'.", provider="openai", model="m")

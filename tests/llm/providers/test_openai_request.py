@@ -102,7 +102,7 @@ def test_the_complete_body_of_a_plain_request() -> None:
 
 
 @pytest.mark.req("U14")
-def test_system_is_instructions_and_developer_an_item() -> None:
+def test_system_texts_are_sent_as_instructions_and_developer_texts_as_input_items() -> None:
     developer = Message(Role.DEVELOPER, (TextPart("d"),))
     body = encode(Request("m", (system("a"), developer, user("hi"), system("b"))))
     assert body["instructions"] == "a\n\nb"
@@ -164,12 +164,12 @@ INPUTS: dict[str, tuple[Sequence[Message], list[Any]]] = {
 
 @pytest.mark.req("U4", "U14")
 @pytest.mark.parametrize(("history", "expected"), INPUTS.values(), ids=INPUTS)
-def test_input_items(history: Sequence[Message], expected: list[Any]) -> None:
+def test_history_is_encoded_as_input_items(history: Sequence[Message], expected: list[Any]) -> None:
     assert encode(Request("m", tuple(history)))["input"] == expected
 
 
 @pytest.mark.req("U5")
-def test_images_of_users_and_of_results() -> None:
+def test_images_of_user_messages_and_tool_results_are_encoded() -> None:
     picture = ImagePart(data=b"\x01\x02", media_type="image/png")
     shown = {"type": "input_image", "image_url": "data:image/png;base64,AQI=", "detail": "auto"}
     message = Message(Role.USER, (TextPart("see"), picture, ImagePart(url="https://x/y.png")))
@@ -191,7 +191,7 @@ CHOICES: list[tuple[ToolChoice, Any]] = [
 
 
 @pytest.mark.parametrize(("choice", "expected"), CHOICES)
-def test_tool_choice(choice: ToolChoice, expected: Any) -> None:
+def test_every_kind_of_tool_choice_is_encoded(choice: ToolChoice, expected: Any) -> None:
     assert (
         encode(Request("m", (user("a"),), tools=(TOOL,), tool_choice=choice)).get("tool_choice") == expected
     )
@@ -209,7 +209,7 @@ def test_effort_and_reasoning_fields_are_sent_only_to_reasoning_models() -> None
 
 
 @pytest.mark.req("U13")
-def test_options_reach_the_request_unchanged_and_those_of_others_do_not() -> None:
+def test_provider_options_are_merged_and_options_of_other_providers_are_left_out() -> None:
     options: Mapping[str, Any] = {
         "openai": {
             "tools": [{"type": "web_search"}],
@@ -268,7 +268,9 @@ SCHEMAS: dict[str, tuple[dict[str, Any], bool]] = {
 
 @pytest.mark.req("U6")
 @pytest.mark.parametrize(("schema", "expected"), SCHEMAS.values(), ids=SCHEMAS)
-def test_only_schemas_of_the_strict_subset_are_strict(schema: dict[str, Any], expected: bool) -> None:
+def test_only_tool_schemas_in_the_strict_subset_are_sent_as_strict(
+    schema: dict[str, Any], expected: bool
+) -> None:
     assert fits_strict(schema) is expected
     assert (
         encode(Request("m", (user("a"),), tools=(ToolDefinition("t", "", schema),)))["tools"][0]["strict"]

@@ -122,7 +122,7 @@ WHOLE = sse(
 OWN = {name: Origin("openai", "m", raw) for name, raw in (("rs", REASONING), ("msg", MESSAGE), ("fc", CALL))}
 
 
-def test_stream_with_every_part_gives_these_events() -> None:
+def test_stream_with_every_kind_of_content_is_decoded_to_the_expected_events() -> None:
     assert events_of(OPENAI, [WHOLE]) == [
         StreamStart("resp_1", "gpt-x"),
         ReasoningStart(0),
@@ -166,7 +166,7 @@ def test_complete_and_stream_give_the_same_response() -> None:
 
 
 @pytest.mark.req("U4")
-def test_encrypted_reasoning_is_that_of_item_done() -> None:
+def test_encrypted_reasoning_is_read_from_the_output_item_done_event() -> None:
     part = response_of(OPENAI, WHOLE).message.parts[0]
     assert isinstance(part, ReasoningPart)
     assert part.origin is not None
@@ -231,7 +231,7 @@ def test_reasoning_that_ends_after_the_text_has_begun_does_not_hold_the_text_bac
     assert response_of(OPENAI, data).message.parts[0] == ReasoningPart("hm")
 
 
-def test_a_call_with_arguments_but_no_deltas_is_complete() -> None:
+def test_a_tool_call_without_argument_deltas_gets_its_arguments_from_the_done_event() -> None:
     data = sse(CREATED, added(0, {**CALL, "arguments": ""}), done(0, CALL), final())
     assert events_of(OPENAI, [data])[2:4] == [
         ToolCallDelta(0, '{"path":"ä"}'),
@@ -240,14 +240,14 @@ def test_a_call_with_arguments_but_no_deltas_is_complete() -> None:
 
 
 @pytest.mark.req("L17")
-def test_call_without_arguments_has_an_empty_object() -> None:
+def test_tool_call_without_arguments_gets_an_empty_object_as_arguments() -> None:
     data = sse(CREATED, done(0, {**CALL, "arguments": ""}), final())
     assert response_of(OPENAI, data).tool_calls[0].arguments == "{}"
 
 
 @pytest.mark.req("L17")
 @pytest.mark.parametrize("is_told", [True, False])
-def test_call_cut_by_the_output_limit_is_left_out_with_a_warning(is_told: bool) -> None:
+def test_tool_call_cut_by_the_output_limit_is_dropped_with_a_warning(is_told: bool) -> None:
     cut_call = {**CALL, "status": "incomplete", "arguments": '{"pa'}
     told = [done(1, cut_call)] if is_told else []
     data = sse(
@@ -264,7 +264,7 @@ def test_call_cut_by_the_output_limit_is_left_out_with_a_warning(is_told: bool) 
     assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
 
 
-def test_a_complete_response_leaves_a_cut_call_out_with_a_warning() -> None:
+def test_incomplete_tool_call_in_an_unstreamed_response_is_dropped_with_a_warning() -> None:
     body = final("incomplete", output=[{**CALL, "status": "incomplete", "arguments": '{"pa'}])["response"]
     response = OPENAI.decode(ask(), HEAD, json.dumps(body).encode())
     assert response.tool_calls == ()
@@ -288,7 +288,7 @@ def test_a_stream_with_only_the_final_response_is_read() -> None:
     assert response.finish_reason == FinishReason("content_filter", "content_filter")
 
 
-def test_refusal_is_text_and_a_content_filter() -> None:
+def test_refusal_is_decoded_as_text_with_finish_reason_content_filter() -> None:
     raw = {**MESSAGE, "content": [{"type": "refusal", "refusal": "No."}]}
     data = sse(
         CREATED, added(0, {**MESSAGE, "content": []}), delta("refusal", 0, "No."), done(0, raw), final()
@@ -312,7 +312,7 @@ def test_refusal_is_text_and_a_content_filter() -> None:
         ({"type": "open_page", "url": "u"}, (), (Source("u"),)),
     ],
 )
-def test_searches_of_the_service_are_reported(
+def test_web_searches_of_the_provider_are_decoded_as_search_parts(
     action: Event, queries: tuple[str, ...], sources: tuple[Source, ...]
 ) -> None:
     raw: Event = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": action}
@@ -320,7 +320,7 @@ def test_searches_of_the_service_are_reported(
     assert events[1] == OpaqueItem(0, SearchPart(queries, sources, Origin("openai", "m", raw)))
 
 
-def test_items_of_other_tools_of_the_service_are_opaque() -> None:
+def test_items_of_other_server_tools_are_decoded_as_opaque_parts() -> None:
     raw: Event = {"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "1"}
     events = events_of(
         OPENAI, [sse(CREATED, added(0, {"type": "code_interpreter_call"}), done(0, raw), final())]
@@ -328,7 +328,7 @@ def test_items_of_other_tools_of_the_service_are_opaque() -> None:
     assert events[1] == OpaqueItem(0, OpaquePart(Origin("openai", "m", raw)))
 
 
-def test_custom_call_has_its_text_as_one_argument() -> None:
+def test_custom_tool_call_text_becomes_one_argument_named_input() -> None:
     raw = {"type": "custom_tool_call", "id": "ct", "call_id": "call_1", "name": "sql", "input": 'say "ä"'}
     part = response_of(
         OPENAI, sse(CREATED, added(0, {**raw, "input": ""}), done(0, raw), final())
@@ -336,7 +336,7 @@ def test_custom_call_has_its_text_as_one_argument() -> None:
     assert json.loads(part.arguments) == {"input": 'say "ä"'}
 
 
-def test_usage_of_a_host_that_counts_less() -> None:
+def test_usage_without_token_details_is_accepted() -> None:
     data = sse(CREATED, final(usage={"input_tokens": 3, "output_tokens": 2}))
     assert response_of(OPENAI, data).usage == Usage(3, 2)
 
@@ -357,7 +357,9 @@ QUOTA = {
         (final("failed", error=QUOTA), QuotaExceededError),
     ],
 )
-def test_an_error_during_a_stream_has_its_class(event: Event, expected: type[LlmError]) -> None:
+def test_an_error_event_in_a_stream_raises_the_matching_error_class(
+    event: Event, expected: type[LlmError]
+) -> None:
     with pytest.raises(expected) as raised:
         events_of(OPENAI, [sse(CREATED, event)])
     assert type(raised.value) is expected
@@ -372,7 +374,7 @@ def test_stream_cut_anywhere_before_its_terminal_event_is_an_error() -> None:
             events_of(OPENAI, [b"\n\n".join(frames[:count]) + b"\n\n"])
 
 
-def test_done_alone_does_not_complete_a_stream() -> None:
+def test_done_marker_without_a_final_response_does_not_complete_a_stream() -> None:
     with pytest.raises(StreamError):
         events_of(OPENAI, [sse(CREATED) + b"data: [DONE]\n\n"])
 

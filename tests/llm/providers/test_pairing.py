@@ -44,5 +44,7 @@ CASES: dict[str, tuple[list[Message], list[Message]]] = {
 
 @pytest.mark.req("L16")
 @pytest.mark.parametrize(("history", "expected"), CASES.values(), ids=CASES)
-def test_paired_gives_each_call_one_result(history: list[Message], expected: list[Message]) -> None:
+def test_pair_tool_results_gives_each_tool_call_exactly_one_result(
+    history: list[Message], expected: list[Message]
+) -> None:
     assert pair_tool_results(history) == expected

@@ -52,7 +52,7 @@ PRINTED = {
 @pytest.mark.req("P5")
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize(("text", "shown", "calls"), PRINTED.values(), ids=PRINTED)
-def test_printed_call_when_the_answer_ends_with_it_then_it_is_a_call(
+def test_printed_call_at_the_end_of_an_answer_is_parsed_as_a_tool_call(
     text: str, shown: str, calls: list[tuple[str, object]], lenient: bool
 ) -> None:
     for sizes in ([], [1] * len(text), [3, 11, 2]):
@@ -79,19 +79,19 @@ QUOTED = {
 
 @pytest.mark.req("P5")
 @pytest.mark.parametrize("text", QUOTED.values(), ids=QUOTED)
-def test_printed_call_when_it_may_be_a_quotation_then_it_stays_text(text: str) -> None:
+def test_printed_call_that_may_be_a_quotation_is_returned_as_text(text: str) -> None:
     for sizes in ([], [1] * len(text), [3, 11, 2]):
         assert read(text, sizes) == (text, [])
 
 
-def test_text_after_a_call_when_the_protocol_asked_for_it_then_it_is_left_out() -> None:
+def test_text_after_a_printed_call_is_dropped_only_in_lenient_mode() -> None:
     text = f"Sure.\n<tool_call>{CALL}</tool_call>\n<tool_result>made up</tool_result>"
     assert read(text, [], lenient=True) == ("Sure.\n", [GLOB])
     assert read(text, [], lenient=False) == (text, [])
 
 
 @given(st.text("ab<>[]{}`\n\r\u2028 tool_cal/=", max_size=60), st.lists(st.integers(1, 5)))
-def test_text_without_calls_when_cut_anywhere_then_nothing_is_lost(text: str, sizes: list[int]) -> None:
+def test_text_without_printed_calls_is_returned_unchanged_in_any_chunks(text: str, sizes: list[int]) -> None:
     assert read(text, sizes) == (text, [])
 
 
@@ -117,8 +117,6 @@ def thoughts(text: str, sizes: list[int]) -> tuple[str, str]:
         ("  ", "", "  "),
     ],
 )
-def test_think_tags_when_cut_anywhere_then_thoughts_and_text_are_separated(
-    text: str, reasoning: str, said: str
-) -> None:
+def test_think_tags_in_any_chunks_separate_reasoning_from_text(text: str, reasoning: str, said: str) -> None:
     for sizes in ([], [1] * len(text), [2, 3, 5]):
         assert thoughts(text, sizes) == (reasoning, said)

@@ -170,7 +170,7 @@ def test_history_that_openrouter_accepted_is_encoded_exactly_as_sent() -> None:
 
 
 @pytest.mark.req("U4")
-def test_history_of_one_server_is_not_signed_for_another() -> None:
+def test_reasoning_details_of_one_chat_server_are_not_sent_to_another_server() -> None:
     other: Codec = ChatCodec("groq", capabilities_lookup("groq"))
     entry = next(p.values[0] for p in recordings({"chat"}, "chat") if p.id == "chat/openrouter/reasoning")
     message = response_of(CHAT, wire_bytes(entry)).message

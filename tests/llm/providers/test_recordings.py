@@ -62,7 +62,7 @@ def answers(entry: dict[str, Any]) -> Iterator[tuple[bytes, dict[str, Any]]]:
 @pytest.mark.sweep
 @pytest.mark.req("U2", "U3", "U4")
 @pytest.mark.parametrize("entry", STREAMS)
-def test_a_recorded_stream_in_any_chunks_decodes_to_its_facts(entry: dict[str, Any]) -> None:
+def test_a_recorded_stream_in_any_chunks_decodes_to_the_facts_of_the_manifest(entry: dict[str, Any]) -> None:
     codec = CODECS[entry["provider"]]
     for data, facts in answers(entry):
         expected = decoded_stream(codec, ask(), [data])
@@ -75,7 +75,7 @@ def test_a_recorded_stream_in_any_chunks_decodes_to_its_facts(entry: dict[str, A
 
 @pytest.mark.req("U2")
 @pytest.mark.parametrize("entry", BODIES)
-def test_a_recorded_unstreamed_answer_decodes_to_its_facts(entry: dict[str, Any]) -> None:
+def test_a_recorded_unstreamed_answer_decodes_to_the_facts_of_the_manifest(entry: dict[str, Any]) -> None:
     body = (FOLDER / entry["file"]).read_bytes()
     check_facts(decoded_body(CODECS[entry["provider"]], ask(), body), entry["facts"])
 
@@ -109,7 +109,7 @@ ERRORS: dict[str, tuple[type[e.LlmError], float | None]] = {
 
 @pytest.mark.req("U8")
 @pytest.mark.parametrize("entry", recordings(CODECS, "error"))
-def test_a_recorded_error_has_its_class(entry: dict[str, Any]) -> None:
+def test_a_recorded_error_is_mapped_to_the_expected_error_class(entry: dict[str, Any]) -> None:
     http, body = entry.get("http", {}), entry["facts"]["body"]
     head = ReplyHead(http.get("status") or body["error"]["code"], http.get("headers", {}))
     sent = (FOLDER / entry["file"]).read_bytes()

@@ -147,7 +147,9 @@ def faults(provider: str, request: Request) -> list[str]:
 @pytest.mark.req("U2", "U4", "U5", "U7", "U14")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("provider", CODECS)
-def test_the_body_is_valid_for_the_official_sdk(provider: str, case: Callable[[str, str], Request]) -> None:
+def test_request_body_is_valid_for_the_official_sdk(
+    provider: str, case: Callable[[str, str], Request]
+) -> None:
     for model in MODELS[provider]:
         assert faults(provider, case(provider, model)) == []
 
@@ -155,7 +157,7 @@ def test_the_body_is_valid_for_the_official_sdk(provider: str, case: Callable[[s
 @pytest.mark.req("U6")
 @pytest.mark.parametrize("choice", ["auto", "none", "required", NamedToolChoice("ls")])
 @pytest.mark.parametrize("provider", CODECS)
-def test_the_body_with_any_tool_choice_is_valid_for_the_official_sdk(provider: str, choice: Any) -> None:
+def test_request_body_with_any_tool_choice_is_valid_for_the_official_sdk(provider: str, choice: Any) -> None:
     for model in MODELS[provider]:
         if choice in ("auto", "none") or capabilities_lookup(provider)(model).forces_tools:
             assert faults(provider, replace(tools(provider, model), tool_choice=choice)) == []
@@ -164,7 +166,9 @@ def test_the_body_with_any_tool_choice_is_valid_for_the_official_sdk(provider: s
 @pytest.mark.req("L7")
 @pytest.mark.parametrize("effort", EFFORTS)
 @pytest.mark.parametrize("provider", CODECS)
-def test_the_body_with_any_effort_is_valid_for_the_official_sdk(provider: str, effort: str) -> None:
+def test_request_body_with_any_reasoning_effort_is_valid_for_the_official_sdk(
+    provider: str, effort: str
+) -> None:
     for model in MODELS[provider]:
         if effort == "none" or effort in (find_entry(provider, model).efforts or EFFORTS):
             assert faults(provider, replace(tools(provider, model), reasoning_effort=effort)) == []
@@ -179,6 +183,6 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("provider", CHECKS)
-def test_a_body_with_a_nested_error_is_invalid(provider: str) -> None:
+def test_sdk_type_check_rejects_a_request_body_with_a_nested_error(provider: str) -> None:
     body = json.loads(CODECS[provider].encode(plain(provider, MODELS[provider][0]), stream=True).content)
     assert CHECKS[provider]({**body, **WRONG[provider]}, set()) != []

@@ -50,7 +50,9 @@ STRICT: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
 
 
 @pytest.mark.parametrize(("schema", "expected"), STRICT.values(), ids=STRICT)
-def test_strict_form_of_a_schema(schema: dict[str, Any], expected: dict[str, Any] | None) -> None:
+def test_to_strict_converts_a_schema_or_returns_none(
+    schema: dict[str, Any], expected: dict[str, Any] | None
+) -> None:
     found = to_strict(schema)
     assert found == expected
     assert found is None or fits_strict(found)
@@ -64,7 +66,7 @@ def test_schema_that_is_nested_too_deep_is_not_strict() -> None:
 
 
 @pytest.mark.parametrize("chosen", [True, False])
-def test_the_option_makes_possible_schemas_strict_and_is_not_sent(*, chosen: bool) -> None:
+def test_strict_tools_option_converts_suitable_schemas_and_is_not_sent(*, chosen: bool) -> None:
     free = ToolDefinition("free", "", {"type": "object", "properties": {"a": {"type": "object"}}})
     tool = ToolDefinition("read", "", {"type": "object", "properties": {"a": TEXT}})
     request = Request(
@@ -87,7 +89,9 @@ EVERY = [(native, tool) for native in (False, True) for tool in _offered(native=
 
 
 @pytest.mark.parametrize(("native", "tool"), EVERY, ids=[f"{tool.name}-{native}" for native, tool in EVERY])
-def test_our_tools_take_the_arguments_of_their_strict_schema(native: bool, tool: Tool[Any]) -> None:
+def test_built_in_tools_accept_arguments_that_match_their_strict_schema(
+    native: bool, tool: Tool[Any]
+) -> None:
     definitions = create_profile(
         "openai",
         "gpt-5",
@@ -117,7 +121,7 @@ def _sample(schema: Any) -> Any:
     return 1 if kind == "integer" else kind == "boolean" or "x"
 
 
-def test_null_counts_as_absent_only_where_it_is_not_a_value() -> None:
+def test_null_is_removed_only_for_optional_arguments_that_do_not_accept_null() -> None:
     schema = {
         "type": "object",
         "properties": {

@@ -55,7 +55,7 @@ FAILED = ("1 failed\nexit code 1", True)
 
 
 @pytest.mark.req("H14")
-def test_moves_when_all_goes_well_then_read_edit_test_edit_test_and_finish() -> None:
+def test_walkthrough_reads_edits_tests_edits_tests_and_finishes() -> None:
     said = []
     messages = [TASK]
     for results in ((OK, OK), (OK,), (FAILED,), (OK,), (OK,)):
@@ -67,7 +67,7 @@ def test_moves_when_all_goes_well_then_read_edit_test_edit_test_and_finish() -> 
 
 
 @pytest.mark.req("H14")
-def test_the_first_text_says_that_it_is_the_walkthrough() -> None:
+def test_first_text_of_the_walkthrough_starts_with_the_walkthrough_label() -> None:
     assert next_answer([TASK], TOOLS).say.startswith(load_script()["label"])
 
 
@@ -75,9 +75,7 @@ def test_the_first_text_says_that_it_is_the_walkthrough() -> None:
 @pytest.mark.parametrize(
     ("denial", "expected"), [("Denied by the user: too slow", "too slow"), ("denied: not now", "not now")]
 )
-def test_moves_when_the_command_is_denied_then_ends_and_repeats_the_reason(
-    denial: str, expected: str
-) -> None:
+def test_walkthrough_ends_and_repeats_the_reason_if_the_command_is_denied(denial: str, expected: str) -> None:
     messages = [TASK]
     for results in ((OK, OK), (OK,), ((denial, True),)):
         _, messages = answered(messages, *results)
@@ -86,7 +84,7 @@ def test_moves_when_the_command_is_denied_then_ends_and_repeats_the_reason(
 
 
 @pytest.mark.req("H14")
-def test_moves_when_an_edit_fails_then_reads_again_and_tries_once_more() -> None:
+def test_walkthrough_reads_the_file_again_and_retries_once_if_an_edit_fails() -> None:
     messages = [TASK]
     for results in ((OK, OK), (("old_string not found", True),)):
         _, messages = answered(messages, *results)
@@ -98,7 +96,7 @@ def test_moves_when_an_edit_fails_then_reads_again_and_tries_once_more() -> None
 
 
 @pytest.mark.req("H14")
-def test_moves_when_steered_to_note_the_change_then_says_so_and_edits_the_change_log() -> None:
+def test_walkthrough_acknowledges_a_steer_and_edits_the_change_log() -> None:
     messages = [TASK]
     for results in ((OK, OK), (OK,)):
         _, messages = answered(messages, *results)
@@ -116,14 +114,14 @@ def test_moves_when_steered_to_note_the_change_then_says_so_and_edits_the_change
 
 
 @pytest.mark.req("H14")
-def test_moves_when_the_sample_project_is_missing_then_says_how_to_get_it() -> None:
+def test_walkthrough_without_the_sample_project_ends_and_names_the_demo_command() -> None:
     messages = [TASK]
     _, messages = answered(messages, ("File not found", True), ("File not found", True))
     move = next_answer(messages, TOOLS)
     assert move.calls == () and "agent-ls demo" in move.say
 
 
-def test_moves_when_a_second_task_is_given_then_starts_over_from_there() -> None:
+def test_walkthrough_starts_over_at_a_second_task() -> None:
     messages = [TASK]
     for results in ((OK, OK), (OK,), (OK,)):
         _, messages = answered(messages, *results)
@@ -131,6 +129,6 @@ def test_moves_when_a_second_task_is_given_then_starts_over_from_there() -> None
     assert names(next_answer(messages, TOOLS)) == ["read_file", "read_file"]
 
 
-def test_moves_when_a_tool_is_missing_then_names_it() -> None:
+def test_walkthrough_without_a_required_tool_ends_and_names_the_tool() -> None:
     move = next_answer([TASK], frozenset(("read_file", "edit_file")))
     assert move.calls == () and "shell" in move.say

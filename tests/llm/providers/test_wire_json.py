@@ -37,7 +37,7 @@ def test_parse_object_returns_an_object_or_none(text: str | bytes, expected: obj
 
 @pytest.mark.parametrize("broken", ["", "null", "[]", '"x"', '{"a": ', "{'a': 1}"])
 @pytest.mark.req("L17")
-def test_arguments_that_are_not_an_object_are_sent_back_as_an_empty_one(broken: str) -> None:
+def test_tool_arguments_that_are_not_a_json_object_become_an_empty_object(broken: str) -> None:
     assert arguments_object(broken) == {}
 
 
@@ -62,12 +62,12 @@ VALUES = st.recursive(
 
 
 @given(VALUES, VALUES)
-def test_json_is_the_same_if_its_encoding_is(one: JsonValue, other: JsonValue) -> None:
+def test_is_same_json_agrees_with_a_comparison_of_the_encodings(one: JsonValue, other: JsonValue) -> None:
     assert is_same_json(one, other) == (encode_json(one) == encode_json(other))
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abx"), VALUES, max_size=3), max_size=6), st.integers(0, 3))
-def test_a_body_is_encoded_by_its_own_members_after_similar_bodies(
+def test_encode_body_result_does_not_depend_on_previously_encoded_bodies(
     bodies: list[dict[str, JsonValue]], count: int
 ) -> None:
     items: list[JsonValue] = [{"n": number} for number in range(count)]
@@ -77,7 +77,7 @@ def test_a_body_is_encoded_by_its_own_members_after_similar_bodies(
 
 
 @given(st.text(st.characters()), st.lists(st.integers(0, 8)))
-def test_piece_joiner_shows_valid_text_and_loses_no_pair(text: str, sizes: list[int]) -> None:
+def test_piece_joiner_returns_valid_text_and_joins_split_surrogate_pairs(text: str, sizes: list[int]) -> None:
     units = text.encode("utf-16-le", "surrogatepass")
     wire = [units[i : i + 2].decode("utf-16-le", "surrogatepass") for i in range(0, len(units), 2)]
     pieces, start = [], 0
@@ -93,7 +93,7 @@ def test_piece_joiner_shows_valid_text_and_loses_no_pair(text: str, sizes: list[
     assert len(whole) - len(shown) <= 1  # a lone half at the very end was never shown
 
 
-def test_readers_take_wrong_types_for_absent() -> None:
+def test_json_readers_treat_values_of_a_wrong_type_as_absent() -> None:
     wire: dict[str, JsonValue] = {
         "a": {"b": 3},
         "n": True,

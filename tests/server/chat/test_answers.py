@@ -25,6 +25,6 @@ def test_a_choice_is_recognised_by_its_text_or_its_number(words: str, meant: str
     assert match_choices(words, CHOICES) == (meant,)
 
 
-def test_several_choices_are_accepted_if_the_question_takes_them() -> None:
+def test_several_choices_are_accepted_if_the_question_allows_multiple() -> None:
     assert match_choices("2, go on", CHOICES, multiple=True) == ("Stop", "Go on")
     assert match_choices("stop, and tell me why", CHOICES, multiple=True) == ("stop, and tell me why",)

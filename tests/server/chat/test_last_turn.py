@@ -89,7 +89,7 @@ def test_the_last_turn_is_restored_from_the_log() -> None:
     assert last_turn([], ChatTranscript()) is None
 
 
-def test_a_text_without_its_beginning_is_written_completely_at_its_end() -> None:
+def test_assistant_text_with_a_missed_start_is_written_completely_at_its_end_event() -> None:
     transcript = ChatTranscript()
     turn = last_turn(log(UserInput("b", "", ""), AssistantTextStart("p-1")), transcript)
     assert turn and turn.open_parts == {"p-1"} and not turn.is_over
