@@ -77,7 +77,8 @@ def message_page(text: str, *, leads_on: bool = False) -> File:
     html = (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">{refresh}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><title>agent-ls</title></head>'
+        '<meta name="color-scheme" content="light dark"><title>agent-ls</title>'
+        '<link rel="icon" href="data:,"></head>'  # without an icon, browsers request /favicon.ico
         f"<body><p>{text}</p></body></html>\n"
     )
     return File(_TYPES[".html"], html.encode())

@@ -106,3 +106,33 @@ async def test_the_same_session_scenario_completes_in_each_editor_without_a_plug
             told = str(provider.requests[-1].body["messages"])
             assert "Change it." in told and "And then?" in told and "Second done." in told
             assert not editor.problems, editor.problems
+
+
+@pytest.mark.req("H8", "H6")
+async def test_a_message_typed_after_a_notice_between_turns_is_sent(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    file, chat = project / "a.txt", project / "chat.agent.md"
+    file.write_text(OLD)
+    answers: list[Answer] = [
+        [ToolCall("read_file", {"file_path": "a.txt"})],
+        [edit("one", "ONE")],
+        "First done.",
+        "Second done.",
+    ]
+    with AnthropicServer(answers) as provider:
+        env = {**os.environ, "ANTHROPIC_API_KEY": "sk-test-loopback", "ANTHROPIC_BASE_URL": provider.base_url}
+        async with pytest_lsp_server(env) as client:
+            editor = StockEditor(client, "helix")  # type: ignore[arg-type]  # as above
+            await session(editor, chat, "", project)
+            await editor.say("Change it.")
+            await turn_is_over(editor, "First done.")
+            await editor.open(file)
+            offered = await editor.actions(file, 0, 0, only=["quickfix"])
+            await editor.choose(
+                next(item for item in offered if item["title"].startswith("Undo this change"))
+            )
+            await editor.chat_until("The changes in a.txt are undone in the editor.", after="First done.")
+            await editor.say("And then?")
+            text = await turn_is_over(editor, "Second done.")
+    assert text.count("## agent") == 2 and text.count("undone in the editor") == 1

@@ -51,7 +51,9 @@ async def refused_socket(running: PanelProcess, **headers: str) -> int:
 
 async def test_login_link_works_once_cookie_opens_the_page_and_panel_exits_cleanly(tmp_path: Path) -> None:
     async with panel(tmp_path / "state", tmp_path) as running:
-        assert (await running.get("/open?token=wrong")).status == 401
+        refused = await running.get("/open?token=wrong")
+        assert refused.status == 401
+        assert b'<link rel="icon"' in refused.body, "a browser would request /favicon.ico"
         assert (await running.get("/open")).status == 401
         cookie = await running.log_in()
         assert (await running.get(f"/open?token={running.token}")).status == 401

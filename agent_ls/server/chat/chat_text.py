@@ -149,6 +149,21 @@ def append_line(text: str, words: str) -> list[LineEdit]:
     return [_at_end(split_lines(text), f"{words}\n")]
 
 
+def insert_notice(text: str, notice: str) -> list[LineEdit] | None:
+    """Return the edits that insert a notice above the user's next message, which may be typed already.
+
+    Returns None if the document does not end with a heading of the user below an answer.
+    """
+    lines = split_lines(text)
+    contents = [strip_ending(line).rstrip() for line in lines]
+    chat = read_chat(text)
+    if chat.is_answer_last or not chat.session_id:
+        return None
+    at = chat.message_line - 1
+    gap = "\n" if contents[at - 1] else ""
+    return [LineEdit(at, at, _with_ending(f"{gap}{notice}\n\n", lines))]
+
+
 def read_below(text: str, marker: str) -> str | None:
     """Return the text between a heading and the next heading or the end of the document; None if the heading
     does not exist.

@@ -13,6 +13,7 @@ from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
+    AssistantTextStart,
     EndReason,
     Envelope,
     FileChange,
@@ -46,6 +47,10 @@ _ENDS: Mapping[EndReason, str] = {
 """Messages about the end of a turn, for clients without progress. "interrupted" is left out: the user knows."""
 
 
+_OF_TURNS = (UserInput, AssistantTextStart, ToolCallStart, ApprovalRequested, QuestionAsked, ProcessingEnd)
+"""Events that only a turn emits. Text of other events may belong to no turn."""
+
+
 class ChatEventHandler:
     """Passes the events of one session to the writer of its chat document, to prompts and to progress."""
 
@@ -59,6 +64,7 @@ class ChatEventHandler:
         self._turn: LastTurn | None = None
         self._answer = ""
         self._asks = False
+        self._is_in_turn = live.session.is_busy
         self._held = ""
         self.is_unanswered = False
         """After `catch_up`: the document ends with the user's last message and has no part of its answer."""
@@ -117,11 +123,14 @@ class ChatEventHandler:
         if isinstance(envelope.event, QuestionAnswered) and self._asks:
             self._writer.write(self._held)
             self._held, self._asks = "", bool(self._live.session.questions.pending())
+        self._is_in_turn = self._is_in_turn or isinstance(envelope.event, _OF_TURNS)
         text = self._transcript.feed(envelope)
-        if self._turn is None:
+        if self._turn is not None:
+            self._answer += text
+        elif self._is_in_turn or self._asks:
             self._write_or_hold(text)
         else:
-            self._answer += text
+            self._writer.write_notice(text)
         match envelope.event:
             case AssistantTextEnd():  # now the whole text is known
                 self._write_missing_part()
@@ -131,6 +140,7 @@ class ChatEventHandler:
             case ProcessingEnd():
                 self._write_missing_part()
                 self._end_answer()
+                self._is_in_turn = False
             case _:
                 pass
 

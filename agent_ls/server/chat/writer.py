@@ -14,12 +14,14 @@ from dataclasses import dataclass
 import anyio
 
 from agent_ls.environments.base import Attribution
+from agent_ls.environments.editor_host import OpenDocument
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.server.chat.chat_text import (
     YOU,
     Region,
     append_answer,
     heading,
+    insert_notice,
     make_opening,
     read_below,
     read_chat,
@@ -72,7 +74,9 @@ class ChatWriter:
         self._refused = refused
         self._sleep = sleep
         self._region: Region | None = None
-        self._waiting = self._message = ""
+        self._waiting = self._message = self._notices = ""
+        self._unconfirmed_notice: int | None = None
+        """The document's version before an edit with a notice that the editor may or may not have applied."""
         self._unconfirmed: _UnconfirmedEdit | None = None
         self._is_held = self._has_reported = self._begins_new_answer = False
         self.has_written = False
@@ -85,7 +89,7 @@ class ChatWriter:
         """Whether collected text is not written until the user runs a command, because the editor takes edits
         only after a command.
         """
-        return self._is_held and bool(self._waiting)
+        return self._is_held and bool(self._waiting or self._notices)
 
     @property
     def is_behind(self) -> bool:
@@ -135,6 +139,15 @@ class ChatWriter:
             if not self._is_held:
                 self._wake.set()
 
+    def write_notice(self, text: str) -> None:
+        """Write text that belongs to no turn. It is written above the user's next message, because text below an
+        answer's heading is never sent to the model.
+        """
+        if notice := text.strip("\n"):
+            self._notices += f"\n{notice}" if self._notices else notice
+            if not self._is_held:
+                self._wake.set()
+
     def set_message(self, message: str) -> None:
         """Set the message below which the next answer is written."""
         self._message = message
@@ -165,6 +178,7 @@ class ChatWriter:
         if not self._is_last_edit_confirmed():
             self._wake.set()  # try later; until then text is collected
             return
+        await self._flush_notices()
         for _ in range(TRIES):
             more = _cut_at_close(self._waiting)
             document = self._host.open_document(self._path)
@@ -200,6 +214,57 @@ class ChatWriter:
             return
         self._wake.set()  # the user types without a pause: try later
 
+    async def _flush_notices(self) -> None:
+        """Write the notices, unless the end of an answer has to be written first."""
+        for _ in range(TRIES):
+            document = self._host.open_document(self._path)
+            if document is None or not self._notices or self._is_notice_in_flight(document):
+                return
+            chat, notices = read_chat(document.text), self._notices
+            if not chat.session_id and not self.has_written:  # the first answer begins with the notices
+                self._waiting, self._notices = f"\n{notices}\n{self._waiting}", ""
+                return
+            if (
+                chat.is_answer_last and not self._waiting and not self._region
+            ):  # the user has removed the heading
+                self._waiting, self._notices = f"\n{notices}\n{CLOSE}", ""
+                return
+            # A message that was sent keeps its line until its answer is written: its line tells it from a new message.
+            is_unanswered = bool(chat.message) and chat.message == self._message
+            edits = None if is_unanswered else insert_notice(document.text, notices)
+            if edits is None:
+                return
+            try:
+                await self._host.apply_edit(document, edits, ATTRIBUTION)
+            except StaleFileError:
+                continue
+            except EnvError as error:
+                if self._host.takes_edits_after_commands:
+                    self._hold()
+                    return
+                log.warning("a notice could not be written into %s: %s", self._path, error)
+                self._refused(str(error))
+                self._unconfirmed_notice = document.version
+                self._wake.set()
+                return
+            self._notices = self._notices[len(notices) :].lstrip("\n")
+            return
+        self._wake.set()  # the user types without a pause: try later
+
+    def _is_notice_in_flight(self, document: OpenDocument) -> bool:
+        """Return whether the result of the last edit with a notice is unknown. If it was applied, the notice counts as
+        written.
+        """
+        if self._unconfirmed_notice is None:
+            return False
+        if document.version == self._unconfirmed_notice:
+            self._wake.set()
+            return True
+        self._unconfirmed_notice = None
+        if self._notices in document.text.replace("\r\n", "\n"):
+            self._notices = ""
+        return not self._notices
+
     def _hold(self) -> None:
         self._is_held = True
         if not self._has_reported:
@@ -210,7 +275,7 @@ class ChatWriter:
         self.has_written = True
         self._waiting = self._waiting[len(text) :]
         self._region = None if text.endswith(CLOSE) else region
-        if self._waiting:
+        if self._waiting or self._notices:
             self._wake.set()
 
     def _is_last_edit_confirmed(self) -> bool:
@@ -230,9 +295,9 @@ class ChatWriter:
 
     async def wait_until_finished(self) -> None:
         """Wait until all collected text is in the document or cannot be written."""
-        before = ""
-        while self._waiting != before:
-            before = self._waiting
+        before = ("", "")
+        while (self._waiting, self._notices) != before:
+            before = (self._waiting, self._notices)
             await self._flush()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from agent_ls.server.chat.chat_text import read_chat
 from agent_ls.server.chat.writer import CLOSE, ChatWriter
 from tests.support.lying_editor import EGLOT, LyingEditor, Manners, VirtualTime
 
@@ -59,3 +60,44 @@ async def test_an_edit_reported_late_is_neither_lost_nor_written_twice() -> None
 async def test_an_edit_that_never_arrived_is_written_again() -> None:
     text, _ = await written(LATE, "One, ", "two, ", "three.", loses=1)
     assert text.count("One, two, three.") == 1
+
+
+async def with_notice(text: str, *, sent: str = "", manners: Manners = EGLOT) -> str:
+    """Write a notice into a chat with this text, whose last sent message is `sent`. Return the chat's text."""
+    time = VirtualTime()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(time.run)
+        editor = LyingEditor(tasks, manners, sleep=time.sleep)
+        editor.open(text)
+        writer = ChatWriter(editor.server.host, PATH, "s-1", lambda reason: None, time.sleep)
+        writer.set_message(sent)
+        tasks.start_soon(writer.run)
+        writer.write_notice("\n> Save a.py.\n")
+        await time.sleep(100)
+        await editor.tell_all()
+        tasks.cancel_scope.cancel()
+    return editor.text
+
+
+ANSWERED = "## you\n\nGo.\n\n## agent <!-- s-1 1 -->\n\nDone.\n\n"
+
+
+@pytest.mark.parametrize("manners", [EGLOT, LATE])
+@pytest.mark.parametrize("draft", ["", "And then", "And then\nthis"])
+async def test_a_notice_between_turns_is_written_once_above_the_message_that_the_user_is_typing(
+    draft: str, manners: Manners
+) -> None:
+    text = await with_notice(f"{ANSWERED}## you\n\n{draft}", sent="Go.", manners=manners)
+    assert text == f"{ANSWERED}> Save a.py.\n\n## you\n\n{draft}"
+    chat = read_chat(text)
+    assert (chat.message, chat.is_answer_last, chat.count) == (draft, False, 1)
+
+
+async def test_a_notice_does_not_move_a_sent_message_that_has_no_answer_yet() -> None:
+    text = f"{ANSWERED}## you\n\nAgain.\n"
+    assert await with_notice(text, sent="Again.") == text
+
+
+async def test_a_notice_below_an_answer_ends_with_a_heading_for_the_next_message() -> None:
+    chat = read_chat(text := await with_notice(ANSWERED))
+    assert "> Save a.py.\n" in text and not chat.is_answer_last
