@@ -129,7 +129,7 @@ def test_a_golden_result_is_valid_for_the_server(example: dict[str, Any]) -> Non
         ("rename", protocol.RenameEdits),
     ],
 )
-def test_a_golden_answer_about_code_is_fully_understood_by_the_server(
+def test_server_decodes_every_field_of_the_golden_language_responses(
     what: str, cls: type[protocol.Wire]
 ) -> None:
     told = read("language.json")["answers"][what]

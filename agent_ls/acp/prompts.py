@@ -79,7 +79,7 @@ def _read_block(
         case "resource" if isinstance(block.get("resource"), dict):
             return _resource(block["resource"], clean, is_ignored)
         case "text" | "resource_link" | "resource":
-            raise invalid("The client sent a part of the message that agent-ls cannot read")
+            raise invalid(f"The client sent malformed content of type {block['type']} in the message")
         case kind:
             return f"[A part of the message was left out: agent-ls cannot read content of type {str(kind)[:40]!r}.]"
 

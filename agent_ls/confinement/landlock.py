@@ -79,7 +79,9 @@ class Ruleset:
                 self._allow(place, _READ_FILE)
             for place in writable:
                 if any(inner.startswith(place.rstrip("/") + "/") for inner in hidden):
-                    raise OSError(errno.EINVAL, f"a path to hide is below the writable folder {place}")
+                    raise OSError(
+                        errno.EINVAL, f"Landlock cannot hide a path inside the writable folder {place}"
+                    )
                 self._allow(place, self._rights)
         except OSError:
             self.close()

@@ -278,8 +278,8 @@ def _variable(found: re.Match[str], values: VariableValues) -> str:
         value = found[2]
     if value is None:
         raise ConfigError(
-            f"the variable {found[1]} is not set where agent-ls runs; keys of model providers are never passed "
-            "to a server"
+            f"the environment variable {found[1]} is not set for agent-ls. API keys of model providers count as not "
+            "set, because MCP servers never get them"
         )
     return value
 

@@ -52,7 +52,9 @@ class ProcessesArguments(Arguments):
         if self.action == "write" and not self.text and not self.close_input:
             raise ValueError("write needs text or close_input")
         if self.action != "write" and (self.text or self.close_input):
-            raise ValueError(f"text and close_input are for write, not for {self.action}")
+            raise ValueError(
+                f"text and close_input are only allowed with action=write, not with action={self.action}"
+            )
         return self
 
 

@@ -199,7 +199,7 @@ def test_a_command_that_reads_a_hard_link_of_a_credential_needs_approval(
     text: str, work: Path, credential: Path
 ) -> None:
     os.link(credential, work / "notes.txt")
-    asked_for(text, work, "another name of a file that contains credentials")
+    asked_for(text, work, "is a hard link to a file that contains credentials")
 
 
 def test_recursive_search_of_a_folder_with_too_many_files_needs_approval(work: Path) -> None:

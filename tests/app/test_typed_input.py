@@ -26,7 +26,7 @@ def acts(action: str, id: str, **arguments: object) -> CallTool:
 
 
 @pytest.mark.req("T5", "X8")
-async def test_a_background_process_can_be_started_written_to_read_listed_and_killed(tmp_path: Path) -> None:
+async def test_a_background_process_supports_start_write_read_list_and_kill(tmp_path: Path) -> None:
     asked: list[tuple[str, str]] = []
 
     def answer(request: ApprovalRequested) -> ApprovalAnswer:

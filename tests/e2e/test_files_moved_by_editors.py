@@ -103,7 +103,9 @@ async def test_an_open_file_is_moved_by_the_editor_or_on_disk(tmp_path: Path, ma
 
 
 @every_manner
-async def test_an_open_file_is_deleted_by_the_editor_or_on_disk(tmp_path: Path, manner: Manner) -> None:
+async def test_an_open_file_is_deleted_through_the_editor_if_it_can_and_else_on_disk(
+    tmp_path: Path, manner: Manner
+) -> None:
     async with patched(tmp_path, manner, DELETE + MORE) as (found, operations, output):
         assert [it["kind"] for it in operations] == ["delete"], output
         assert not (found.project / "a.txt").exists()

@@ -254,7 +254,7 @@ async def test_key_that_cannot_be_in_a_header_is_a_configuration_error(secret: s
 
 
 @pytest.mark.req("U11")
-async def test_the_proxy_of_the_environment_is_used_and_an_unusable_one_is_reported(
+async def test_the_proxy_from_environment_variables_is_used_and_an_invalid_one_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with raw_server(answer("200 OK", body=b"from the proxy")) as url:

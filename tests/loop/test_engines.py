@@ -57,7 +57,7 @@ TABLE = [
 @pytest.mark.spec("loop 9.5.3", "loop 9.5.5")
 @pytest.mark.req("O1")
 @pytest.mark.parametrize(("name", "limit", "mode"), TABLE)
-def test_each_tools_output_is_truncated_by_its_character_limit_and_mode(
+def test_each_tools_output_is_truncated_by_its_character_limit_and_truncation_mode(
     name: str, limit: int, mode: str
 ) -> None:
     output = "h" * limit + "t" * limit

@@ -178,7 +178,7 @@ def test_the_approval_displays_variables_used_in_headers() -> None:
     assert shown_variables(config) == ("X-Data=${AWS_SECRET_ACCESS_KEY}", "Accept", "Authorization")
 
 
-def test_secrets_of_a_clients_entry_are_not_in_the_digest_and_its_variables_are_not_expanded() -> None:
+def test_a_server_entry_from_a_client_has_no_secrets_in_its_digest_and_no_expanded_variables() -> None:
     def config(secret: str, mode: str = "dev") -> ServerConfig:
         entry = {"command": "run", "args": ["${HOME}"], "env": {"API_KEY": secret, "MODE": mode}}
         return parse_server("x", entry, "client")

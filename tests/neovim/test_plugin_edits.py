@@ -197,7 +197,9 @@ def test_files_of_any_filetype_are_opened_on_the_server(
 
 
 @pytest.mark.req("H4")
-def test_unsynced_changes_are_reported(opened: Nvim, server: StandIn, project: Path) -> None:
+def test_changes_of_a_buffer_that_is_not_synced_with_the_server_are_reported(
+    opened: Nvim, server: StandIn, project: Path
+) -> None:
     # Simulates a buffer of another plugin: its file exists, but our plugin must not attach to it.
     opened.cmd("edit other.py")
     server.wait_open((project / "other.py").as_uri())

@@ -33,7 +33,7 @@ def test_the_test_driver_detects_a_press_enter_prompt(prompting: Nvim) -> None:
 
 
 @pytest.mark.req("H10", "H17")
-def test_no_message_of_the_plugin_stops_at_press_enter(prompting: Nvim, server: StandIn) -> None:
+def test_no_plugin_message_triggers_the_hit_enter_prompt(prompting: Nvim, server: StandIn) -> None:
     panel = Panel(prompting, server)
     prompting.keys("<Esc>:AgentLs close<CR>")
     prompting.wait_gone("What should change?")

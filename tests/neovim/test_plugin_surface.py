@@ -77,7 +77,7 @@ def test_consecutive_file_reads_are_one_expandable_row(panel: Panel, nvim: Nvim)
 
 
 @pytest.mark.req("H10")
-def test_gf_on_a_file_read_opens_the_file_at_the_lines_read(panel: Panel, nvim: Nvim, project: Any) -> None:
+def test_gf_on_a_read_file_call_opens_the_file_at_its_lines(panel: Panel, nvim: Nvim, project: Any) -> None:
     (project / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 100)))
     panel.call("c1", "read_file", "long.txt", '{"file_path": "long.txt", "offset": 40, "limit": 21}')
     panel.call_end("c1", "read_file", summary="21 lines")

@@ -112,7 +112,7 @@ def test_added_cell_is_mapped_although_undoing_only_it_would_give_invalid_json()
     assert found == (CellHunk(3, 0, 1, ("a = 1",), ()),)
 
 
-def test_a_hunk_is_mapped_to_nothing_if_the_file_was_never_a_notebook_before() -> None:
+def test_a_hunk_maps_to_no_cells_if_the_old_text_was_not_a_notebook() -> None:
     new = LAYOUTS["jupyter"](document())
 
     assert (

@@ -52,7 +52,7 @@ def test_a_missing_hunk_that_a_later_text_contains_once_is_reopened(saved: str, 
     assert {hunk.id for hunk in (change.changed if change else ())} >= {hunk.id for hunk in told}
 
 
-def test_hunks_created_before_the_reopening_stay_unchanged() -> None:
+def test_reopening_a_hunk_leaves_hunks_of_earlier_edits_unchanged() -> None:
     ledger, missing = built_again(START)
     ledger = apply_agent_edit(ledger, text("a b c D"), Call("c9", "s1")).ledger
     change = reopen_missing(apply_user_edit(ledger, text("a b c x y D")).ledger, missing)

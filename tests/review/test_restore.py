@@ -84,7 +84,7 @@ def test_hunks_of_a_possibly_changed_file_are_restored_by_searching_their_lines(
     assert closed(again) == lost
 
 
-def test_an_edited_hunk_is_found_by_its_last_lines_or_the_agents_lines() -> None:
+def test_an_edited_hunk_is_located_by_its_latest_text_or_by_the_agents_text() -> None:
     ledger = story("a b c", ("agent", "a B c"), ("user", "a Bx c"))
     assert shown(restored(ledger, "1 a Bx c")) == ["edited c1 @2 b > Bx"]
     assert shown(restored(ledger, "1 a B c")) == ["pending c1 @2 b > B"]

@@ -119,7 +119,10 @@ async def test_processes_write_that_only_closes_the_input_has_no_command_effect(
     ("arguments", "why"),
     [
         ({"action": "write", "process_id": "p1"}, "write needs text"),
-        ({"action": "read", "process_id": "p1", "text": "x"}, "are for write, not for read"),
+        (
+            {"action": "read", "process_id": "p1", "text": "x"},
+            "only allowed with action=write, not with action=read",
+        ),
     ],
 )
 @pytest.mark.req("T1")

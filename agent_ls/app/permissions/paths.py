@@ -128,7 +128,7 @@ class PathBounds:
         path of the opened file, "" if unknown; `facts` is its stat result.
         """
         if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode) and _is_linked(facts, self.places, self.disk):
-            raise AccessDeniedError(path, "this path is another name of a file that contains credentials")
+            raise AccessDeniedError(path, "this path is a hard link to a file that contains credentials")
         try:
             self.check_readable(real or path)
         except EnvError as error:
@@ -321,7 +321,7 @@ def _read_command_facts(effect: CommandEffect, places: Places) -> EffectFacts:
             facts = os.stat(path)
             if (facts.st_dev, facts.st_ino) in linked:
                 return EffectFacts(
-                    resolved, tuple(leads), f"{path} is another name of a file that contains credentials"
+                    resolved, tuple(leads), f"{path} is a hard link to a file that contains credentials"
                 )
     if hidden := _looks_through(effect, found, places):
         return EffectFacts(

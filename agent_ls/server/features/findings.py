@@ -98,7 +98,7 @@ class FindingDiagnostics:
         """
         finding_id = argument.get("findingId") if isinstance(argument, dict) else None
         if not isinstance(finding_id, str):
-            raise InvalidParamsError(command, "findingId: must be the id of a finding")
+            raise InvalidParamsError(command, "findingId: must be a string, the id of a finding")
         finding = self._findings.find(finding_id)
         if finding is None:
             raise NothingPendingError(

@@ -61,7 +61,7 @@ def text_and_images(
                 texts.append(f"Resource of the MCP server {part.server}: {part.uri}")
             case SymbolInput() | DiffInput() | CommitInput() | TerminalTextInput() | PageInput():
                 raise BadInputError(
-                    "the message has a mention whose content was not read, so the message was not sent",
+                    "the message has a mention whose content could not be read, so the message was not sent",
                     "remove the mention, and send the message again",
                 )
             case CommandInput():

@@ -99,7 +99,7 @@ async def test_arguments_are_passed_unchanged_to_cmd(env: LocalEnvironment) -> N
     assert (result.output.split(), result.exit_code) == (["one", "two"], 0)
 
 
-async def test_commands_of_several_lines_are_refused(env: LocalEnvironment) -> None:
+async def test_multi_line_commands_are_refused(env: LocalEnvironment) -> None:
     with pytest.raises(ProcessStartError, match="&&"):
         await env.exec_command("echo one\necho two", LONG)
 
